@@ -1,13 +1,16 @@
-import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Registration } from "../../client/registration-client.js";
 import type { Credentials } from "../credentials.js";
+import type { StackSettings } from "./configuration.js";
+import type { Project } from "./project.js";
 
-/** What a check came to. Only `failed` makes the exit code 1. */
+/** The result of a check. Only `failed` makes the exit code 1. */
 export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {
   status: CheckStatus;
-  /** What was seen, in one line. */
+  /** What was found, in one line. */
   text: string;
   /** How to fix it, in one line. */
   hint?: string;
@@ -26,11 +29,21 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-export interface Check {
-  name: string;
-  /** Returns undefined if the check does not concern this program. */
-  run: (surroundings: Surroundings) => Finding | undefined | Promise<Finding | undefined>;
+/** What several checks need, read once. A promise rejects in each check that awaits it. */
+export interface Facts extends Surroundings {
+  /** The path of Pulumi.yaml; undefined if there is none here or above. */
+  projectFile: string | undefined;
+  project: Promise<Project | undefined>;
+  /** The settings of all stacks, and those of each. */
+  stacks: Promise<StackSettings[]>;
+  /** The base URL of the options and the environment, else of the stacks if they agree. */
+  baseUrl: Promise<string | undefined>;
+  /** Undefined if nothing is registered, or if base URL or API key are not known. */
+  registration: Promise<Registration | undefined>;
 }
+
+/** Returns undefined if the check does not concern this program. */
+export type Check = (facts: Facts) => Finding | undefined | Promise<Finding | undefined>;
 
 export const ok = (text: string): Finding => ({ status: "ok", text });
 
@@ -40,27 +53,19 @@ export const failed = (text: string, hint: string): Finding => ({ status: "faile
 
 export const skipped = (text: string): Finding => ({ status: "skipped", text });
 
-/** The Pulumi program that a folder is in. */
-export interface ProgramFolder {
-  folder: string;
-  /** Name of its project file. */
-  file: string;
-}
+const run = promisify(execFile);
 
-/** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
-export async function findProgram(folder: string): Promise<ProgramFolder | undefined> {
-  const names = await readdir(folder);
-  const file = ["Pulumi.yaml", "Pulumi.yml"].find((name) => names.includes(name));
-  if (file !== undefined) return { folder, file };
-  const above = dirname(folder);
-  return above === folder ? undefined : findProgram(above);
-}
-
-/** The settings of its stacks: files such as Pulumi.dev.yaml. */
-export async function listStackFiles({ folder, file }: ProgramFolder): Promise<string[]> {
-  const names = await readdir(folder);
-  return names
-    .filter((name) => name !== file && /^Pulumi\..+\.ya?ml$/.test(name))
-    .toSorted()
-    .map((name) => join(folder, name));
+/** Runs a process. Returns what it prints, or the code of its failure. Throws only after Ctrl-C. */
+export async function execute(
+  file: string,
+  parameters: readonly string[],
+  { environment: env, limitMs, signal, cwd }: Facts & { cwd?: string },
+): Promise<{ stdout: string } | { code: string }> {
+  try {
+    return await run(file, parameters, { env, timeout: limitMs, signal, ...(cwd && { cwd }) });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const { code, killed } = error as { code?: string | number; killed?: boolean };
+    return { code: killed ? `no response in ${limitMs / 1000} s` : String(code) };
+  }
 }

@@ -6,73 +6,70 @@ import { connectionCode, PROXY_VARIABLES, sharedDispatcher } from "../../lib/pos
 import { formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credential-options.js";
-import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
-import { findBaseUrl } from "./configuration.js";
-import { type Registration, RegistrationClient } from "../../client/registration-client.js";
+import {
+  type Check,
+  type Facts,
+  failed,
+  type Finding,
+  ok,
+  skipped,
+  type Surroundings,
+  warning,
+} from "./check.js";
 
-/** The environment's proxies, which calls to the service go through. */
-export const proxyCheck: Check = {
-  name: "proxies",
-  run: ({ environment }) => {
-    const set = PROXY_VARIABLES.filter((name) => environment[name]);
-    if (set.length === 0) return ok("none");
-    const except = environment["no_proxy"] ?? environment["NO_PROXY"] ?? "";
-    const wrong = set.find((name) => URL.parse(environment[name] ?? "") === null);
-    if (wrong !== undefined) return failed(`${wrong} is no URL`, "for example http://proxy.example:3128");
-    const list = set.map((name) => `${name} ${formatUrl(environment[name] ?? "")}`).join(", ");
-    return ok(`${list}${except === "" ? "" : `; not for ${except}`}`);
-  },
+/** Checks the proxies of the environment, which calls to the service go through. */
+export const checkProxies: Check = ({ environment }) => {
+  const set = PROXY_VARIABLES.filter((name) => environment[name]);
+  if (set.length === 0) return ok("none");
+  const wrong = set.find((name) => URL.parse(environment[name] ?? "") === null);
+  if (wrong !== undefined) return failed(`${wrong} is not a URL`, "for example http://proxy.example:3128");
+  const list = set.map((name) => `${name} ${formatUrl(environment[name] ?? "")}`).join(", ");
+  const except = environment["no_proxy"] ?? environment["NO_PROXY"] ?? "";
+  return ok(`${list}${except === "" ? "" : `; not for ${except}`}`);
 };
 
-/** The registration interface: with the API key that it accepts it, else only that it answers. */
-export const baseUrlCheck: Check = {
-  name: "base URL",
-  run: async (surroundings) => {
-    const baseUrl = await findBaseUrl(surroundings);
-    if (baseUrl === undefined) {
-      return skipped(`give it with ${ADDRESSES.baseUrl.flag} or ${ADDRESSES.baseUrl.variable}`);
-    }
-    const apiKey = await surroundings.credentials.findSecret("apiKey");
-    const finding =
-      apiKey === undefined
-        ? await probe(baseUrl, "not checked further: no API key", surroundings)
-        : await getWebhook(baseUrl, surroundings);
-    if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
-    return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
-  },
+/** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
+export const checkBaseUrl: Check = async (facts) => {
+  const baseUrl = await facts.baseUrl;
+  if (baseUrl === undefined) return notGiven("baseUrl");
+  const apiKey = await facts.credentials.findSecret("apiKey");
+  const finding =
+    apiKey === undefined
+      ? await probe(baseUrl, "not checked further: no API key", facts)
+      : await describeRegistration(baseUrl, facts);
+  if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
+  return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
 };
 
-/** The webhook URL: with the verification key its handshake, else only that it answers. */
-export const webhookUrlCheck: Check = {
-  name: "webhook URL",
-  run: async (surroundings) => {
-    const { webhookUrl, credentials } = surroundings;
-    if (webhookUrl === undefined) return skipped("give it with --webhook-url");
-    const verificationKey = await credentials.findSecret("verificationKey");
-    const finding =
-      verificationKey === undefined
-        ? await probe(webhookUrl, "not checked further: no verification key", surroundings)
-        : await performHandshake({ url: webhookUrl, verificationKey }, surroundings);
-    const { webhookUrl: registered } = (await findRegistration(surroundings)) ?? {};
-    if (!registered || isSameUrl(registered, webhookUrl)) return finding;
-    return addOther(finding, registered, `apichat webhook set registers ${formatUrl(webhookUrl)}`);
-  },
+/** Checks the webhook URL: with a verification key its handshake, else only whether it responds. */
+export const checkWebhookUrl: Check = async (facts) => {
+  const { webhookUrl: url, credentials } = facts;
+  if (url === undefined) return skipped("give it with --webhook-url");
+  const verificationKey = await credentials.findSecret("verificationKey");
+  const finding =
+    verificationKey === undefined
+      ? await probe(url, "not checked further: no verification key", facts)
+      : await performHandshake({ url, verificationKey }, facts);
+  const registered = (await findRegistration(facts))?.webhookUrl;
+  if (!registered || isSameUrl(registered, url)) return finding;
+  return addOther(finding, registered, `apichat webhook set registers ${formatUrl(url)}`);
 };
 
-/** The bot URL. No message is sent: the contact would see it. */
-export const botUrlCheck: Check = {
-  name: "bot URL",
-  run: async (surroundings) => {
-    const botUrl = await surroundings.credentials.findAddress("botUrl");
-    if (botUrl === undefined) {
-      return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
-    }
-    const finding = await probe(botUrl, "no message was sent", surroundings);
-    const { botUrl: registered } = (await findRegistration(surroundings)) ?? {};
-    if (!registered || isSameBot(registered, botUrl)) return finding;
-    return addOther(finding, registered, `take ${formatUrl(registered)} if the base URL is right`);
-  },
+/** Checks the bot URL. Sends no message, because the contact would see it. */
+export const checkBotUrl: Check = async (facts) => {
+  const botUrl = await facts.credentials.findAddress("botUrl");
+  if (botUrl === undefined) return notGiven("botUrl");
+  const finding = await probe(botUrl, "no message was sent", facts);
+  const registered = (await findRegistration(facts))?.botUrl;
+  if (!registered || isSameBot(registered, botUrl)) return finding;
+  return addOther(finding, registered, `use ${formatUrl(registered)} if the base URL is right`);
 };
+
+const notGiven = (kind: "baseUrl" | "botUrl"): Finding =>
+  skipped(`give it with ${ADDRESSES[kind].flag} or ${ADDRESSES[kind].variable}`);
+
+/** For a comparison: a failure is reported only by the check of the base URL. */
+const findRegistration = ({ registration }: Facts) => registration.catch(() => undefined);
 
 /** Adds that a different URL is registered; a failure stays a failure. */
 const addOther = (finding: Finding, registered: string, hint: string): Finding =>
@@ -80,9 +77,9 @@ const addOther = (finding: Finding, registered: string, hint: string): Finding =
     ? finding
     : warning(`${finding.text}; a different one is registered: ${formatUrl(registered)}`, hint);
 
-async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<Finding> {
+async function describeRegistration(baseUrl: string, facts: Facts): Promise<Finding> {
   try {
-    const registration = await readRegistration(surroundings);
+    const registration = await facts.registration;
     const place = `${formatUrl(baseUrl)} accepts the API key`;
     if (registration === undefined) return ok(`${place}; no webhook is registered`);
     return ok(`${place}; ${formatUrl(registration.webhookUrl)} is registered, ${registration.status}`);
@@ -95,24 +92,19 @@ async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<
 const HINTS: Partial<Record<ApiChatError["code"], string>> = {
   unauthorized: "check the API key, and whether it belongs to this base URL",
   unavailable: "check the base URL, the network, the proxy and the firewall",
-  protocol: "check the base URL: what answers there is not the registration interface",
+  protocol: "check the base URL: what responds there is not the registration interface",
 };
 
 async function performHandshake(
-  { url, verificationKey }: { url: string; verificationKey: string },
-  surroundings: Surroundings,
+  endpoint: { url: string; verificationKey: string },
+  { limitMs, signal, baseUrl }: Facts,
 ): Promise<Finding> {
-  const { limitMs, signal } = surroundings;
-  const serviceUrl = await findBaseUrl(surroundings);
-  const diagnosis = await diagnoseHandshake({
-    url,
-    verificationKey,
-    limitMs,
-    signal,
-    ...(serviceUrl === undefined ? {} : { serviceUrl }),
-  });
-  if (!diagnosis.passed) return failed(`${formatUrl(url)}: ${diagnosis.reason}`, diagnosis.hint);
-  const text = `${formatUrl(url)} answers the handshake`;
+  const serviceUrl = await baseUrl;
+  const options = serviceUrl === undefined ? {} : { serviceUrl };
+  const diagnosis = await diagnoseHandshake({ ...endpoint, limitMs, signal, ...options });
+  const url = formatUrl(endpoint.url);
+  if (!diagnosis.passed) return failed(`${url}: ${diagnosis.reason}`, diagnosis.hint);
+  const text = `${url} answers the handshake`;
   if (diagnosis.warnings.length === 0) return ok(text);
   return warning(
     `${text}; ${diagnosis.warnings.map((one) => one.text).join("; ")}`,
@@ -120,7 +112,7 @@ async function performHandshake(
   );
 }
 
-/** Whether anything answers HTTP there. Only the status 404 means something: this is a GET, and the interfaces take POST. */
+/** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */
 async function probe(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
   const limit = AbortSignal.timeout(limitMs);
   try {
@@ -141,26 +133,4 @@ async function probe(url: string, remark: string, { limitMs, signal }: Surroundi
       "check the URL, whether its server runs, and the proxy and firewall",
     );
   }
-}
-
-/** What is registered is asked once, however many checks want it. */
-const asked = new WeakMap<Surroundings, Promise<Registration | undefined>>();
-
-/** What is registered; undefined if nothing is, or if base URL or API key are not known. Rejects as the client does. */
-function readRegistration(surroundings: Surroundings): Promise<Registration | undefined> {
-  const asking = asked.get(surroundings) ?? ask(surroundings);
-  asked.set(surroundings, asking);
-  return asking;
-}
-
-/** The same for a comparison: a failure is reported by the check of the base URL, and by no other. */
-const findRegistration = (surroundings: Surroundings): Promise<Registration | undefined> =>
-  readRegistration(surroundings).catch(() => undefined);
-
-async function ask(surroundings: Surroundings): Promise<Registration | undefined> {
-  const { credentials, limitMs, signal } = surroundings;
-  const baseUrl = await findBaseUrl(surroundings);
-  const apiKey = await credentials.findSecret("apiKey");
-  if (baseUrl === undefined || apiKey === undefined) return undefined;
-  return new RegistrationClient({ baseUrl, apiKey, requestSeconds: limitMs / 1000, signal }).getWebhook();
 }

@@ -1,36 +1,55 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { isOlder, MIN_PULUMI, majorOf } from "../../lib/version.js";
-import { failed, ok, warning } from "./check.js";
-import { isNode, isOnDynamic, type Project, programCheck } from "./project.js";
+import { readFileIfExists } from "../../lib/files.js";
+import { MIN_PULUMI, majorOf } from "../../lib/version.js";
+import { failed, type Finding, ok, warning } from "./check.js";
+import { judgeVersion } from "./engine.js";
+import type { Project } from "./project.js";
 
 /**
- * The provider process loads the package from the program's folder. What counts is whether it is found there: a workspace may have it
- * in the package.json at its top.
+ * Checks that the program's folder finds the package, because the provider process loads it from there. A workspace may have it in the
+ * package.json at its top.
  */
-export const dependencyCheck = programCheck("pulumi-apichat", isOnDynamic, (project) => {
+export function checkDependency(project: Project): Finding {
   const version = findVersion(project.folder, "pulumi-apichat");
-  return version === undefined
-    ? failed(
-        `not installed in ${project.folder}, where the provider is loaded from`,
-        addHint(project, "pulumi-apichat"),
-      )
-    : ok(version);
-});
+  if (version !== undefined) return ok(version);
+  const text = `not installed in ${project.folder}, where the provider is loaded from`;
+  return failed(text, addHint(project, "pulumi-apichat"));
+}
 
-export const libraryCheck = programCheck("@pulumi/pulumi", isNode, (project) => {
+export function checkLibrary(project: Project): Finding {
   const version = findVersion(project.folder, "@pulumi/pulumi");
   const hint = addHint(project, `@pulumi/pulumi@^${majorOf(MIN_PULUMI)}`);
-  if (version === undefined) return failed(`not installed in ${project.folder}`, hint);
-  if (isOlder(version, MIN_PULUMI)) {
-    return failed(`${version} is too old; ${MIN_PULUMI} or newer is needed`, hint);
+  return version === undefined
+    ? failed(`not installed in ${project.folder}`, hint)
+    : judgeVersion(version, hint);
+}
+
+const EXECUTABLE = "pulumi-resource-apichat";
+
+const named = z.union([z.string(), z.object({ source: z.string() }).transform(({ source }) => source)]);
+
+/** Checks that the engine finds the resource plugin. */
+export function checkPlugin({ root, path, plugin }: Project): Finding {
+  const source = named.safeParse(plugin).data;
+  if (source === undefined) {
+    return warning(
+      `not named in ${path}, so the engine uses an installed one, or the one of a resource's pluginDownloadURL`,
+      "add packages: { apichat: ./node_modules/pulumi-apichat/plugin }",
+    );
   }
-  return majorOf(version) > majorOf(MIN_PULUMI)
-    ? warning(`${version} is newer than what this was made for`, hint)
-    : ok(version);
-});
+  // Such as apichat@0.1.0, which the engine looks up itself.
+  if (!/^[./~]|^[a-z]:/i.test(source)) return ok(source);
+  const folder = resolve(root, source);
+  if (!existsSync(join(folder, EXECUTABLE)) && !existsSync(join(folder, "PulumiPlugin.yaml"))) {
+    return failed(`there is no ${EXECUTABLE} in ${folder}`, `run in ${root}: npm install`);
+  }
+  const manifest = readFileIfExists(join(folder, "../package.json")) ?? "{}";
+  const { data } = installed.safeParse(JSON.parse(manifest));
+  return ok(data === undefined ? folder : `${data.version} in ${folder}`);
+}
 
 const installed = z.object({ version: z.string() });
 
@@ -52,7 +71,7 @@ export function findPackageFile(folder: string, name: string): string | undefine
   }
 }
 
-/** Commands that add a package, by the lock files that tell the package manager. */
+/** The commands that add a package, by the lock files that show the package manager. */
 const MANAGERS = {
   "pnpm-lock.yaml": "pnpm add",
   "yarn.lock": "yarn add",
@@ -61,7 +80,7 @@ const MANAGERS = {
   "package-lock.json": "npm install",
 };
 
-/** How to add a package, in the words of the program's own package manager. */
+/** How to add a package with the program's own package manager. */
 export const addHint = ({ folder }: Project, what: string): string =>
   `run in ${folder}: ${findManager(folder)} ${what}`;
 

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { type Check, failed, type Finding, findProgram, ok, skipped, type Surroundings } from "./check.js";
+import { type Check, failed, type Facts, type Finding, ok, skipped } from "./check.js";
 
 const scalars = z.record(z.string(), z.unknown());
 
@@ -13,8 +13,8 @@ const projectFile = z.object({
     z.string().transform((name) => ({ name, options: {} as z.output<typeof scalars> })),
     z.object({ name: z.string(), options: scalars.default({}) }),
   ]),
-  main: z.string().optional(),
-  packages: scalars.optional(),
+  main: z.string().default("."),
+  packages: scalars.default({}),
 });
 
 /** A Pulumi program, as its Pulumi.yaml describes it. */
@@ -30,27 +30,21 @@ export interface Project {
   mainFile: string | undefined;
   runtime: string;
   options: Record<string, unknown>;
-  /** Whether it uses the resource plugin: every program but one of Node.js that does not name it. */
+  /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
   isOnPlugin: boolean;
-  /** What Pulumi.yaml names the plugin by. */
+  /** The plugin as Pulumi.yaml names it. */
   plugin: unknown;
 }
 
 /** The languages that programs on the resource plugin are in. */
 const LANGUAGES = ["nodejs", "yaml", "python", "go", "java", "dotnet"];
 
-/** Reads Pulumi.yaml of this folder or the nearest one above. Returns undefined if there is none. */
-async function readProject(folder: string): Promise<Project | undefined> {
-  const found = await findProgram(folder);
-  if (found === undefined) return undefined;
-  const path = join(found.folder, found.file);
-  const {
-    name,
-    runtime,
-    main = ".",
-    packages = {},
-  } = parseYaml(readFileIfExists(path) ?? "", projectFile, path);
-  const entry = resolve(found.folder, main);
+/** Reads Pulumi.yaml. */
+export async function readProject(path: string | undefined): Promise<Project | undefined> {
+  if (path === undefined) return undefined;
+  const { name, runtime, main, packages } = parseYaml(readFileIfExists(path) ?? "", projectFile, path);
+  const root = dirname(path);
+  const entry = resolve(root, main);
   const isFolder = await stat(entry).then(
     (info) => info.isDirectory(),
     () => false,
@@ -58,7 +52,7 @@ async function readProject(folder: string): Promise<Project | undefined> {
   return {
     name,
     path,
-    root: found.folder,
+    root,
     folder: isFolder ? entry : dirname(entry),
     mainFile: isFolder ? undefined : entry,
     runtime: runtime.name,
@@ -69,37 +63,26 @@ async function readProject(folder: string): Promise<Project | undefined> {
 }
 
 /** A check of the program in the current folder, if it concerns the program. */
-export const programCheck = (
-  name: string,
-  concerns: (project: Project) => boolean,
-  inspect: (project: Project, surroundings: Surroundings) => Finding | Promise<Finding>,
-): Check => ({
-  name,
-  run: async (surroundings) => {
-    const project = await readProject(surroundings.folder);
-    return project !== undefined && concerns(project) ? inspect(project, surroundings) : undefined;
-  },
-});
+export const ofProgram =
+  (
+    concerns: (project: Project) => boolean,
+    inspect: (project: Project, facts: Facts) => Finding | Promise<Finding>,
+  ): Check =>
+  async (facts) => {
+    const project = await facts.project;
+    return project !== undefined && concerns(project) ? inspect(project, facts) : undefined;
+  };
 
-export const isOnPlugin = (project: Project): boolean => project.isOnPlugin;
-
-export const isOnDynamic = (project: Project): boolean => !project.isOnPlugin;
-
-export const isNode = ({ runtime }: Project): boolean => runtime === "nodejs";
-
-export const projectCheck: Check = {
-  name: "program",
-  run: async ({ folder }) => {
-    const project = await readProject(folder);
-    if (project === undefined) return skipped("no Pulumi.yaml here or above");
-    const { name, path, runtime } = project;
-    if (!LANGUAGES.includes(runtime)) {
-      return failed(
-        `${name} has the runtime ${runtime}; this package works with ${LANGUAGES.join(", ")}`,
-        `write the program in one of these: runtime in ${path}`,
-      );
-    }
-    const provider = project.isOnPlugin ? `${runtime}, on the resource plugin` : "on the dynamic provider";
-    return ok(`${name} (${path}), ${provider}`);
-  },
+export const checkProgram: Check = async (facts) => {
+  const project = await facts.project;
+  if (project === undefined) return skipped("no Pulumi.yaml here or above");
+  const { name, path, runtime } = project;
+  if (!LANGUAGES.includes(runtime)) {
+    return failed(
+      `${name} has the runtime ${runtime}; this package works with ${LANGUAGES.join(", ")}`,
+      `write the program in one of these: runtime in ${path}`,
+    );
+  }
+  const provider = project.isOnPlugin ? `${runtime}, on the resource plugin` : "on the dynamic provider";
+  return ok(`${name} (${path}), ${provider}`);
 };

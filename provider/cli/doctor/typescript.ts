@@ -1,162 +1,112 @@
 import { existsSync, readdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
-import type * as TypeScript from "typescript";
 import * as z from "zod";
 import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { majorOf } from "../../lib/version.js";
-import { failed, type Finding, ok, type Surroundings } from "./check.js";
+import { execute, failed, type Facts, type Finding, ok } from "./check.js";
 import { addHint, findPackageFile, findVersion } from "./packages.js";
-import { isNode, programCheck, type Project } from "./project.js";
+import type { Project } from "./project.js";
 
-/** Compiles an empty program as `pulumi up` does: with the same TypeScript and the same options. */
-export const typescriptCheck = programCheck("typescript", isNode, judge);
+/** Compiling takes a second, and much longer on a busy machine. */
+const COMPILE_LIMIT_MS = 60_000;
 
-function judge(project: Project, { environment }: Surroundings): Finding {
+/** Compiles an empty program as `pulumi up` does: with the same ts-node, TypeScript and options. */
+export async function checkTypeScript(project: Project, facts: Facts): Promise<Finding> {
   const { folder, options } = project;
-  if (options["typescript"] === false) return judgeLoader(project);
-  const path = findCompiler(folder);
-  if (path === undefined) return ok("not checked: @pulumi/pulumi is not installed");
-  const ts = createRequire(path)(path) as typeof TypeScript;
+  if (options["typescript"] === false) return checkLoader(project);
+  const manifest = findPackageFile(folder, "@pulumi/pulumi/package.json");
+  if (manifest === undefined) return ok("not checked: @pulumi/pulumi is not installed");
+  const compiler = findTool(manifest, "typescript", "typescript.js");
+  const tsNode = findTool(manifest, "ts-node");
+  if (compiler === undefined || tsNode === undefined)
+    return ok("not checked: @pulumi/pulumi has no compiler");
   const own = findVersion(folder, "typescript");
-  const name = own ?? `not installed: @pulumi/pulumi brings ${ts.version}`;
-  // TypeScript 7 has no such interface.
-  if (typeof ts.createProgram !== "function") {
-    return failed(`${name} cannot be used by @pulumi/pulumi`, addHint(project, "typescript@6"));
-  }
-  const configPath = join(folder, environment["PULUMI_NODEJS_TSCONFIG_PATH"] ?? tsconfigOf(options));
-  const problem = compile(ts, project, { configPath, isChecked: isTypeChecked(environment) });
-  if (problem === undefined) return ok(name);
-  const text = `${name}, and pulumi up would stop: TS${problem.code}: ${problem.text}`;
+  const name = own ?? `not installed: @pulumi/pulumi brings ${compiler.version}`;
+  const named = options["tsconfig"];
+  const tsconfig =
+    facts.environment["PULUMI_NODEJS_TSCONFIG_PATH"] ?? (typeof named === "string" ? named : "tsconfig.json");
+  const settings = {
+    compiler: compiler.path,
+    tsNode: tsNode.path,
+    tsconfig,
+    transpileOnly: facts.environment["PULUMI_NODEJS_TRANSPILE_ONLY"],
+    program: isTypeScript(project) ? probeText(project) : undefined,
+  };
+  const found = await execute(process.execPath, ["-e", SCRIPT, JSON.stringify(settings)], {
+    ...facts,
+    cwd: folder,
+    limitMs: COMPILE_LIMIT_MS,
+  });
+  const usable = addHint(project, "typescript@6");
+  if ("code" in found) return failed(`${name} cannot be used by @pulumi/pulumi (${found.code})`, usable);
+  const [, code, text = ""] = /TS(\d+): (.*?)(?:\n\S|$)/s.exec(found.stdout) ?? [];
+  if (code === undefined) return ok(name);
   return failed(
-    text,
-    own === undefined ? addHint(project, "typescript@6") : (HINTS[problem.code] ?? `see ${configPath}`),
+    `${name}, and pulumi up would stop: TS${code}: ${text.trim().replaceAll(/\s+/g, " ")}`,
+    own === undefined ? usable : (HINTS[code] ?? `see ${join(folder, tsconfig)}`),
   );
 }
 
-const HINTS: Record<number, string> = {
+/** Does what `cmd/run` of @pulumi/pulumi does, and prints the errors of the program. TypeScript 7 makes ts-node fail. */
+const SCRIPT = `
+const { existsSync, readFileSync } = require("node:fs");
+const { compiler, tsNode, tsconfig, transpileOnly, program } = JSON.parse(process.argv[1]);
+const ts = require(compiler);
+const skipProject = !existsSync(tsconfig);
+const { config } = skipProject ? {} : ts.parseConfigFileTextToJson(tsconfig, readFileSync(tsconfig, "utf8"));
+const own = config?.compilerOptions ?? {};
+const isModern = !/^([0-3]|4\\.[0-6])\\./.test(ts.version);
+const compilerOptions = {
+  target: "ES2020",
+  module: isModern ? "nodenext" : "commonjs",
+  moduleResolution: isModern ? "nodenext" : "node",
+  ...own,
+};
+const options = { compiler, project: tsconfig, skipProject, compilerOptions };
+try {
+  const service = require(tsNode).register({
+    ...options,
+    transpileOnly: transpileOnly ? transpileOnly === "true" : own.noCheck,
+  });
+  if (program !== undefined) service.compile(program, process.cwd() + "/apichat-doctor-probe.ts");
+} catch (error) {
+  if (error.name !== "TSError") throw error;
+  console.log(error.diagnosticText);
+}
+`;
+
+const HINTS: Record<string, string> = {
   1479: 'set "module": "nodenext" in tsconfig.json',
   5107: 'set "module": "nodenext" and "moduleResolution": "nodenext", or "ignoreDeprecations": "6.0", in tsconfig.json',
-  5109: 'set "moduleResolution" in tsconfig.json too',
-  5110: 'set "moduleResolution": "node" in tsconfig.json too, or "module": "nodenext"',
+  5109: 'also set "moduleResolution" in tsconfig.json',
+  5110: 'also set "moduleResolution": "node" in tsconfig.json, or "module": "nodenext"',
 };
 
-const tsconfigOf = (options: Project["options"]): string =>
-  typeof options["tsconfig"] === "string" ? options["tsconfig"] : "tsconfig.json";
-
-/** Without Pulumi's own TypeScript, something such as tsx compiles the program. */
-function judgeLoader({ folder, options, ...project }: Project): Finding {
-  const given = options["nodeargs"];
+/** Without Pulumi's own TypeScript, a loader such as tsx compiles the program. */
+function checkLoader(project: Project): Finding {
+  const given = project.options["nodeargs"];
   const [, loader] =
     /--(?:import|require|loader)[ =]([\w@/.-]+)/.exec(typeof given === "string" ? given : "") ?? [];
   if (loader === undefined) return ok("off in Pulumi.yaml");
-  const isFound = loader.startsWith(".") || findPackageFile(folder, loader) !== undefined;
+  const isFound = loader.startsWith(".") || findPackageFile(project.folder, loader) !== undefined;
   if (isFound) return ok(`off in Pulumi.yaml: ${loader} compiles the program`);
-  return failed(
-    `off in Pulumi.yaml, and ${loader} of nodeargs is not installed`,
-    addHint({ folder, options, ...project }, loader),
-  );
+  const text = `off in Pulumi.yaml, but ${loader} of nodeargs is not installed`;
+  return failed(text, addHint(project, loader));
 }
 
-/** The TypeScript that @pulumi/pulumi loads: the program's own, else the one inside @pulumi/pulumi. */
-function findCompiler(folder: string): string | undefined {
-  const manifest = findPackageFile(folder, "@pulumi/pulumi/package.json");
-  if (manifest === undefined) return undefined;
+/** Finds what @pulumi/pulumi loads: the program's own package, else the one inside @pulumi/pulumi. */
+function findTool(manifest: string, name: string, file = ""): { path: string; version: string } | undefined {
   const library = dirname(manifest);
-  const own = findPackageFile(library, "typescript");
-  if (own !== undefined) return own;
+  const own = findPackageFile(library, name);
+  if (own !== undefined) return { path: own, version: findVersion(library, name) ?? "" };
   const vendor = join(library, "vendor");
-  if (!existsSync(vendor)) return undefined;
-  const name = readdirSync(vendor).find((one) => one.startsWith("typescript@"));
-  return name === undefined ? undefined : join(vendor, name, "typescript.js");
+  const folder = existsSync(vendor) && readdirSync(vendor).find((one) => one.startsWith(`${name}@`));
+  return folder ? { path: join(vendor, folder, file), version: folder.slice(name.length + 1) } : undefined;
 }
 
-const isTypeChecked = (environment: NodeJS.ProcessEnv): boolean =>
-  environment["PULUMI_NODEJS_TRANSPILE_ONLY"] !== "true";
-
-interface Problem {
-  code: number;
-  /** One line. */
-  text: string;
-}
-
-/** What ts-node ignores: they are about the list of files. */
-const IGNORED = new Set([6059, 18_002, 18_003]);
-
-/** The first error of the options, or of a program that only imports this package. Mirrors `cmd/run` of @pulumi/pulumi and its ts-node. */
-function compile(
-  ts: typeof TypeScript,
-  project: Project,
-  { configPath, isChecked }: { configPath: string; isChecked: boolean },
-): Problem | undefined {
-  const { folder } = project;
-  const isModern = !/^(?:[0-3]|4\.[0-6])\./.test(ts.version);
-  const module = isModern ? "nodenext" : "commonjs";
-  const read = existsSync(configPath)
-    ? ts.readConfigFile(configPath, (path) => ts.sys.readFile(path))
-    : { config: {} };
-  if (read.error !== undefined) return toProblem(ts, read.error);
-  const given = read.config as { compilerOptions?: object };
-  const compilerOptions = {
-    target: "ES2020",
-    module,
-    moduleResolution: isModern ? "nodenext" : "node",
-    ...given.compilerOptions,
-    noEmit: false,
-    outDir: "$$ts-node$$",
-    declaration: false,
-    composite: undefined,
-    incremental: undefined,
-  };
-  const config = { ...given, compilerOptions, files: [], include: [] };
-  const { options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, folder, undefined, configPath);
-  const wrong = errors.find(({ code }) => !IGNORED.has(code));
-  if (wrong !== undefined) return toProblem(ts, wrong);
-  if (!isChecked || options["noCheck"] === true || !isTypeScript(project)) return undefined;
-  const probe = join(folder, "apichat-doctor-probe.ts");
-  const program = ts.createProgram([probe], options, hostWith(ts, options, probe, probeText(project)));
-  const found = [
-    ...(reportsOptions(project) ? program.getOptionsDiagnostics() : []),
-    ...program.getSemanticDiagnostics(program.getSourceFile(probe)),
-  ].find(({ category, code }) => category === ts.DiagnosticCategory.Error && !IGNORED.has(code));
-  return found === undefined ? undefined : toProblem(ts, found);
-}
-
-/** The ts-node 7 inside @pulumi/pulumi reports errors of the options. A newer one of the program's own does not. */
-function reportsOptions({ folder }: Project): boolean {
-  const library = findPackageFile(folder, "@pulumi/pulumi/package.json");
-  const version = library === undefined ? undefined : findVersion(dirname(library), "ts-node");
-  return version === undefined || majorOf(version) < 8;
-}
-
-/** A missing package is reported by its own check. */
+/** Leaves out a missing package, because its own check reports that. */
 const probeText = ({ folder }: Project): string =>
   `${findVersion(folder, "pulumi-apichat") === undefined ? "" : 'import "pulumi-apichat";\n'}export {};\n`;
-
-/** What a compiler reads files with, and one more file, which is not on disk. */
-function hostWith(
-  ts: typeof TypeScript,
-  options: TypeScript.CompilerOptions,
-  path: string,
-  text: string,
-): TypeScript.CompilerHost {
-  const host = ts.createCompilerHost(options);
-  return {
-    ...host,
-    fileExists: (name) => name === path || host.fileExists(name),
-    readFile: (name) => (name === path ? text : host.readFile(name)),
-    getSourceFile: (name, languageVersion, ...more) =>
-      name === path
-        ? ts.createSourceFile(name, text, languageVersion)
-        : host.getSourceFile(name, languageVersion, ...more),
-  };
-}
-
-const toProblem = (ts: typeof TypeScript, { code, messageText }: TypeScript.Diagnostic): Problem => ({
-  code,
-  text: ts.flattenDiagnosticMessageText(messageText, " ").replaceAll(/\s+/g, " "),
-});
 
 const manifestShape = z.object({ main: z.string().optional(), type: z.string().optional() });
 

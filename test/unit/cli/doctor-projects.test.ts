@@ -101,7 +101,7 @@ const ROWS: Record<string, Row> = {
       ...TYPESCRIPT,
       ...TYPESCRIPT_6,
       ...compilerOptions(CLASSIC),
-      "node_modules/ts-node/package.json": json({ name: "ts-node", version: "10.9.2" }),
+      "node_modules/ts-node": { link: join(modules, "ts-node") },
     },
   },
   "commonjs, moduleResolution node, without typescript": {
@@ -222,7 +222,7 @@ const ROWS: Record<string, Row> = {
   "Python on the plugin": { files: onPlugin(PYTHON, python("3.270.0", "0.1.0")) },
   "Python before pulumi install": {
     files: onPlugin(PYTHON),
-    fails: { "virtual env": /venv.*pulumi install/s, SDK: /pulumi install|cannot be asked/ },
+    fails: { "virtual env": /venv.*pulumi install/s, SDK: /pulumi install|cannot be run/ },
   },
   "Python without the SDK": {
     files: onPlugin(PYTHON, python("3.270.0", "")),
