@@ -10,9 +10,6 @@ const FLOWS = ["echo", "menu", "silent"] as const;
 const DEFAULT_PORT = 4000;
 const DEFAULT_BOT_PORT = 4001;
 
-/** Loaded only to run: `--help` needs no emulator. */
-const loadEmulator = () => import("./emulator/run.js");
-
 /** The command `apichat emulator`: the whole service on this machine, with its page, until Ctrl-C. */
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
@@ -23,20 +20,25 @@ export function emulatorCommand(): Command {
       parsePort,
       DEFAULT_PORT,
     )
-    .option("--bot-port <port>", "the bot host, to which messages go", parsePort, DEFAULT_BOT_PORT)
+    .option(
+      "--bot-port <port>",
+      "port of the bot host, to which messages are sent",
+      parsePort,
+      DEFAULT_BOT_PORT,
+    )
     .option("--host <host>", "address to listen on; anything other than loopback needs a token", "127.0.0.1")
-    .option("--token-file <file>", "file with the token that the control API and the page ask for")
+    .option("--token-file <file>", "file with the token that the control API and the page require")
     .option(
       "--workspace <name>",
       'add a workspace; repeatable (default: "acme" if there is no other)',
       collect,
     )
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
-    .option("--data <file>", "keeps the state between runs (default: in memory)")
-    .addOption(new Option("--flow <name>", "what replies (default: echo)").choices(FLOWS))
-    .option("--scenario <file>", "what replies, written as a file (YAML or JSON)")
+    .option("--data <file>", "file that keeps the state between runs (default: in memory)")
+    .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOWS))
+    .option("--scenario <file>", "file with the rules that reply (YAML or JSON)")
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
-    .option("--quiet", "no line for each request and delivery")
+    .option("--quiet", "print no line for each request and delivery")
     .option("--json", "print one JSON object per line")
     .addHelpText("after", HELP)
     .action(run);
@@ -46,8 +48,8 @@ export function emulatorCommand(): Command {
 const HELP = `
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-If an emulator with the workspace acme is already running at the port, the command without options prints where it is, and
-ends with 0.
+If an emulator with the workspace acme is already running at the port, the command without options prints where it is,
+and ends with 0.
 
 A seed file can set workspaces, flow, flows, faults and every open point; flags override it. For example:
   workspaces:
@@ -74,12 +76,12 @@ Examples:
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;
 
-/** Only its JSON is checked here: the emulator checks the rest. */
+/** Only checks that it is JSON: the emulator checks the rest. */
 function collectFault(text: string, before: readonly unknown[] = []): unknown[] {
   try {
     return [...before, JSON.parse(text)];
   } catch {
-    // Its position is no help where a shell has removed the quotes.
+    // The position in JSON.parse's message does not help if a shell has removed the quotes.
     throw new InvalidArgumentError(
       `It must be JSON; for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
     );
@@ -87,7 +89,8 @@ function collectFault(text: string, before: readonly unknown[] = []): unknown[] 
 }
 
 async function run(options: EmulatorCliOptions): Promise<void> {
-  const { startFromOptions } = await loadEmulator();
+  // Loaded here, because `--help` needs no emulator.
+  const { startFromOptions } = await import("./emulator/run.js");
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
   if (emulator === undefined) return;

@@ -3,34 +3,70 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount } from "./option-values.js";
-import { JSON_FAILURES, note } from "./output.js";
+import { JSON_FAILURES, note, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
-import type { ConfiguredPlace } from "../server/config.js";
 import { UsageError } from "./usage-error.js";
+
+const DEFAULT_LIMIT = 100;
+const ROWS_A_READ = 100;
+
+/** The data folder, named itself or by the configuration of its responder, and a workspace of it. */
+interface PlaceOptions {
+  dataDir?: string;
+  config?: string;
+  workspace?: string;
+  json?: boolean;
+}
 
 interface ListOptions extends PlaceOptions {
   limit: number;
 }
 
-const DEFAULT_LIMIT = 100;
-const ROWS_A_READ = 100;
-
-/** The command `apichat responder deliveries`: lists what was acknowledged and is not forwarded yet. */
-export function deliveriesCommand(): Command {
-  return listCommand("deliveries", "list what was acknowledged and is not forwarded yet")
+/** The command `apichat responder deliveries`: lists deliveries that were acknowledged but not yet forwarded. */
+export const deliveriesCommand = (): Command =>
+  listCommand("deliveries", "list deliveries that were acknowledged but not yet forwarded")
     .addHelpText("after", DELIVERIES_HELP)
     .action((options: ListOptions) => list(options, "deliveries", (spool, page) => spool.list(page)));
-}
 
-/** The command `apichat responder dead-letters`: lists what could not be forwarded. */
-export function deadLettersCommand(): Command {
-  return listCommand("dead-letters", "list what could not be forwarded, with the reason")
+/** The command `apichat responder dead-letters`: lists deliveries that could not be forwarded. */
+export const deadLettersCommand = (): Command =>
+  listCommand("dead-letters", "list deliveries that could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP)
     .action((options: ListOptions) =>
       list(options, "dead letters", (spool, page) => spool.listDeadLetters(page)),
     );
-}
+
+/** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
+export const replayCommand = (): Command =>
+  placeCommand("replay", "forward dead letters again: those of the given ids, or --all")
+    .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
+    .option("--all", "every dead letter")
+    .option("--workspace <name>", "with --all: only of this workspace")
+    .option("--json", 'print { "replayed": n }')
+    .addHelpText("after", REPLAY_HELP)
+    .action(replay);
+
+/** The command `apichat responder retry`: has waiting deliveries forwarded at once. */
+export const retryCommand = (): Command =>
+  placeCommand("retry", "retry waiting deliveries now, for example when the target is back")
+    .option("--workspace <name>", "only of this workspace")
+    .option("--json", 'print { "retried": n }: how many conversations waited')
+    .addHelpText("after", RETRY_HELP)
+    .action(retry);
+
+const listCommand = (name: string, description: string): Command =>
+  placeCommand(name, description)
+    .option("--workspace <name>", "only of this workspace")
+    .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
+    .option("--json", "print one JSON object per line, with headers and body");
+
+/** A command that works on the spool of a responder. */
+const placeCommand = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .option("--data-dir <dir>", "data folder of the responder")
+    .option("--config <file>", "configuration that names the data folder");
 
 /** Ends the help of each command that works on a spool. */
 const EXIT_CODES = `
@@ -38,7 +74,7 @@ ${JSON_FAILURES}
 Exit code: 0 success, 1 failure, 2 usage or configuration error.`;
 
 const DELIVERIES_HELP = `
-For each failed delivery it shows the reason and when the next attempt is due ("failure" and "nextAttemptAt" with
+For each failed delivery it prints the reason and when the next attempt is due ("failure" and "nextAttemptAt" with
 --json). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
 
 Examples:
@@ -52,52 +88,57 @@ Examples:
   $ apichat responder dead-letters --data-dir /var/lib/apichat --workspace acme --json
 ${EXIT_CODES}`;
 
-function listCommand(name: string, description: string): Command {
-  return placeCommand(name, description)
-    .option("--workspace <name>", "only of this workspace")
-    .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
-    .option("--json", "print one JSON object per line, with headers and body");
-}
+const REPLAY_HELP = `
+A running responder forwards them at once, otherwise the next one that starts. The ids stay the same.
 
-interface Page {
-  workspace: string | undefined;
-  limit: number;
-  after: number;
-}
+Examples:
+  $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
+  $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
+${EXIT_CODES} Also 1 if one of the ids is not a dead letter.`;
 
-type Rows = readonly (KeptDelivery | DeadLetter)[];
+const RETRY_HELP = `
+After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After demands.
 
-async function list(
-  options: ListOptions,
-  what: string,
-  read: (spool: Spool, page: Page) => Rows,
-): Promise<void> {
-  await withSpool(options, (spool) => printRows(options, what, (page) => read(spool, page)));
-}
+Examples:
+  $ apichat responder retry --config /etc/apichat/responder.json
+  $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
+${EXIT_CODES}`;
+
+type Page = Parameters<Spool["list"]>[0];
 
 /** Prints page after page, so that a long list is never in memory as a whole. */
-function printRows({ workspace, limit, json }: ListOptions, what: string, read: (page: Page) => Rows): void {
-  let left = limit;
-  let after = 0;
-  for (;;) {
-    const rows = read({ workspace, after, limit: Math.min(left, ROWS_A_READ) });
-    for (const row of rows) {
-      process.stdout.write(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
-      after = row.position;
+const list = (
+  options: ListOptions,
+  what: string,
+  read: (spool: Spool, page: Page) => readonly (KeptDelivery | DeadLetter)[],
+): Promise<void> =>
+  withSpool(options, (spool) => {
+    const { workspace, limit, json } = options;
+    let left = limit;
+    let after = 0;
+    for (;;) {
+      const rows = read(spool, { workspace, after, limit: Math.min(left, ROWS_A_READ) });
+      for (const row of rows) {
+        print(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
+        after = row.position;
+      }
+      left -= rows.length;
+      if (rows.length < ROWS_A_READ || left === 0) break;
     }
-    left -= rows.length;
-    if (rows.length < ROWS_A_READ || left === 0) break;
-  }
-  if (left === limit) note(workspace === undefined ? `no ${what}` : `none of workspace ${workspace}`);
-  if (left === 0 && read({ workspace, after, limit: 1 }).length > 0) note("there are more: see --limit");
-}
+    if (left === limit) note(noneOf(what, options));
+    if (left === 0 && read(spool, { workspace, after, limit: 1 }).length > 0) {
+      note("there are more: see --limit");
+    }
+  });
+
+const noneOf = (what: string, { workspace }: PlaceOptions): string =>
+  workspace === undefined ? `no ${what}` : `none of workspace ${workspace}`;
 
 const SHOWN_BODY_CHARACTERS = 200;
 
-/** One kept delivery for scripts: times in ISO 8601; the body as text, or in base64 if it is not UTF-8. */
+/** One delivery for scripts: times in ISO 8601; the body as text, or in base64 if it is not UTF-8. */
 function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, unknown> {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, headers, body } = row;
-  const text = toText(body);
   return {
     id,
     workspace,
@@ -108,11 +149,20 @@ function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, unknown>
     failure,
     ...(dueMs !== undefined && { nextAttemptAt: toTime(dueMs) }),
     headers,
-    ...(text === undefined ? { bodyBase64: Buffer.from(body).toString("base64") } : { body: text }),
+    ...bodyToJson(body),
   };
 }
 
-/** One kept delivery for people: what it is, why it is still there, and the start of its body. */
+function bodyToJson(body: Uint8Array): { body: string } | { bodyBase64: string } {
+  try {
+    // A byte order mark is part of what was signed.
+    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
+  } catch {
+    return { bodyBase64: Buffer.from(body).toString("base64") };
+  }
+}
+
+/** One delivery for people: what it is, why it is still there, and the start of its body. */
 function formatDelivery(row: KeptDelivery | DeadLetter): string {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, body } = row;
   const place =
@@ -126,118 +176,10 @@ function formatDelivery(row: KeptDelivery | DeadLetter): string {
 
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
-function toText(body: Uint8Array): string | undefined {
-  try {
-    // A byte order mark is part of what was signed.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    // Not UTF-8: the caller has another way.
-    return undefined;
-  }
-}
-
-/** Which data folder: named itself, or by the configuration of its responder; and which workspace of it. */
-interface PlaceOptions {
-  dataDir?: string;
-  config?: string;
-  workspace?: string;
-  json?: boolean;
-}
-
-/** A command that works on the spool of a responder. */
-const placeCommand = (name: string, description: string): Command =>
-  new Command(name)
-    .description(description)
-    .option("--data-dir <dir>", "data folder of the responder")
-    .option("--config <file>", "configuration that names the data folder");
-
-/** Gives the data folder. Throws a UsageError unless exactly one option names it. */
-async function findPlace({ dataDir, config }: PlaceOptions): Promise<Partial<ConfiguredPlace>> {
-  if ((dataDir === undefined) === (config === undefined)) {
-    throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
-  }
-  if (dataDir !== undefined) return { dataDir: resolve(dataDir) };
-  // Loaded here, because `--help` needs no zod.
-  const { readPlace } = await import("../server/config.js");
-  return readPlace(config ?? "");
-}
-
-/**
- * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError if there
- * is none, or if neither the configuration nor the spool knows the workspace; without a configuration any workspace will do.
- */
-async function withSpool<T>(
-  options: PlaceOptions,
-  work: (spool: Spool, dataDir: string) => T | Promise<T>,
-): Promise<T> {
-  const { dataDir = "", workspaces } = await findPlace(options);
-  const spool = await openKeptSpool(dataDir);
-  try {
-    if (workspaces !== undefined) checkWorkspace(options, [...workspaces, ...spool.counts().keys()]);
-    return await work(spool, dataDir);
-  } finally {
-    spool.close();
-  }
-}
-
-async function openKeptSpool(dataDir: string): Promise<Spool> {
-  const { findSpool } = await import("../server/spool/spool.js");
-  const spool = findSpool(dataDir);
-  if (spool !== undefined) return spool;
-  throw new UsageError(
-    `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
-  );
-}
-
-function checkWorkspace({ workspace }: PlaceOptions, known: readonly string[]): void {
-  if (workspace === undefined || known.includes(workspace)) return;
-  throw new UsageError(`no such workspace; there are ${[...new Set(known)].join(", ")}`);
-}
-
-interface ReplayOptions extends PlaceOptions {
-  all?: boolean;
-}
-
-/** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
-export function replayCommand(): Command {
-  return placeCommand("replay", "forward dead letters again: those of the given ids, or --all")
-    .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
-    .option("--all", "every dead letter")
-    .option("--workspace <name>", "with --all: only of this workspace")
-    .option("--json", 'print { "replayed": n }')
-    .addHelpText("after", REPLAY_HELP)
-    .action(replay);
-}
-
-/** The command `apichat responder retry`: has what waits for its next attempt forwarded at once. */
-export function retryCommand(): Command {
-  return placeCommand("retry", "retry waiting deliveries now, for example when the target is back")
-    .option("--workspace <name>", "only of this workspace")
-    .option("--json", 'print { "retried": n }: how many conversations waited')
-    .addHelpText("after", RETRY_HELP)
-    .action(retry);
-}
-
-const REPLAY_HELP = `
-A responder that runs forwards them at once, else the next start does. The ids stay the same.
-
-Examples:
-  $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
-  $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
-${EXIT_CODES} 1 also if one of the ids is no dead letter.`;
-
-const RETRY_HELP = `
-After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After demands.
-
-Examples:
-  $ apichat responder retry --config /etc/apichat/responder.json
-  $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
-${EXIT_CODES}`;
-
-async function replay(ids: string[], options: ReplayOptions): Promise<void> {
+async function replay(ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> {
   const { all = false, workspace } = options;
   if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
-  if (workspace !== undefined && !all) throw new UsageError("--workspace goes with --all");
+  if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
   await withSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);
     const replayed = await spool.replay(all ? { workspace } : { ids });
@@ -246,21 +188,19 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
       const those = unknown.map((id) => quote(id, [])).join(", ");
       throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
     }
-    if (replayed === 0) note(workspace === undefined ? "no dead letters" : `none of workspace ${workspace}`);
+    if (replayed === 0) note(noneOf("dead letters", options));
   });
 }
 
-async function retry(options: PlaceOptions): Promise<void> {
-  const { workspace } = options;
-  await withSpool(options, async (spool: Spool, dataDir) => {
+const retry = (options: PlaceOptions): Promise<void> =>
+  withSpool(options, async (spool, dataDir) => {
+    const { workspace } = options;
     const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
     await report(options, dataDir, { retried });
-    const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
-    if (retried === 0) note(`nothing${whose} waits for its next attempt`);
+    if (retried === 0) note(noneOf("waiting deliveries", options));
   });
-}
 
-/** Has the responder retry, if it runs, and prints how many there are, under the name that scripts read. */
+/** Has a running responder retry, and prints the count, under the name that scripts read. */
 async function report(
   { workspace, json }: PlaceOptions,
   dataDir: string,
@@ -271,9 +211,41 @@ async function report(
   const instance = await readInstance(dataDir);
   const isRunning = instance !== undefined && (await requestRetry(instance, workspace));
   const [count = 0] = Object.values(counted);
-  if (json) process.stdout.write(`${JSON.stringify(counted)}\n`);
+  if (json) print(`${JSON.stringify(counted)}\n`);
   else if (count > 0)
-    process.stdout.write(
-      `${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`,
+    print(`${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`);
+}
+
+/**
+ * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one
+ * option names the data folder, if there is no spool in it, or if the configuration is given and neither it nor the spool knows the
+ * workspace.
+ */
+async function withSpool(
+  { dataDir: named, config, workspace }: PlaceOptions,
+  work: (spool: Spool, dataDir: string) => void | Promise<void>,
+): Promise<void> {
+  if ((named === undefined) === (config === undefined)) {
+    throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
+  }
+  // Loaded here, because `--help` needs no zod.
+  const place =
+    config === undefined ? undefined : await (await import("../server/config.js")).readPlace(config);
+  const { dataDir, workspaces } = place ?? { dataDir: resolve(named ?? "") };
+  const { findSpool } = await import("../server/spool/spool.js");
+  const spool = findSpool(dataDir);
+  if (spool === undefined) {
+    throw new UsageError(
+      `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name a different data folder`,
     );
+  }
+  try {
+    const known = new Set([...(workspaces ?? []), ...spool.counts().keys()]);
+    if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
+      throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
+    }
+    await work(spool, dataDir);
+  } finally {
+    spool.close();
+  }
 }

@@ -167,7 +167,7 @@ describe("apichat listen, used wrongly", () => {
     const target = `http://localhost:${port}/?token=***`;
     const said = await runListen("--port", `${port}`, "--forward", target.replace("***", "secret"));
     expect(said).toMatchObject(
-      usageError(/^--forward: must be the URL of your own program, .*listens itself/),
+      usageError(/^--forward: must be the URL of your own program, .*itself listens/),
     );
     expect(said.stderr).toContain(target);
   });

@@ -106,6 +106,6 @@ describe("what a responder keeps", () => {
     expect(said).toMatchObject({ exitCode: 0, stdout: "1 will be forwarded again\n", stderr: "" });
     await expect.poll(counts).toMatchObject({ pending: 0 });
     const none = await run("responder", "retry", ...place);
-    expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "nothing waits for its next attempt\n" });
+    expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no waiting deliveries\n" });
   });
 });

@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import type { FlowFailure } from "../../emulator/state.js";
 import type {
   DeliveryView,
   EmulatorEvent,
@@ -12,80 +11,74 @@ import { formatUrl } from "../../lib/url.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
-/** How many records are remembered: one that changes comes again, and mostly within a moment. */
+/** Remember the lines of this many records: a record that changes comes again, mostly within a moment. */
 const REMEMBERED_RECORDS = 1_000;
 
-/** How a line ends: well, badly, or neither. */
-type Mood = "good" | "bad" | "plain";
+const COLOURS = { good: "green", bad: "red", plain: "cyan" } as const;
 
+/** The columns of a line. An empty detail is left out. */
 interface Line {
   at: string;
   workspace: string;
   what: string;
   verdict: string;
-  mood: Mood;
+  mood: keyof typeof COLOURS;
   details: string[];
 }
 
-/** Formats events one after the other; a record that comes again with nothing new for people gives no second line. */
+/**
+ * Returns a function that formats one event after the other for people. It returns undefined for an event without a line, such as a
+ * request in progress, and for a record whose line has not changed. `stream` decides on colours.
+ */
 export function createEventFormatter(
   stream: NodeJS.WritableStream,
 ): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();
   return (event) => {
-    const line = formatEmulatorEvent(event, stream);
-    const key = keyOf(event);
-    if (line === undefined || key === undefined) return line;
-    if (lines.get(key) === line) return undefined;
+    const [id, line] = toLine(event) ?? [];
+    if (line === undefined) return undefined;
+    const text = formatLine(line, stream);
+    const key = `${event.type} ${id}`;
+    if (lines.get(key) === text) return undefined;
     lines.delete(key);
-    lines.set(key, line);
-    const [oldest] = lines.keys();
-    if (lines.size > REMEMBERED_RECORDS && oldest !== undefined) lines.delete(oldest);
-    return line;
+    lines.set(key, text);
+    const [oldest = ""] = lines.keys();
+    if (lines.size > REMEMBERED_RECORDS) lines.delete(oldest);
+    return text;
   };
 }
 
-function keyOf(event: EmulatorEvent): string | undefined {
-  if (event.type === "message") return `message ${event.message.id}`;
-  if (event.type === "handshake") return `handshake ${event.handshake.id}`;
-  if (event.type === "delivery") return `delivery ${event.delivery.id}`;
-  return event.type === "request" ? `request ${event.request.id}` : undefined;
+/** Contains no headers and no keys. Text from the wire is escaped. */
+function formatLine({ at, workspace, what, details, ...line }: Line, stream: NodeJS.WritableStream): string {
+  const time = new Date(at).toTimeString().slice(0, 8);
+  const verdict = styleText(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16), { stream });
+  const shown = details.filter((detail) => detail !== "").map(toPlainText);
+  return `${[time, toPlainText(workspace), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
 }
 
-/**
- * One event of the emulator as a line for people; undefined for those that mean nothing by themselves, such as a request
- * that is in progress. No header and no key is in it; what came from the wire is escaped. `stream` decides on colours.
- */
-function formatEmulatorEvent(event: EmulatorEvent, stream: NodeJS.WritableStream): string | undefined {
-  const line = toLine(event);
-  if (line === undefined) return undefined;
-  const time = new Date(line.at).toTimeString().slice(0, 8);
-  const verdict = paint(line.mood, toPlainText(line.verdict).padEnd(16), stream);
-  const start = [time, toPlainText(line.workspace), line.what.padEnd(9), verdict];
-  return [...start, ...line.details.filter((detail) => detail !== "").map(toPlainText)]
-    .join("  ")
-    .trimEnd()
-    .concat("\n");
-}
-
-function toLine(event: EmulatorEvent): Line | undefined {
-  if (event.type === "request") return requestLine(event.request);
-  if (event.type === "handshake") return handshakeLine(event.handshake);
-  if (event.type === "message") return messageLine(event.message);
-  if (event.type === "flow-failed") return flowFailureLine(event.failure);
-  return event.type === "delivery" ? deliveryLine(event.delivery) : undefined;
+/** The line of an event, with the id of its record. */
+function toLine(event: EmulatorEvent): [id: string | number, line: Line | undefined] | undefined {
+  if (event.type === "request") return [event.request.id, requestLine(event.request)];
+  if (event.type === "handshake") return [event.handshake.id, handshakeLine(event.handshake)];
+  if (event.type === "message") return [event.message.id, messageLine(event.message)];
+  if (event.type === "delivery") return [event.delivery.id, deliveryLine(event.delivery)];
+  if (event.type !== "flow-failed") return undefined;
+  const { workspace, reason } = event.failure;
+  const details = [`the message gets no reply: ${reason}`];
+  const at = new Date().toISOString();
+  return [at, { at, workspace, what: "flow", verdict: "failed", mood: "bad", details }];
 }
 
 function requestLine(request: RequestView): Line | undefined {
   const { at, workspace, operation, method, url, response, fault, durationMs } = request;
-  // A connection that was closed without an answer took some time; one that is in progress has none yet.
+  // A connection that was closed without a response took some time; a request in progress has none yet.
   if (response === null && durationMs === 0) return undefined;
   const status = response?.status ?? 0;
   return {
     at,
     workspace: workspace ?? "-",
     what: "request",
-    verdict: response === null ? "no answer" : String(status),
+    verdict: response === null ? "no response" : String(status),
     mood: status >= 200 && status <= 299 ? "good" : "bad",
     details: [
       operation ?? `${method} ${formatUrl(url)}`,
@@ -95,16 +88,12 @@ function requestLine(request: RequestView): Line | undefined {
   };
 }
 
-function handshakeLine({ at, workspace, verdict, encoding, url, reason, durationMs }: HandshakeView): Line {
-  return {
-    at,
-    workspace,
-    what: "handshake",
-    verdict,
-    mood: verdict === "passed" ? "good" : "bad",
-    details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
-  };
-}
+const handshakeLine = ({ encoding, url, reason, durationMs, ...handshake }: HandshakeView): Line => ({
+  ...handshake,
+  what: "handshake",
+  mood: handshake.verdict === "passed" ? "good" : "bad",
+  details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
+});
 
 function messageLine({ at, workspace, from, body, delivery }: MessageView): Line {
   const isLost = from !== "contact" && delivery === null;
@@ -118,7 +107,7 @@ function messageLine({ at, workspace, from, body, delivery }: MessageView): Line
   };
 }
 
-/** Whose it is and its content, in either direction. */
+/** The contact, the conversation and the content, in either direction. */
 function describeMessage(body: MessageView["body"]): string {
   const isInbound = "sender" in body;
   const contact = `contact ${isInbound ? body.sender.id : body.sender_id}`;
@@ -134,12 +123,12 @@ function deliveryLine(delivery: DeliveryView): Line | undefined {
   const { workspace, verdict, url, reason, attempts, signature, resendOf } = delivery;
   const last = attempts.at(-1);
   if (last === undefined) return undefined;
-  const isTriedAgain = verdict === "pending";
+  const isRetried = verdict === "pending";
   return {
     at: last.at,
     workspace,
     what: "delivery",
-    verdict: `${isTriedAgain ? "to try again" : verdict}${statusOf(last.response?.status)}`,
+    verdict: [isRetried ? "to try again" : verdict, last.response?.status].join(" ").trimEnd(),
     mood: verdict === "delivered" ? "good" : "bad",
     details: [
       `to ${formatUrl(url)}`,
@@ -147,23 +136,7 @@ function deliveryLine(delivery: DeliveryView): Line | undefined {
       attempts.length > 1 ? `attempt ${attempts.length}` : "",
       signature === "wrong" ? "wrong signature" : "",
       resendOf === null ? "" : "sent again",
-      isTriedAgain ? last.reason : reason,
+      isRetried ? last.reason : reason,
     ],
   };
 }
-
-const flowFailureLine = ({ workspace, reason }: FlowFailure): Line => ({
-  at: new Date().toISOString(),
-  workspace,
-  what: "flow",
-  verdict: "failed",
-  mood: "bad",
-  details: [`the message gets no reply: ${reason}`],
-});
-
-const statusOf = (status: number | undefined): string => (status === undefined ? "" : ` ${status}`);
-
-const COLOURS = { good: "green", bad: "red", plain: "cyan" } as const;
-
-const paint = (mood: Mood, text: string, stream: NodeJS.WritableStream): string =>
-  styleText(COLOURS[mood], text, { stream });

@@ -1,34 +1,43 @@
 import { ApiChatError } from "../../errors/index.js";
+import type { HealthView, WorkspaceView } from "../../emulator/control/shapes.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
 import { describeListenFailure } from "../../server/listener.js";
 import { note } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { createEventFormatter } from "./event-lines.js";
-import { type EmulatorFacts, findEmulator, fits, type WorkspaceFacts } from "./running.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
 
+/** What the first lines of output show of an emulator. */
+interface EmulatorFacts {
+  /** Origin of the registration interface. */
+  url: string;
+  /** Origin of the bot host. */
+  botUrl: string;
+  workspaces: readonly Pick<WorkspaceView, "name" | "baseUrl" | "botUrl" | "apiKey" | "flowApiKey">[];
+}
+
 /**
- * Starts the emulator, prints where everything is, and then a line for each event. Returns undefined if an emulator that is
- * already running does the same: it prints where that one is.
+ * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator is already running,
+ * prints its addresses and returns undefined.
  */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator | undefined> {
-  const { host, workspace: names = [], json = false, quiet = false } = options;
+  const { host, json = false, quiet = false } = options;
   const settings = await toEmulatorOptions(options);
   const emulator = await startListening(settings, options);
   if (emulator === undefined) return undefined;
   for (const name of listKept(emulator, settings)) {
     note(`${name}: as kept in ${settings.data}; its options are not applied`);
   }
-  const shown = new Set([...names, ...listDerived(toFacts(emulator), host)]);
-  if (emulator.workspaces.size === 0) {
-    emulator.addWorkspace({ name: DEFAULT_WORKSPACE, ...generateKeys(DEFAULT_WORKSPACE, host) });
-    shown.add(DEFAULT_WORKSPACE);
-  }
+  const isEmpty = emulator.workspaces.size === 0;
+  if (isEmpty) emulator.addWorkspace({ name: DEFAULT_WORKSPACE, ...generateKeys(DEFAULT_WORKSPACE, host) });
+  const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
+  const { url, botUrl } = emulator;
+  const facts = { url, botUrl, workspaces: [...emulator.workspaces.values()] };
   const { stdout } = process;
-  const hasToken = settings.token !== undefined;
-  const facts = toFacts(emulator);
   stdout.write(
-    json ? toJsonLine(describe("started", facts, shown)) : formatStart(facts, { shown, hasToken, host }),
+    json
+      ? formatJson("started", facts, shown)
+      : `${formatPlaces(facts, shown, settings.token)}\npress Ctrl-C to stop\n`,
   );
   if (!quiet) {
     const format = createEventFormatter(stdout);
@@ -40,10 +49,7 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   return emulator;
 }
 
-/**
- * A port that is not available is reported as by the other commands: no option is wrong. Returns undefined if the emulator
- * that has the port can be used.
- */
+/** Returns undefined if an equivalent emulator has the port. An unavailable port is a failure, not a usage error. */
 async function startListening(
   settings: EmulatorOptions,
   options: EmulatorCliOptions,
@@ -53,122 +59,115 @@ async function startListening(
     return await startEmulator(settings);
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException & { port?: number } };
-    if (!(cause instanceof Error) || !LISTEN_CALLS.has(cause.syscall ?? "")) throw error;
+    if (!(cause instanceof Error) || !["listen", "getaddrinfo"].includes(cause.syscall ?? "")) throw error;
     if (cause.code === "EADDRINUSE" && (await useRunning(options))) return undefined;
     throw describeListenFailure(cause, { host, port: cause.port ?? options.port });
   }
 }
 
-/** Prints where a running emulator is. Returns false if another program has the port. Throws if it runs with other options. */
+/** Prints where a running emulator is. Returns false if another program has the port. Throws if its options differ. */
 async function useRunning(options: EmulatorCliOptions): Promise<boolean> {
-  const { host, port, json = false } = options;
+  const { host, port, json } = options;
   const running = await findEmulator(options);
   if (running === undefined) return false;
-  if (!fits(running, options)) {
+  const isEquivalent =
+    Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name)) &&
+    running.workspaces.some(({ name }) => name === DEFAULT_WORKSPACE);
+  if (!isEquivalent) {
     const summary = `cannot listen on ${host} port ${port}: an emulator with other options is already running there`;
-    throw new ApiChatError("unavailable", summary, {
-      operation: "check",
-      hints: [{ id: "free_port", port }],
-    });
+    const hints = [{ id: "free_port" as const, port }];
+    throw new ApiChatError("unavailable", summary, { operation: "check", hints });
   }
-  const shown = new Set(listDerived(running, host));
   process.stdout.write(
     json
-      ? toJsonLine(describe("running", running, shown))
-      : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, shown)}\n`,
+      ? formatJson("running", running, options)
+      : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,
   );
   return true;
 }
 
-const LISTEN_CALLS = new Set(["listen", "getaddrinfo"]);
+/** Options that change nothing in the service. */
+const OPTIONS_OF_OUTPUT = new Set(["port", "botPort", "host", "quiet", "json"]);
+
+/** Returns the emulator that listens on this address; undefined if another program does, or if it requires a token. */
+async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const health = await read<HealthView>(`${url}/_emulator/health`);
+  if (health?.status !== "ok") return undefined;
+  const workspaces = await read<WorkspaceView[]>(`${url}/_emulator/workspaces?reveal=true`);
+  const [first] = workspaces ?? [];
+  return workspaces && { url, botUrl: first ? new URL(first.botUrl).origin : "", workspaces };
+}
+
+/** An emulator answers its own control API from memory. */
+const LIMIT_MS = 2_000;
+
+/** Reads JSON. Returns undefined if the response is something else, or if there is none. */
+async function read<T>(url: string): Promise<T | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
+    return response.ok ? ((await response.json()) as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The options that a running workspace shows as they were given. */
 const COMPARED = ["apiKey", "flowApiKey", "botCode", "mayManageFlow", "flow"] as const;
 
-/** Workspaces whose stored settings differ from the options. */
+/** Returns the workspaces whose stored settings differ from the options. */
 const listKept = (emulator: Emulator, { workspaces = [] }: EmulatorOptions): string[] =>
-  workspaces.flatMap((wanted) => {
-    const { name } = wanted;
-    const kept = emulator.workspace(name);
-    return COMPARED.some((field) => wanted[field] !== undefined && wanted[field] !== kept[field])
-      ? [name]
-      : [];
-  });
+  workspaces
+    .filter((wanted) => {
+      const kept = emulator.workspace(wanted.name);
+      return COMPARED.some((field) => wanted[field] !== undefined && wanted[field] !== kept[field]);
+    })
+    .map(({ name }) => name);
 
-/** Those whose key everybody can know, because it follows from the name: an earlier run has made them. */
-const listDerived = ({ workspaces }: EmulatorFacts, host: string): string[] =>
-  workspaces.filter(({ name, apiKey }) => apiKey === generateKeys(name, host).apiKey).map(({ name }) => name);
-
-/** The names of workspaces with generated keys, which are printed once at the start. */
-type ShownKeys = ReadonlySet<string>;
-
-interface StartFacts {
-  shown: ShownKeys;
-  hasToken: boolean;
-  /** The address that was asked for. */
-  host: string;
-}
-
-const toFacts = ({ url, botUrl, workspaces }: Emulator): EmulatorFacts => ({
-  url,
-  botUrl,
-  workspaces: [...workspaces.values()],
-});
-
-/** The first lines: where everything is. */
-const formatStart = (emulator: EmulatorFacts, { shown, hasToken, host }: StartFacts): string =>
-  [
-    formatPlaces(emulator, shown, {
-      query: hasToken ? "?token=<the token>" : "",
-      reach: WILDCARDS.has(host) ? [formatReach(emulator)] : [],
-    }),
-    "press Ctrl-C to stop",
-    "",
-  ].join("\n");
-
-const formatPlaces = (
-  { url, botUrl, workspaces }: EmulatorFacts,
-  shown: ShownKeys,
-  { query = "", reach = [] as readonly string[] } = {},
-): string =>
-  [
-    `page          ${url}/_emulator/${query}`,
-    ...reach,
-    `registration  ${url}`,
-    `bot host      ${botUrl}`,
-    ...workspaces.map((workspace) => formatWorkspace(workspace, shown)),
-  ].join("\n");
+/** Whether to print the keys of a workspace: only generated ones, which were not given to this run or follow from the name. */
+const mayShowKeys = (
+  { name, apiKey }: EmulatorFacts["workspaces"][number],
+  { host, workspace: names = [] }: EmulatorCliOptions,
+): boolean => names.includes(name) || apiKey === generateKeys(name, host).apiKey;
 
 /** The spellings of every address of a machine. */
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
-const formatReach = ({ url, botUrl }: EmulatorFacts): string =>
-  `              at every address of this machine: port ${new URL(url).port}, bot host port ${new URL(botUrl).port}`;
-
-function formatWorkspace(
-  { name, baseUrl, botUrl, apiKey, flowApiKey }: WorkspaceFacts,
-  shown: ShownKeys,
-): string {
-  const rows = [
-    `workspace ${name}`,
-    `  base URL      ${baseUrl}`,
-    `  bot URL       ${botUrl}`,
-    ...(shown.has(name) ? [`  API key       ${apiKey}`, `  flow API key  ${flowApiKey}`] : []),
-  ];
-  return rows.join("\n");
+/** Where everything is, for people. */
+function formatPlaces(facts: EmulatorFacts, options: EmulatorCliOptions, token?: string): string {
+  const { url, botUrl, workspaces } = facts;
+  const reach = `              at every address of this machine: port ${new URL(url).port}, bot host port ${new URL(botUrl || url).port}`;
+  return [
+    `page          ${url}/_emulator/${token === undefined ? "" : "?token=<the token>"}`,
+    ...(WILDCARDS.has(options.host) ? [reach] : []),
+    `registration  ${url}`,
+    `bot host      ${botUrl}`,
+    ...workspaces.flatMap((workspace) => [
+      `workspace ${workspace.name}`,
+      `  base URL      ${workspace.baseUrl}`,
+      `  bot URL       ${workspace.botUrl}`,
+      ...(mayShowKeys(workspace, options)
+        ? [`  API key       ${workspace.apiKey}`, `  flow API key  ${workspace.flowApiKey}`]
+        : []),
+    ]),
+  ].join("\n");
 }
 
 /** The same for scripts: the first line of `--json`. */
-const describe = (type: "started" | "running", emulator: EmulatorFacts, shown: ShownKeys): object => ({
-  type,
-  at: new Date().toISOString(),
-  page: `${emulator.url}/_emulator/`,
-  url: emulator.url,
-  botUrl: emulator.botUrl,
-  workspaces: emulator.workspaces.map(({ name, baseUrl, botUrl, apiKey, flowApiKey }) => ({
-    name,
-    baseUrl,
+const formatJson = (
+  type: "started" | "running",
+  { url, botUrl, workspaces }: EmulatorFacts,
+  options: EmulatorCliOptions,
+): string =>
+  toJsonLine({
+    type,
+    at: new Date().toISOString(),
+    page: `${url}/_emulator/`,
+    url,
     botUrl,
-    ...(shown.has(name) ? { apiKey, flowApiKey } : {}),
-  })),
-});
+    workspaces: workspaces.map((workspace) => {
+      const { name, baseUrl, apiKey, flowApiKey } = workspace;
+      const keys = mayShowKeys(workspace, options) ? { apiKey, flowApiKey } : {};
+      return { name, baseUrl, botUrl: workspace.botUrl, ...keys };
+    }),
+  });

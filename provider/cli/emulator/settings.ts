@@ -15,7 +15,7 @@ import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
 import { isLoopback } from "../../lib/url.js";
 
-/** The options of `apichat emulator` beside the open points, as commander gives them. */
+/** The options of `apichat emulator` without the open points, as commander gives them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
   botPort: number;
@@ -32,21 +32,22 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   json?: boolean;
 }
 
-/** Without any other workspace. */
+/** The workspace if no other is given. */
 export const DEFAULT_WORKSPACE = "acme";
 
 const MIN_TOKEN_CHARACTERS = 16;
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
-/** The options of `startEmulator`, files read; a flag counts over the seed. Throws a UsageError or `invalid_config`. */
+/** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
   const { port, botPort, host, data, workspace: names = [], fault: faults = [] } = options;
-  requireSound(options);
+  for (const name of names) requireFlag("--workspace", pathSegment, name);
+  for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
   const token = await readToken(options.tokenFile);
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
-      `--host: ${host} can be reached from other machines, and there is no token; give one with --token-file or ${TOKEN_VARIABLE}`,
+      `--host: ${host} can be reached from other machines, but there is no token; give one with --token-file or ${TOKEN_VARIABLE}`,
     );
   }
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
@@ -62,12 +63,7 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
   };
 }
 
-/** Throws for what the emulator would reject by the names of its own options: the flags have others. */
-function requireSound({ workspace: names = [], fault: faults = [] }: EmulatorCliOptions): void {
-  for (const name of names) requireFlag("--workspace", pathSegment, name);
-  for (const fault of faults) requireFlag("--fault", faultRule, fault);
-}
-
+/** Throws the problems of a value under the name of its flag; the emulator would use the names of its own options. */
 function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   const problems = problemsOf(schema, value);
   if (problems.length === 0) return;
@@ -109,16 +105,11 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
 
 const RANDOM_BYTES = 24;
 
-interface GeneratedKeys {
-  apiKey: string;
-  flowApiKey: string;
-}
-
 /**
- * Keys for a workspace that is given by name only. On loopback they are derived from the name, so that a program still works
- * after a restart; where others can reach the emulator, they are random.
+ * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a program still works after a
+ * restart; if others can reach the emulator, they are random.
  */
-export function generateKeys(name: string, host: string): GeneratedKeys {
+export function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };
 }

@@ -6,50 +6,61 @@ import { listen, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import {
-  type ListenEvent,
-  type RawRequest,
-  type SeenDelivery,
-  type SeenForward,
-  watchResponder,
-} from "./watch.js";
+import { type RawRequest, type SeenRequest, watchResponder } from "./watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
 
 export { formatListenEvent } from "./lines.js";
 
-export interface ListeningOptions {
+/** What `--json` prints first. */
+interface ListeningEvent {
+  type: "listening";
+  at: string;
+  url: string;
+  forwardTo: string | null;
+}
+
+/** The result of forwarding one delivery. */
+export interface ForwardEvent {
+  type: "forward";
+  /** The id of the delivery. */
+  id: number;
+  at: string;
+  url: string;
+  /** Null if there was no response. */
+  status: number | null;
+  /** Why there was no response; empty if there was one. */
+  reason: string;
+  durationMs: number;
+}
+
+export type ListenEvent = ListeningEvent | SeenRequest | ForwardEvent;
+
+interface ListeningOptions {
   host: string;
   port: number;
   /** The only path that is answered. Default: every path. */
   path?: string;
   verificationKey: string;
-  /** Where to forward what is accepted. */
+  /** Where to forward accepted deliveries. */
   forward?: string;
   onEvent: (event: ListenEvent) => void;
 }
 
-/** A webhook endpoint that reports everything it receives. */
-export interface Listening {
-  /** Stops listening. Requests in progress get their response; forwards in progress are abandoned. */
-  close(): Promise<void>;
-}
-
-/** Conversations that are forwarded side by side. */
+/** How many conversations are forwarded in parallel. */
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens. The first event holds the URL. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if
- * it would forward to itself.
+ * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress get their response, and
+ * abandons forwards in progress. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if it would
+ * forward to itself.
  */
-export async function startListening(options: ListeningOptions): Promise<Listening> {
+export async function startListening(options: ListeningOptions): Promise<{ close: () => Promise<void> }> {
   const { host, path, verificationKey, forward, onEvent } = options;
   const ended = new AbortController();
   const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
-  const forwardNext =
-    forward === undefined
-      ? undefined
-      : createForwarder({ url: forward, dispatcher, signal: ended.signal, onForward: onEvent });
+  // In order within a conversation.
+  const queue = new KeyedQueue();
   const responder = createResponder({
     verificationKeys: verificationKey,
     onDelivery: () => undefined,
@@ -57,7 +68,11 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
   });
   const watched = watchResponder(responder, (seen, raw) => {
     onEvent(seen);
-    if (seen.type === "delivery" && seen.verdict === "accepted") forwardNext?.(seen, raw);
+    if (forward === undefined || seen.type !== "delivery" || seen.verdict !== "accepted") return;
+    void queue.run(seen.conversation, async () => {
+      const target = { url: forward, dispatcher, signal: ended.signal };
+      if (!ended.signal.aborted) onEvent(await forwardOnce(seen.id, raw, target));
+    });
   });
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
@@ -73,78 +88,45 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
   };
 }
 
-/** Each delivery would go round without end. Checked once the port is known. */
+/** Throws if deliveries would circulate forever. Checked once the port is known. */
 async function refuseLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(
-    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command listens itself; give another URL, or another --port`,
+    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; give a different URL, or a different --port`,
   );
 }
 
-/** How long the target may take: long enough for a short stop at a breakpoint. */
+/** The time limit of the target: long enough for a short stop at a breakpoint. */
 const TIME_LIMIT_MS = 60_000;
 
-/** An answer's body is not used; a longer one costs its connection. */
+/** The body of a response is not used; a longer one costs its connection. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
-interface ForwarderOptions {
-  url: string;
-  dispatcher: Dispatcher;
-  /** Ends what is in progress. */
-  signal: AbortSignal;
-  onForward: (seen: SeenForward) => void;
-}
-
-/** Forwards what was accepted. Never throws. */
-type Forward = (seen: SeenDelivery, raw: RawRequest) => void;
-
-/**
- * Posts each delivery once, byte for byte, with its end-to-end headers: in order within a conversation, conversations side
- * by side. A redirect is not followed.
- */
-function createForwarder(options: ForwarderOptions): Forward {
-  const queue = new KeyedQueue();
-  return ({ id, conversation }, raw) =>
-    void queue.run(conversation, async () => {
-      if (!options.signal.aborted) options.onForward(await forwardOnce(id, raw, options));
-    });
-}
-
-async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOptions): Promise<SeenForward> {
-  const startMs = performance.now();
-  const outcome = await send(raw, options);
-  return {
-    type: "forward",
-    id,
-    at: new Date().toISOString(),
-    url: formatUrl(options.url),
-    ...outcome,
-    durationMs: Math.round(performance.now() - startMs),
-  };
-}
-
-async function send(
+/** Posts a delivery once, byte for byte, with its end-to-end headers. Does not follow a redirect. Never rejects. */
+async function forwardOnce(
+  id: number,
   { head, body }: RawRequest,
-  { url, dispatcher, signal }: ForwarderOptions,
-): Promise<Pick<SeenForward, "status" | "reason">> {
-  try {
-    const { status } = await post(new URL(url), {
-      headers: endToEndHeaders(head.headers()).flat(),
-      body,
-      limitBytes: ANSWER_LIMIT_BYTES,
-      timeoutMs: TIME_LIMIT_MS,
-      signal,
-      dispatcher,
-    });
-    return { status, reason: "" };
-  } catch (error) {
-    if (!(error instanceof PostError)) throw error;
-    return { status: null, reason: describeFailure(error) };
-  }
+  { url, dispatcher, signal }: { url: string; dispatcher: Dispatcher; signal: AbortSignal },
+): Promise<ForwardEvent> {
+  const startMs = performance.now();
+  const outcome = await post(new URL(url), {
+    headers: endToEndHeaders(head.headers()).flat(),
+    body,
+    limitBytes: ANSWER_LIMIT_BYTES,
+    timeoutMs: TIME_LIMIT_MS,
+    signal,
+    dispatcher,
+  }).then(
+    ({ status }) => ({ status, reason: "" }),
+    (error: unknown) => ({ status: null, reason: describeFailure(error) }),
+  );
+  const durationMs = Math.round(performance.now() - startMs);
+  return { type: "forward", id, at: new Date().toISOString(), url: formatUrl(url), ...outcome, durationMs };
 }
 
-function describeFailure(error: PostError): string {
+function describeFailure(error: unknown): string {
+  if (!(error instanceof PostError)) throw error;
   if (error.failure === "aborted") return "ended by Ctrl-C";
   const isRefused = connectionCode(error) === "ECONNREFUSED";
   return error.message + (isRefused ? "; is your program running, and on this port?" : "");
