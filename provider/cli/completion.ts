@@ -16,21 +16,21 @@ export function completionCommand(): Command {
     });
 }
 
-/** The hidden command `apichat complete -- <words...>`: what the scripts ask at each press of the tab key. */
+/** The hidden command `apichat complete -- <words...>`, which the scripts call on each Tab. */
 export function completeCommand(): Command {
   return new Command("complete")
-    .description("what the scripts of apichat completion ask")
+    .description("print suggestions, for the scripts of apichat completion")
     .argument("[words...]", "the words of the command line so far")
     .action(async (words: string[], _options: object, command: Command) => {
       (await describeProgram(command)).parse(words);
     });
 }
 
-/** What can be completed in the program that a command belongs to: every visible command, its options and their values. */
+/** Describes the completions of a command's program: every visible command, its options and their values. */
 async function describeProgram({ parent }: Command): Promise<RootCommand> {
-  // Loaded only by these two: every other command would start later for it.
+  // Loaded here, because it would slow down every other command.
   const { default: describe } = await import("@bomb.sh/tab/commander");
-  // The adapter adds its own two commands to what it is given, and the program has them already.
+  // The adapter adds these two commands itself.
   const program = new Command(parent?.name());
   for (const option of parent?.options ?? []) program.addOption(option);
   const others = parent?.commands.filter((command) => !OWN_COMMANDS.includes(command.name())) ?? [];
@@ -42,7 +42,7 @@ async function describeProgram({ parent }: Command): Promise<RootCommand> {
   return root;
 }
 
-/** What the shells get is one line for each proposal. */
+/** Shells expect one line for each suggestion. */
 const firstLineOf = (text: string): string => text.split("\n", 1).join("");
 
 const OWN_COMMANDS = ["completion", "complete"];

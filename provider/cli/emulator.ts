@@ -26,7 +26,7 @@ export function emulatorCommand(): Command {
       parsePort,
       DEFAULT_BOT_PORT,
     )
-    .option("--host <host>", "address to listen on; anything other than loopback needs a token", "127.0.0.1")
+    .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option(
       "--workspace <name>",

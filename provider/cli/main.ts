@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { oldNodeProblem } from "../lib/version.js";
 
-// Everything else is loaded after this check: an old Node would fail halfway through, with some library's stack trace.
+// Everything else is loaded after this check, because an old Node would fail with a library's stack trace.
 const message = oldNodeProblem("apichat");
 if (message !== undefined) {
   const isForScripts = process.argv.includes("--json");

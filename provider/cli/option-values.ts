@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { problemOfUrl } from "../lib/checks.js";
 
 /** Returns a parser of whole numbers, for commander. */
@@ -13,7 +13,7 @@ export const wholeNumber =
 /** A port to listen on. */
 export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
 
-/** How many of something. */
+/** A count of at least one. */
 export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
 
 export const parseCountOrNone = wholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
@@ -28,10 +28,10 @@ export function parseUrl(text: string): string {
 /** Adds one value of an option that may be given several times. */
 export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
-/** How an option shows that a key may be alone in a header of any name. */
+/** The placeholder for a key alone in a header of any name. */
 export const HEADER_WAY = "header:NAME";
 
-/** The header of `header:NAME`; undefined for any other text. */
+/** Returns the header of `header:NAME`, or undefined for any other text. */
 export const parseHeaderWay = (text: string): { header: string } | undefined =>
   text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
 
@@ -44,7 +44,11 @@ export function parseSeconds(text: string): number {
   throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
-/** As {@link parseSeconds}, and 0 for no waiting. */
+/** Like {@link parseSeconds}, but also accepts 0 for no waiting. */
 export const parseWaitingSeconds = (text: string): number => (toNumber(text) === 0 ? 0 : parseSeconds(text));
+
+/** The option `--request-seconds`. */
+export const requestSecondsOption = (description: string, seconds: number): Option =>
+  new Option("--request-seconds <seconds>", description).argParser(parseSeconds).default(seconds);
 
 const toNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));

@@ -5,46 +5,41 @@ import { EXIT, note } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { UsageError } from "./usage-error.js";
 
-/** Whether the command line asks for JSON. It is read from argv, because what commander refuses it has not parsed. */
+/** Whether the command line has --json. Reads argv, because commander has not parsed a rejected command line. */
 function wantsJson(): boolean {
   const words = process.argv.slice(2);
   const end = words.indexOf("--");
   return words.slice(0, end < 0 ? undefined : end).includes("--json");
 }
 
-/**
- * Prints on stderr what went wrong, in the words of the command line, and gives the exit code. Commander has printed it already for
- * its own errors.
- */
+/** Prints an error on stderr, and returns the exit code. Commander has already printed its own errors. */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
   printError({ code: codeOf(error), message: textOf(error, audience) });
   return isUsageError(error) ? EXIT.usageError : EXIT.failed;
 }
 
-/** The text of an error in the words of an audience. */
+/** The text of an error for an audience. */
 export function textOf(error: unknown, audience: Audience = "command_line"): string {
   if (error instanceof ApiChatError) return renderFailure(error, audience);
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Makes commander report usage errors in this format; by default it prints its own and exits with 1. Each command has to set it.
- */
+/** Makes commander report usage errors in this format; by default it prints its own and exits with 1. */
 export function useOwnErrorFormat(command: Command): void {
   command.exitOverride().configureOutput({ outputError: (line) => reportUsageError(command, line) });
   for (const subcommand of command.commands) useOwnErrorFormat(subcommand);
 }
 
-/** Prints what commander refuses of a command, which calls it with the line that it would print. */
-const reportUsageError = (command: Command, line: string): void => {
+/** Prints a usage error of a command. `line` is what commander would print. */
+function reportUsageError(command: Command, line: string): void {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
   printError({ code: "usage", message: `${problem}; see ${nameOf(command)} --help` });
-};
+}
 
-/** With the commands above it, such as `apichat webhook get`. */
+/** The full name, such as `apichat webhook get`. */
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
@@ -59,7 +54,7 @@ export function reportInterruption(): void {
   else note("interrupted");
 }
 
-/** One JSON object on one line where scripts read it, else `error: …`. */
+/** Prints one JSON object on one line with --json, else `error: …`. */
 function printError({ code, message }: { code: string; message: string }): void {
   note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
 }

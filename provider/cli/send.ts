@@ -5,11 +5,9 @@ import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
-import { HEADER_WAY, parseHeaderWay, parseSeconds } from "./option-values.js";
+import { HEADER_WAY, parseHeaderWay, requestSecondsOption } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
-
-const DEFAULT_REQUEST_SECONDS = 30;
 
 /** What all kinds of messages have in common. */
 interface SendOptions extends CredentialOptions {
@@ -31,10 +29,10 @@ export const sendCommand = (): Command =>
     .description("send a message to a bot as a contact")
     .addCommand(textCommand())
     .addCommand(buttonCommand())
-    .addCommand(mediaCommand("image", (client, message) => client.sendImage(message)))
-    .addCommand(mediaCommand("audio", (client, message) => client.sendAudio(message)))
-    .addCommand(mediaCommand("video", (client, message) => client.sendVideo(message)))
-    .addCommand(mediaCommand("file", (client, message) => client.sendFile(message)))
+    .addCommand(mediaCommand("image", "sendImage"))
+    .addCommand(mediaCommand("audio", "sendAudio"))
+    .addCommand(mediaCommand("video", "sendVideo"))
+    .addCommand(mediaCommand("file", "sendFile"))
     .addHelpText("after", SEND_HELP);
 
 const textCommand = (): Command =>
@@ -56,15 +54,12 @@ const buttonCommand = (): Command =>
       send(options, (client, address) => client.sendButton({ ...address, title, payload: options.payload })),
     );
 
-const mediaCommand = (
-  kind: "image" | "audio" | "video" | "file",
-  sendMedia: (client: MessageClient, message: Address & { url: string }) => Promise<MessageReceipt>,
-): Command =>
+const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVideo" | "sendFile"): Command =>
   messageCommand(kind, `send ${kind === "file" ? "a file" : `${kind} by its URL`}`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendOptions) =>
-      send(options, (client, address) => sendMedia(client, { ...address, url })),
+      send(options, (client, address) => client[method]({ ...address, url })),
     );
 
 const messageCommand = (name: string, description: string): Command =>
@@ -83,12 +78,7 @@ const messageCommand = (name: string, description: string): Command =>
       parseFlowApiKeyAs,
       "bearer",
     )
-    .option(
-      "--request-seconds <seconds>",
-      "how long the message may take with its retries",
-      parseSeconds,
-      DEFAULT_REQUEST_SECONDS,
-    )
+    .addOption(requestSecondsOption("how long the message may take with its retries", 30))
     .option("--json", "print { httpStatus, body, attempts }");
 
 function parseFlowApiKeyAs(text: string): FlowApiKeyAs {

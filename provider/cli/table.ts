@@ -1,26 +1,23 @@
 import { styleText } from "node:util";
 import { toPlainText } from "../lib/plain-text.js";
 
-/** A column is not made narrower than this, in characters. */
+/** The minimum width of a shrunk column, in characters. */
 const MIN_WIDTH = 12;
 const GAP = "  ";
 
 export interface TableOptions {
-  /** Width of the terminal in characters; undefined: nothing is wrapped, for a file or a program. */
+  /** Width of the terminal in characters. Undefined for a file or a program: then nothing is wrapped. */
   width: number | undefined;
   isColoured: boolean;
 }
 
-/** What the output can show. */
+/** The capabilities of a stream. */
 export const tableOptionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
   width: isTTY && columns > 0 ? columns : undefined,
   isColoured: isTTY && !process.env["NO_COLOR"],
 });
 
-/**
- * A table for people: a head and rows without borders. On a terminal cells that are too long wrap. Foreign texts cannot
- * drive the terminal.
- */
+/** Formats a table for people, without borders. On a terminal long cells wrap. Untrusted text cannot drive the terminal. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -36,7 +33,7 @@ export function formatTable(
   return `${[heading, ...others].join("\n")}\n`;
 }
 
-/** The lines of one row: as many as its longest cell has. */
+/** The lines of one row, whose longest cell decides how many. */
 function formatRow(row: readonly string[], widths: readonly number[]): string[] {
   const cells = row.map((text, column) => wrap(text, widths[column] ?? MIN_WIDTH));
   return Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) =>
@@ -47,7 +44,7 @@ function formatRow(row: readonly string[], widths: readonly number[]): string[] 
   );
 }
 
-/** At blanks where there are any. */
+/** Wraps at blanks if there are any. */
 const wrap = (text: string, width: number): string[] =>
   text
     .replace(new RegExp(`(.{1,${width}})(?:\\s|$)|(.{1,${width}})`, "gu"), "$1$2\n")

@@ -1,15 +1,13 @@
 import { Command, Option } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
-import { parseSeconds, parseUrl, parseWaitingSeconds } from "./option-values.js";
+import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "./option-values.js";
 import { runToExit } from "./run-command.js";
 import type { DeleteOptions } from "./webhook/delete.js";
 import type { GetOptions } from "./webhook/get.js";
 import type { PlanOptions } from "./webhook/plan.js";
 import type { SetOptions } from "./webhook/set.js";
 
-const DEFAULT_REQUEST_SECONDS = 30;
-const DEFAULT_PLAN_SECONDS = 10;
 const DEFAULT_READY_SECONDS = 60;
 
 /** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
@@ -22,7 +20,7 @@ export const webhookCommand = (): Command =>
     .addCommand(planCommand())
     .addHelpText("after", WEBHOOK_HELP);
 
-// What each command does is loaded only when it runs: `--help` needs neither an HTTP client nor zod.
+// The work of each command is loaded only when it runs, because `--help` needs neither an HTTP client nor zod.
 
 const getCommand = (): Command =>
   workspaceCommand("get", "show what is registered")
@@ -66,12 +64,7 @@ const planCommand = (): Command =>
     .description("show which workspaces are free, yours or somebody else's; writes nothing")
     .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
     .addOption(apiKeyAsOption())
-    .option(
-      "--request-seconds <seconds>",
-      "how long one workspace may take",
-      parseSeconds,
-      DEFAULT_PLAN_SECONDS,
-    )
+    .addOption(requestSecondsOption("how long one workspace may take", 10))
     .option("--json", "print JSON")
     .addHelpText("after", PLAN_HELP)
     .action((options: PlanOptions) =>
@@ -82,12 +75,7 @@ const workspaceCommand = (name: string, description: string): Command =>
   addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .description(description)
     .addOption(apiKeyAsOption())
-    .option(
-      "--request-seconds <seconds>",
-      "how long one call may take with its retries",
-      parseSeconds,
-      DEFAULT_REQUEST_SECONDS,
-    )
+    .addOption(requestSecondsOption("how long one call may take with its retries", 30))
     .option("--json", "print JSON");
 
 const apiKeyAsOption = (): Option =>

@@ -192,8 +192,6 @@ describe("apichat emulator, used wrongly", () => {
     [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "usage"],
     [["--fault", "{"], /must be JSON/, "usage"],
     [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "usage"],
-    [["--flow", "explode"], /Allowed choices are echo, menu, silent/, "usage"],
-    [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/, "usage"],
     [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "usage"],
     [["--workspace", "a/b"], /--workspace: must start with a letter.*, got "a\/b"/, "usage"],
   ])("ends with 2 for %j, without a value of a file", async (parameters, reason, code = "invalid_config") => {

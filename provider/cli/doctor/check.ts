@@ -34,7 +34,7 @@ export interface Facts extends Surroundings {
   /** The path of Pulumi.yaml; undefined if there is none here or above. */
   projectFile: string | undefined;
   project: Promise<Project | undefined>;
-  /** The settings of all stacks, and those of each. */
+  /** The settings in Pulumi.yaml, and those of each stack. */
   stacks: Promise<StackSettings[]>;
   /** The base URL of the options and the environment, else of the stacks if they agree. */
   baseUrl: Promise<string | undefined>;

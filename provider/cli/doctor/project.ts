@@ -24,7 +24,7 @@ export interface Project {
   path: string;
   /** The folder of Pulumi.yaml. */
   root: string;
-  /** The working directory of the program, which packages and tsconfig.json are looked up from: the one of `main`. */
+  /** The working directory of the program, from `main`. Packages and tsconfig.json are looked up there. */
   folder: string;
   /** The file that `main` names. */
   mainFile: string | undefined;

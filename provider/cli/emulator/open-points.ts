@@ -4,13 +4,13 @@ import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulato
 
 const GROUP = "Open points of the specification, and how they are read:";
 
-/** Adds an option for each open point, in a group of its own in the help. */
+/** Adds an option for each open point, in a separate group of the help. */
 export function addOpenPointOptions(command: Command): Command {
   for (const [path, point] of listOpenPoints()) command.addOption(toOption(path, point));
   return command.configureHelp({ optionDescription: describeOption });
 }
 
-/** Returns the options of `startEmulator` that were chosen, out of what commander has parsed. */
+/** Returns the given open points as options of `startEmulator`. */
 export function pickSwitches(parsed: Record<string, unknown>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [path, point] of listOpenPoints()) {
@@ -39,7 +39,7 @@ function toOption(path: string, point: OpenPoint): Option {
   return option.argParser((text) => parseHeaderWay(text) ?? parseArg?.(text, undefined));
 }
 
-/** The description lists the readings, each with its meaning: commander would list them once more. */
+/** Omits commander's list of choices, because the description lists the readings with their meanings. */
 function describeOption(option: Option): string {
   return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
 }

@@ -3,8 +3,8 @@ import { invalidConfig } from "../../lib/files.js";
 const PREFIX = "APICHAT_BOT_URL_";
 
 /**
- * Formats the bot URLs of workspaces as lines `APICHAT_BOT_URL_ACME=https://…` for shells and readers of `.env` files, sorted by
- * name and without a line break at the end. Throws `invalid_config` if two names map to one variable.
+ * The bot URLs of workspaces as lines `APICHAT_BOT_URL_ACME=https://…` that shells and readers of `.env` files read the same way, in
+ * the order of the names and without a line break at the end. Throws `invalid_config` if two names map to one variable.
  */
 export function formatEnvironmentLines(botUrls: Readonly<Record<string, string>>): string {
   const names = Object.keys(botUrls).toSorted();
@@ -24,10 +24,10 @@ function refuseSameVariables(names: readonly string[]): void {
   if (problems.length > 0) throw invalidConfig(problems);
 }
 
-/** What no shell interprets. */
+/** Text without special characters of any shell. */
 const PLAIN = /^[\w/:.,@%+-]*$/;
 
-/** Single quotes mean the same to shells and to readers of `.env` files; a quote within them does not. */
+/** Shells and readers of `.env` files agree on single quotes, but not on a quote within them, so that is encoded. */
 function quoteValue(url: string): string {
   const safe = url.toWellFormed().replace(/[\p{Cc}\s']/gu, encodeCharacter);
   return PLAIN.test(safe) ? safe : `'${safe}'`;

@@ -15,7 +15,7 @@ import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
 import { upCommand } from "./up.js";
 import { watchCommand } from "./watch.js";
 
-// The entry `pulumi-apichat/fleet`. What `node fleet.ts --help` does not need is loaded when it is called.
+// The entry `pulumi-apichat/fleet`. Everything that `node fleet.ts --help` does not need is loaded on first use.
 
 export type { FleetDefinition, KeyArguments, WebhookArguments } from "../../fleet/definition.js";
 export type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
@@ -128,4 +128,4 @@ Examples:
   $ ${name} watch --markdown-file drift.md
   $ ${name} bot-urls --env > bots.env
 ${ENDINGS}
-watch has exit codes of its own: see ${name} watch --help.`;
+watch has different exit codes: see ${name} watch --help.`;

@@ -33,9 +33,6 @@ const apichat = (place = "node_modules"): Files => ({
 });
 
 const TYPESCRIPT_6: Files = { "node_modules/typescript": { link: join(modules, "typescript") } };
-const TYPESCRIPT_5: Files = {
-  "node_modules/typescript": { link: join(modules, "typescript-json-schema/node_modules/typescript") },
-};
 
 const project = (more = "", runtime = "nodejs"): Files => ({
   "Pulumi.yaml": `name: shop\nruntime: ${runtime}\n${more}`,
@@ -77,24 +74,15 @@ interface Row {
   fails?: Record<string, RegExp>;
 }
 
-/** What Pulumi 3.259 does with the kinds of TypeScript and JavaScript was seen on the engine. */
 const ROWS: Record<string, Row> = {
   "TypeScript without tsconfig.json": { files: { ...TYPESCRIPT, ...TYPESCRIPT_6 } },
-  "TypeScript without tsconfig.json and typescript": { files: TYPESCRIPT },
-  nodenext: { files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...compilerOptions({ module: "nodenext" }) } },
   "nodenext without typescript": {
     files: { ...TYPESCRIPT, ...compilerOptions({ module: "nodenext" }) },
     fails: { typescript: /TS6046.*npm install typescript@6/s },
   },
-  "commonjs, moduleResolution node, TypeScript 5.9": {
-    files: { ...TYPESCRIPT, ...TYPESCRIPT_5, ...compilerOptions(CLASSIC) },
-  },
   "commonjs, moduleResolution node, TypeScript 6": {
     files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...compilerOptions(CLASSIC) },
     fails: { typescript: /TS5107.*ignoreDeprecations/s },
-  },
-  "commonjs, moduleResolution node, TypeScript 6, ignoreDeprecations": {
-    files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...compilerOptions({ ...CLASSIC, ignoreDeprecations: "6.0" }) },
   },
   "commonjs, moduleResolution node, TypeScript 6, ts-node 10": {
     files: {
@@ -103,9 +91,6 @@ const ROWS: Record<string, Row> = {
       ...compilerOptions(CLASSIC),
       "node_modules/ts-node": { link: join(modules, "ts-node") },
     },
-  },
-  "commonjs, moduleResolution node, without typescript": {
-    files: { ...TYPESCRIPT, ...compilerOptions(CLASSIC) },
   },
   "commonjs alone": {
     files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...compilerOptions({ module: "commonjs" }) },
@@ -122,21 +107,8 @@ const ROWS: Record<string, Row> = {
   "an ES module in TypeScript": {
     files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...manifest({ type: "module" }) },
   },
-  JavaScript: {
-    files: { ...project(), ...manifest(), ...pulumi(), ...apichat(), "index.js": "" },
-  },
   "JavaScript beside settings for an editor": {
     files: { ...TYPESCRIPT, ...TYPESCRIPT_6, ...compilerOptions(CLASSIC), "index.js": "" },
-  },
-  tsx: {
-    files: {
-      ...TYPESCRIPT,
-      ...project("", TSX),
-      ...compilerOptions(CLASSIC),
-      ...TYPESCRIPT_6,
-      "node_modules/tsx/package.json": json({ name: "tsx", main: "index.js" }),
-      "node_modules/tsx/index.js": "",
-    },
   },
   "tsx that is not installed": {
     files: { ...TYPESCRIPT, ...project("", TSX) },
@@ -151,9 +123,6 @@ const ROWS: Record<string, Row> = {
       ...compilerOptions(CLASSIC, "app"),
       "app/index.ts": "",
     },
-  },
-  "main: a file, packages above": {
-    files: { ...TYPESCRIPT, ...project("main: src/program.ts\n"), "src/program.ts": "" },
   },
   "an npm workspace that has the packages at its top": {
     files: {
@@ -202,17 +171,6 @@ const ROWS: Record<string, Row> = {
       ...apichat("node_modules/.pnpm/node_modules"),
     },
     fails: { "pulumi-apichat": /pnpm add pulumi-apichat/ },
-  },
-  bun: {
-    files: {
-      ...TYPESCRIPT,
-      ...project("", "{ name: nodejs, options: { packagemanager: bun } }"),
-      "bun.lock": "",
-    },
-  },
-  "bun without the package": {
-    files: { ...project(), ...manifest(), ...pulumi(), "bun.lock": "", "index.ts": "" },
-    fails: { "pulumi-apichat": /bun add pulumi-apichat/ },
   },
   "YAML on the plugin": { files: onPlugin("yaml") },
   "YAML before npm install": {
