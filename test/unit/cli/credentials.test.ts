@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { addCredentialOptions, type CredentialOptions } from "../../../provider/cli/credential-options.js";
+import type { CredentialOptions } from "../../../provider/cli/credential-options.js";
 import { askSecret, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
 import { takeText } from "../../support/stream.js";
@@ -70,18 +69,6 @@ describe("a credential", () => {
     expect(failure).toBeInstanceOf(UsageError);
     expect((failure as Error).message).toMatch(message);
     expect((failure as Error).message).not.toContain(API_KEY);
-  });
-
-  test.each([
-    ["--api-key", "APICHAT_API_KEY"],
-    ["--flow-api-key", "APICHAT_FLOW_API_KEY"],
-    ["--key", "APICHAT_VERIFICATION_KEY"],
-  ])("is no argument: %s is refused in words that name what to use", (flag, variable) => {
-    for (const words of [[flag, API_KEY], [`${flag}=${API_KEY}`]]) {
-      const command = addCredentialOptions(new Command(), ["apiKey", "flowApiKey", "verificationKey"]);
-      const refusal = `${flag} is not supported, because other users could see its value; set ${variable}, or name a file that contains it: ${flag}-file <file>`;
-      expect(() => command.parse(words, { from: "user" })).toThrow(new UsageError(refusal));
-    }
   });
 });
 
