@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { createRedactor } from "../lib/redact.js";
-import type { ListenEvent } from "./listen/run.js";
+import type { ListenEvent } from "./listen/watch.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { Credentials } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";

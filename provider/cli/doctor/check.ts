@@ -2,11 +2,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Registration } from "../../client/registration-client.js";
 import type { Credentials } from "../credentials.js";
-import type { StackSettings } from "./configuration.js";
-import type { Project } from "./project.js";
 
 /** The result of a check. Only `failed` makes the exit code 1. */
-export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
+type CheckStatus = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {
   status: CheckStatus;
@@ -27,6 +25,35 @@ export interface Surroundings {
   limitMs: number;
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
+}
+
+/** A Pulumi program, as its Pulumi.yaml describes it. */
+export interface Project {
+  name: string;
+  /** The path of Pulumi.yaml. */
+  path: string;
+  /** The folder of Pulumi.yaml. */
+  root: string;
+  /** The working directory of the program, from `main`. Packages and tsconfig.json are looked up there. */
+  folder: string;
+  /** The file that `main` names. */
+  mainFile: string | undefined;
+  runtime: string;
+  options: Record<string, unknown>;
+  /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
+  isOnPlugin: boolean;
+  /** The plugin as Pulumi.yaml names it. */
+  plugin: unknown;
+}
+
+/** The settings of this provider in one stack, or in Pulumi.yaml for all of them. */
+export interface StackSettings {
+  /** Such as "stack dev", or "Pulumi.yaml". */
+  place: string;
+  baseUrl: string | undefined;
+  hasApiKey: boolean;
+  /** The API key is in the file unencrypted. */
+  isKeyUnencrypted: boolean;
 }
 
 /** What several checks need, read once. A promise rejects in each check that awaits it. */

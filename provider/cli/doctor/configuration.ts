@@ -4,17 +4,7 @@ import * as z from "zod";
 import { formatUrl } from "../../lib/url.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { ADDRESSES } from "../credential-options.js";
-import { type Check, ok, skipped, warning } from "./check.js";
-
-/** The settings of this provider in one stack, or in Pulumi.yaml for all of them. */
-export interface StackSettings {
-  /** Such as "stack dev", or "Pulumi.yaml". */
-  place: string;
-  baseUrl: string | undefined;
-  hasApiKey: boolean;
-  /** The API key is in the file unencrypted. */
-  isKeyUnencrypted: boolean;
-}
+import { type Check, ok, skipped, type StackSettings, warning } from "./check.js";
 
 /** Checks where the base URL and the API key come from. */
 export const checkConfiguration: Check = async ({ credentials, ...facts }) => {

@@ -4,9 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
 import { readFileIfExists } from "../../lib/files.js";
 import { MIN_PULUMI, majorOf } from "../../lib/version.js";
-import { failed, type Finding, ok, warning } from "./check.js";
+import { failed, type Finding, ok, type Project, warning } from "./check.js";
 import { judgeVersion } from "./engine.js";
-import type { Project } from "./project.js";
 
 /**
  * Checks that the program's folder finds the package, because the provider process loads it from there. A workspace may have it in the

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { type Check, failed, type Facts, type Finding, ok, skipped } from "./check.js";
+import { type Check, failed, type Facts, type Finding, ok, type Project, skipped } from "./check.js";
 
 const scalars = z.record(z.string(), z.unknown());
 
@@ -16,25 +16,6 @@ const projectFile = z.object({
   main: z.string().default("."),
   packages: scalars.default({}),
 });
-
-/** A Pulumi program, as its Pulumi.yaml describes it. */
-export interface Project {
-  name: string;
-  /** The path of Pulumi.yaml. */
-  path: string;
-  /** The folder of Pulumi.yaml. */
-  root: string;
-  /** The working directory of the program, from `main`. Packages and tsconfig.json are looked up there. */
-  folder: string;
-  /** The file that `main` names. */
-  mainFile: string | undefined;
-  runtime: string;
-  options: Record<string, unknown>;
-  /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
-  isOnPlugin: boolean;
-  /** The plugin as Pulumi.yaml names it. */
-  plugin: unknown;
-}
 
 /** The languages that programs on the resource plugin are in. */
 const LANGUAGES = ["nodejs", "yaml", "python", "go", "java", "dotnet"];

@@ -2,9 +2,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readFileIfExists } from "../../lib/files.js";
 import { isOlder, MIN_PULUMI } from "../../lib/version.js";
-import { execute, failed, type Facts, type Finding, ok, warning } from "./check.js";
+import { execute, failed, type Facts, type Finding, ok, type Project, warning } from "./check.js";
 import { findVersion } from "./packages.js";
-import type { Project } from "./project.js";
 
 const INSTALL = "pulumi install";
 const installHint = ({ root }: Project): string => `run in ${root}: ${INSTALL}`;

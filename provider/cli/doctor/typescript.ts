@@ -3,9 +3,8 @@ import { dirname, extname, join } from "node:path";
 import * as z from "zod";
 import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { execute, failed, type Facts, type Finding, ok } from "./check.js";
+import { execute, failed, type Facts, type Finding, ok, type Project } from "./check.js";
 import { addHint, findPackageFile, findVersion } from "./packages.js";
-import type { Project } from "./project.js";
 
 /** Compiling takes a second, and much longer on a busy machine. */
 const COMPILE_LIMIT_MS = 60_000;

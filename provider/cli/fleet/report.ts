@@ -66,10 +66,8 @@ const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
  * Merges the reports of shards that ran the same command in parallel: lists are concatenated, counts are added, the outcome is the
  * worst one, and the time is the longest.
  */
-export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
-  Report,
-  ...Report[],
-]): Report => others.reduce((merged, other) => mergeObjects(merged, other) as Report, first);
+const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [Report, ...Report[]]): Report =>
+  others.reduce((merged, other) => mergeObjects(merged, other) as Report, first);
 
 function mergeObjects(one: object, other: object): object {
   const [values, more] = [one, other] as Record<string, unknown>[];

@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
-import type { ForwardEvent, ListenEvent } from "./run.js";
-import type { SeenRequest } from "./watch.js";
+import type { ForwardEvent, ListenEvent, SeenRequest } from "./watch.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 const SHOWN_BODY_CHARACTERS = 10_000;

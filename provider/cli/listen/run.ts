@@ -6,35 +6,11 @@ import { listen, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { type RawRequest, type SeenRequest, watchResponder } from "./watch.js";
+import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
 
 export { formatListenEvent } from "./lines.js";
-
-/** What `--json` prints first. */
-interface ListeningEvent {
-  type: "listening";
-  at: string;
-  url: string;
-  forwardTo: string | null;
-}
-
-/** The result of forwarding one delivery. */
-export interface ForwardEvent {
-  type: "forward";
-  /** The id of the delivery. */
-  id: number;
-  at: string;
-  url: string;
-  /** Null if there was no response. */
-  status: number | null;
-  /** Why there was no response; empty if there was one. */
-  reason: string;
-  durationMs: number;
-}
-
-export type ListenEvent = ListeningEvent | SeenRequest | ForwardEvent;
 
 interface ListeningOptions {
   host: string;

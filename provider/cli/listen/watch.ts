@@ -12,6 +12,30 @@ export interface RawRequest {
   body: Uint8Array;
 }
 
+/** What `--json` prints first. */
+interface ListeningEvent {
+  type: "listening";
+  at: string;
+  url: string;
+  forwardTo: string | null;
+}
+
+/** The result of forwarding one delivery. */
+export interface ForwardEvent {
+  type: "forward";
+  /** The id of the delivery. */
+  id: number;
+  at: string;
+  url: string;
+  /** Null if there was no response. */
+  status: number | null;
+  /** Why there was no response; empty if there was one. */
+  reason: string;
+  durationMs: number;
+}
+
+export type ListenEvent = ListeningEvent | SeenRequest | ForwardEvent;
+
 /** A responder that answers as the given one does, and reports each request before its response is sent. */
 export function watchResponder(
   responder: Pick<Responder, "answer">,
