@@ -77,7 +77,7 @@ describe("wrong use of a fleet's command line ends with 2", () => {
     ],
     [
       "plan --json-file nowhere/plan.json",
-      "--json-file: nothing can be written in the folder FOLDER/nowhere; create it, or name another one",
+      "--json-file: nothing can be written in the folder FOLDER/nowhere; create it, or name a different one",
     ],
   ])("%s", async (words, message) => {
     const { exitCode, stdout, stderr } = await run(`${words} --json`);

@@ -274,19 +274,18 @@ const listNames = (names: readonly string[], most = MAX_NAMES): string =>
   names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
-function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
-  const hasRepairs = failures.some(({ repair }) => repair !== undefined);
-  const rows = groupFailures(failures).map((group): Piece[] => {
-    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
-    const stacks = [...new Set(group.map(({ stack }) => stack))];
-    const who = names.length === 0 ? "the stack" : code(listNames(names));
-    const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-    const cells = [who, code(where), code(whyOf(group))];
-    return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
+const describeFailures = (failures: readonly Failure[]): Block[] =>
+  tableOf({
+    head: ["failed", "stack", "why"],
+    rows: groupFailures(failures).map((group): Piece[] => {
+      const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+      const stacks = [...new Set(group.map(({ stack }) => stack))];
+      const who = names.length === 0 ? "the stack" : code(listNames(names));
+      const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
+      return [who, code(where), code(whyOf(group))];
+    }),
+    of: "failures",
   });
-  const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
-  return tableOf({ head, rows, of: "failures" });
-}
 
 /** The whole line if it is the same for all, else what they have in common. */
 const whyOf = ([first, ...others]: readonly Failure[]): string => {

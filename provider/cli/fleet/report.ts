@@ -19,7 +19,9 @@ export function reportsCommand(source: FleetSource): Command {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
     endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
     work: async ({ open, print }) => {
-      const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
+      const reports = await Promise.all(merge.args.map(readReport));
+      requireAlike(reports);
+      const merged = mergeReports(reports);
       const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
       return print(isIndexed ? await (await open()).recordIndex(merged) : merged, renderAny);
     },
@@ -49,10 +51,9 @@ const kindOf = (report: AnyReport): string =>
   "checkedAt" in report ? "watch" : "totals" in report ? "plan" : report.action;
 
 /** Throws if they are not of one fleet and one command. */
-function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]] {
-  const [first, ...others] = reports;
+function requireAlike(reports: readonly AnyReport[]): void {
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
-  if (first !== undefined && kinds.size === 1) return [first, ...others];
+  if (kinds.size === 1) return;
   throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
@@ -66,8 +67,8 @@ const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
  * Merges the reports of shards that ran the same command in parallel: lists are concatenated, counts are added, the outcome is the
  * worst one, and the time is the longest.
  */
-const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [Report, ...Report[]]): Report =>
-  others.reduce((merged, other) => mergeObjects(merged, other) as Report, first);
+const mergeReports = (reports: readonly AnyReport[]): AnyReport =>
+  reports.reduce((merged, other) => mergeObjects(merged, other) as AnyReport);
 
 function mergeObjects(one: object, other: object): object {
   const [values, more] = [one, other] as Record<string, unknown>[];
