@@ -78,7 +78,7 @@ export interface HandshakeRecord extends Numbered {
 }
 
 /** One attempt of a delivery. */
-export interface DeliveryAttempt {
+interface DeliveryAttempt {
   at: string;
   durationMs: number;
   /** The endpoint's response, up to 64 KiB; null if there was none. */

@@ -5,7 +5,7 @@ import type { Switches } from "../../provider/emulator/switches.ts";
 
 /** The emulator, then what a program uses: the clients, the resource with its preflight, and what receives deliveries. */
 const PARTS = ["emulator", "client", "resource", "responder"] as const;
-export type Part = (typeof PARTS)[number];
+type Part = (typeof PARTS)[number];
 
 /** Things of the specification or of the emulator with the same code and the same tests. */
 interface Entry {

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/pages.ts";
+
+/** Words that a translation brings in, and what a native speaker of the field writes. */
+const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\bmend(s|ed|ing)?\b/i, "fix"],
+  [/\bflaws?\b/i, "issue"],
+  [/\btold\b/i, "reported, called with"],
+  [/\bunder way\b/i, "in progress"],
+  [/\bleft alone\b/i, "unchanged"],
+  [/\blookers?\b/i, "inspect"],
+  [/(?:\/\*\*|^\s*\*|\/\/) Gives\b/, "Returns"],
+  [/\bnevertheless\b/i, "anyway"],
+  [/\ball the same\b/i, "anyway"],
+  [/\bbesides\b/i, "in addition to"],
+  [/\bso (many|long)\b(?! as\b)/i, "this many"],
+  [/\bwhite space\b/i, "whitespace"],
+  [/\bin clear\b/i, "unencrypted, unmasked"],
+  [/\bwrong use\b/i, "usage error"],
+  [/\bholds up\b/i, "delays"],
+  [/\bbe had\b/i, "is available"],
+  [/\bwhoever\b/i, "name the thing"],
+  [/\b(LEAST|MOST|LONGEST|LARGEST)_/, "MIN_, MAX_"],
+];
+
+const files = ["provider", "schema", "docs"]
+  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))))
+  .filter((path) => /\.(?:tsx?|md)$/.test(path))
+  .concat("README.md");
+
+test("comments, messages and pages are written as the field writes", () => {
+  expect(files.length).toBeGreaterThan(200);
+  const found = files.flatMap((path) =>
+    readFileSync(join(root, path), "utf8")
+      .split("\n")
+      .flatMap((line, index) =>
+        PATTERNS.filter(([pattern]) => pattern.test(line)).map(
+          ([, instead]) => `${path}:${index + 1}: ${line.trim()} (${instead})`,
+        ),
+      ),
+  );
+  expect(found).toEqual([]);
+});
