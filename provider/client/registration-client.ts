@@ -46,7 +46,7 @@ export interface CallOptions {
   beforeRepeat?: () => Promise<boolean>;
 }
 
-/** The fields of a request besides the API key (section 4.1): only set-webhook has some. */
+/** The fields of a request in addition to the API key (section 4.1): only set-webhook has some. */
 export type RegistrationFields = Partial<Omit<SetWebhookRequest, "ChaveApi">>;
 
 export interface SetWebhookOptions extends CallOptions {

@@ -39,7 +39,7 @@ export interface Fleet {
   refresh(options?: RunOptions): Promise<FleetReport>;
   /** Removes all webhooks and all stacks of the fleet. */
   destroy(options?: RunOptions): Promise<FleetReport>;
-  /** Gives each workspace a new verification key, wave by wave; each wave is verified before the next. */
+  /** Rotates the verification key of each workspace, wave by wave; each wave is verified before the next. */
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: WatchOptions): Promise<DriftReport>;

@@ -48,7 +48,7 @@ export interface RotationReport extends FleetReport {
 }
 
 /**
- * Gives each workspace a new verification key: one stack first, then wave by wave. Each wave is verified at the service before
+ * Rotates the verification key of each workspace: one stack first, then wave by wave. Each wave is verified at the service before
  * the next starts, and one that fails is the last. Meanwhile both keys are accepted, as long as the receiver keeps earlier ones.
  * An interrupted rotation continues under its name. Only what is deployed is rotated. Throws `invalid_config` before anything runs
  * if the list and the stacks differ, or if `webhook` does not pass the rotation to derived keys.

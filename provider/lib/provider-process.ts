@@ -114,7 +114,7 @@ export const toFailures = (problems: readonly FieldProblem[], secret: readonly s
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:
- * ${stack}` besides the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
+ * ${stack}` in addition to the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
  */
 export async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {

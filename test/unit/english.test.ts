@@ -17,7 +17,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bbesides\b/i, "in addition to"],
   [/\bso (many|long)\b(?! as\b)/i, "this many"],
   [/\bwhite space\b/i, "whitespace"],
-  [/\bin clear\b/i, "unencrypted, unmasked"],
+  [/\bin clear\b(?! text)/i, "unencrypted, unmasked"],
   [/\bwrong use\b/i, "usage error"],
   [/\bholds up\b/i, "delays"],
   [/\bbe had\b/i, "is available"],
@@ -26,7 +26,9 @@ const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
 ];
 
 const files = ["provider", "schema", "docs"]
-  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))))
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  )
   .filter((path) => /\.(?:tsx?|md)$/.test(path))
   .concat("README.md");
 
