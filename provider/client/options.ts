@@ -80,10 +80,14 @@ export function isFlowApiKeyAs(as: unknown): boolean {
 }
 
 /** The address itself is not shown: its query may hold a token. */
-const address = z.custom<string>(
-  (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.parse(value) !== null,
-  { error: "must be an absolute http or https URL" },
-);
+const address = z
+  .custom<string>(
+    (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.parse(value) !== null,
+    { error: "must be an absolute http or https URL" },
+  )
+  .refine((value) => !URL.parse(value)?.username && !URL.parse(value)?.password, {
+    error: "must be a URL without user name and password",
+  });
 
 const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000);
 const secondsError = `must be a number above 0, at most ${MAX_SECONDS}`;

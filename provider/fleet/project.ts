@@ -10,7 +10,7 @@ import type { YamlProgram } from "./yaml-program.js";
 
 const PROJECT_FILE = "Pulumi.yaml";
 
-/** The folder that npm ships: see tools/bundle-plugin.ts. */
+/** The folder that npm ships: see tools/compile/plugin.ts. */
 const pluginFolder = (): string =>
   join(dirname(fileURLToPath(import.meta.resolve("pulumi-apichat/package.json"))), "plugin");
 

@@ -25,7 +25,7 @@ export function rememberPort(dataDir: string, port: number): void {
 
 export const rememberedPort = (dataDir: string): number | undefined => portsByDataDir.get(dataDir);
 
-/** Clears everything. For tests, which run many programs in one process. */
+/** Clears everything, for a process that serves several runs. */
 export function forgetDeclared(): void {
   namesByDataDir.clear();
   portsByDataDir.clear();

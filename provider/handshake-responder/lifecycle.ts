@@ -1,6 +1,6 @@
 import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
-import { printLine, printWarning, report } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/provider-process.js";
 import { readInstance, requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, originOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
@@ -33,26 +33,25 @@ const GONE: Record<string, never> = {};
 
 /** The lifecycle of a responder's process, in the form that the SDK's dynamic provider calls. */
 export const ResponderProcess = {
-  check: (olds: Partial<ProcessInputs> | undefined, news: RawInputs): Promise<CheckResult<ProcessInputs>> =>
-    report(news.name, () => check(olds, news)),
+  check: async (
+    olds: Partial<ProcessInputs> | undefined,
+    news: RawInputs,
+  ): Promise<CheckResult<ProcessInputs>> => check(olds, news),
 
-  diff: (id: string, olds: ProcessState, news: ProcessInputs): Promise<DiffResult> =>
-    report(news.name, async () => diff(id, olds, news)),
+  diff: async (id: string, olds: ProcessState, news: ProcessInputs): Promise<DiffResult> =>
+    diff(id, olds, news),
 
-  create: (inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> =>
-    report(inputs.name, () => createProcess(inputs)),
+  create: createProcess,
 
   /** An empty result tells the engine that the process is gone. The inputs stay those of the last `up`. */
-  read: (id: string, props: ProcessState): Promise<{ id: string; props: ProcessState } | typeof GONE> =>
-    report(props.name, async () => {
-      const seen = await readProcess(props);
-      return seen ? { id, props: seen } : GONE;
-    }),
+  async read(id: string, props: ProcessState): Promise<{ id: string; props: ProcessState } | typeof GONE> {
+    const seen = await readProcess(props);
+    return seen ? { id, props: seen } : GONE;
+  },
 
-  update: (id: string, olds: ProcessState, news: ProcessInputs): Promise<{ outs: ProcessState }> =>
-    report(news.name, () => updateProcess(id, olds, news)),
+  update: updateProcess,
 
-  delete: (_id: string, props: ProcessState): Promise<void> => report(props.name, () => deleteProcess(props)),
+  delete: (_id: string, props: ProcessState): Promise<void> => deleteProcess(props),
 };
 
 /**

@@ -42,7 +42,10 @@ export class PostError extends Error {
   readonly head: AnswerHead | undefined;
 
   /** The cause is undici's or the system's error, or the signal's reason. */
-  constructor(message: string, { failure, phase, head, cause }: Omit<PostError, keyof Error> & ErrorOptions) {
+  constructor(
+    message: string,
+    { failure, phase, head, cause }: Omit<PostError, keyof Error> & { cause?: unknown },
+  ) {
     super(message, { cause });
     this.failure = failure;
     this.phase = phase;

@@ -13,6 +13,7 @@ import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
 import { lazyRedactor, type Redact } from "../lib/redact.js";
+import { forgetDeclared } from "../handshake-responder/declared.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
 import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
@@ -51,7 +52,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  * implemented.
  */
 function createService(engine: Engine): UntypedServiceImplementation {
-  const run = new Run();
+  let run = new Run();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
 
@@ -94,7 +95,10 @@ function createService(engine: Engine): UntypedServiceImplementation {
 
   return {
     handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
+    /** A plugin that was started for debugging serves one run after the other. */
     attach: answer(async (request: plugins.PluginAttach) => {
+      run = new Run();
+      forgetDeclared();
       engine.attach(request.getAddress());
       return new empty.Empty();
     }),

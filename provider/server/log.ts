@@ -77,12 +77,13 @@ export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
   if (size > 0) chmodSync(file, 0o600);
   return (line) => {
     try {
-      if (size > 0 && size + line.length > fileBytes) {
+      const bytes = Buffer.byteLength(line);
+      if (size > 0 && size + bytes > fileBytes) {
         rotate(file);
         size = 0;
       }
       appendFileSync(file, line, { mode: 0o600 });
-      size += Buffer.byteLength(line);
+      size += bytes;
     } catch (error) {
       // There is no better place to report it, and deliveries continue.
       process.stderr.write(`apichat responder: the log cannot be written: ${String(error)}\n`);

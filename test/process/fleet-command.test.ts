@@ -91,6 +91,15 @@ describe("a fleet's command line, with a fake fleet", () => {
     expect(JSON.parse(stdout)).toEqual({ ...failed, stacks: fleetReport().stacks });
     expect(names(calls)).toEqual(["open", "recordIndex"]);
 
+    const stopped = { outcome: "stopped", note: "nothing was changed" };
+    await writeFile(one, JSON.stringify({ ...failed, ...stopped, stoppedBy: "10 failures" }));
+    await writeFile(two, JSON.stringify({ ...failed, stoppedBy: "interrupted" }));
+    const merged = JSON.parse((await run(["report", "merge", two, one, "--json"])).stdout) as object;
+    // What one shard notes does not hold for all of them.
+    expect(merged).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted; 10 failures" });
+    expect(merged).not.toHaveProperty("note");
+
+    await writeFile(one, JSON.stringify(failed));
     await writeFile(two, JSON.stringify(fleetPlan()));
     // Of a plan nothing is written to the index stack: the job needs neither the backend nor a secret.
     expect(await run(["report", "merge", two])).toMatchObject({ exitCode: 0, calls: [] });

@@ -77,6 +77,8 @@ function mergeObjects(one: object, other: object): object {
 }
 
 function mergeValues(name: string, one: unknown, other: unknown): unknown {
+  // What one shard had no reason to note does not hold for all of them.
+  if (name === "note" && one !== other) return undefined;
   if (one === undefined || other === undefined) return one ?? other;
   if (typeof one === "number" && typeof other === "number")
     return name === "seconds" ? Math.max(one, other) : one + other;
@@ -85,6 +87,7 @@ function mergeValues(name: string, one: unknown, other: unknown): unknown {
   const texts = [one, other] as string[];
   if (name === "outcome") return OUTCOMES[Math.max(...texts.map((text) => OUTCOMES.indexOf(text)))];
   if (name === "index") return texts.includes("stale") ? "stale" : one;
+  if (name === "stoppedBy") return [...new Set(texts)].join("; ");
   // The earlier of two times; every other text is the same in all shards.
   return texts.toSorted()[0];
 }

@@ -1,3 +1,4 @@
+import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import { describe, expect, test } from "vitest";
 import {
   FOREIGN,
@@ -16,6 +17,7 @@ import {
   resourceOf,
   secret,
   secretsIn,
+  startEngine,
   startRun,
   UNKNOWN,
   type Marked,
@@ -185,6 +187,16 @@ describe("update", () => {
     expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
     expect(secretsIn(part?.properties)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
   });
+});
+
+test("an engine that attaches begins a run: what only the last one declared is deleted", async () => {
+  const started = await startAcme();
+  const { id, outs } = await webhook.create(await checked(programOf(started)));
+  const engine = await startEngine();
+  await plugin.call("attach", new plugins.PluginAttach().setAddress(engine.address));
+  await webhook.delete(id, outs);
+  engine.stop();
+  expect(started.acme.registration).toBeUndefined();
 });
 
 test("a pending delete of the dynamic provider comes with that one's type, and is done", async () => {
