@@ -13,7 +13,7 @@ const FLOWS: Record<string, { begins: readonly string[]; budget?: number }> = {
     begins: ["provider/webhook/inputs.ts", "provider/webhook/lifecycle.ts"],
     budget: 29,
   },
-  "a delivery through the server of apichat responder": { begins: ["provider/server/server.ts"], budget: 40 },
+  "a delivery through the server of apichat responder": { begins: ["provider/server/server.ts"], budget: 36 },
   "a message into the emulator and its reply": {
     begins: ["provider/emulator/service/messages.ts"],
     budget: 25,
