@@ -167,7 +167,7 @@ export class Engine {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. Its marker stays if the engine was killed, or if the `up` failed and an earlier marker was already there. */
+  /** Runs an `up`. The marker is removed unless the engine was killed, now or in an earlier `up` that no other has completed. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);

@@ -1,7 +1,7 @@
 import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
-import { destroyFleet, refreshFleet } from "./destroy.js";
+import { destroyFleet, recordDestroy, refreshFleet } from "./destroy.js";
 import { Engine } from "./engine.js";
 import { readIndex, updateIndex } from "./index-stack.js";
 import type { PlanOptions, RotateOptions, RunOptions, UpOptions, WatchOptions } from "./options.js";
@@ -91,6 +91,7 @@ export async function openFleet(
     watch: (options = {}) => watchFleet(context, options),
     write: (stack, folder) => writeStack(context, stack, folder),
     recordIndex: async (report) => {
+      if (report.action === "destroy") return addFailure(report, await recordDestroy(context, report));
       const backend = await readBackend();
       return addFailure(report, await updateIndex(backend, await readIndex(backend), report.stacks));
     },

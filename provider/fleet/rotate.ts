@@ -70,7 +70,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 }
 
 /** Has the name of a rotation until it is done. */
-export const unfinishedFile = ({ fleet }: Run): string => join(fleet.folder, "rotation.txt");
+export const unfinishedFile = ({ fleet }: Pick<Run, "fleet">): string => join(fleet.folder, "rotation.txt");
 
 /** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
 function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {

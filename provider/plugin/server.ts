@@ -204,7 +204,7 @@ type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefi
  * configuration marks as secret. The property does not matter, because two values may have been swapped.
  */
 function secretsInRequest(request: Properties, configured: readonly string[]): string[] {
-  // The record of what was set is secret as a whole, but most of it is not.
+  // The record of what was set is marked as a whole, although most of its values are no secrets.
   const texts = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
   return [...new Set([...texts, ...configured])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
 }

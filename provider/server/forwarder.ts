@@ -185,9 +185,9 @@ export class Forwarder {
   }
 
   /**
-   * How many attempts a workspace may begin. It leaves as many free as it has, so that a few targets that hang never take
-   * all of them. Once its last attempt has timed out it has one at a time, and all such workspaces share half of all
-   * attempts.
+   * How many attempts a workspace may begin: at most as many as it leaves free, so that a few hanging targets never use all.
+   * A workspace whose last attempt timed out has one attempt at a time. All such workspaces together use at most half
+   * of all attempts.
    */
   #roomOf({ attempts, isHanging }: Lane): number {
     const { perWorkspace, total } = this.#settings.limits;

@@ -144,7 +144,7 @@ async function derive(
 /** The service signs with the replaced key until set-webhook has given it the new one. */
 const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
-const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep its subject, and list its seed and rotation after the new ones`;
+const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep the subject, and list the earlier seed and rotation after the new ones`;
 
 /**
  * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the

@@ -232,8 +232,8 @@ export class Run {
   }
 
   /**
-   * The state that a create replaces: one that was handed over, or one that diff was given (if an earlier run was cut
-   * off between delete and create).
+   * The state that a create replaces: the one that a delete handed over. If an earlier run ended between delete and
+   * create, the one that diff was given.
    */
   replacedBy(
     workspace: string,

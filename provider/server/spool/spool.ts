@@ -141,7 +141,7 @@ export class Spool {
     return this.#clock.nowMs();
   }
 
-  /** When a workspace has something due; 0 if that has to be seen by taking it, Infinity if nothing waits. */
+  /** When a workspace has something due. 0 if that is not known: take tells. Infinity if nothing waits. */
   dueMs(workspace: string): number {
     return this.#dueMs.get(workspace) ?? 0;
   }
