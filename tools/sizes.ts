@@ -21,14 +21,14 @@ const ROOMS: Record<string, number> = {
   "provider/workspace-list/": 421,
   "provider/emulator/": 4643,
   "provider/emulator/page/": 3530,
-  "provider/fleet/": 2394,
+  "provider/fleet/": 2405,
   "provider/cli/": 5598,
   "schema/": 915,
   "tools/": 4000,
-  "test/": 32_866,
+  "test/": 32_873,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_637;
+const PROVIDER_AND_SCHEMA = 30_648;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
