@@ -22,13 +22,13 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/": 4643,
   "provider/emulator/page/": 3530,
   "provider/fleet/": 2405,
-  "provider/cli/": 5598,
+  "provider/cli/": 5600,
   "schema/": 915,
   "tools/": 4000,
   "test/": 32_873,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_648;
+const PROVIDER_AND_SCHEMA = 30_650;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

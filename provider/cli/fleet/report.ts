@@ -13,7 +13,9 @@ import type { FleetSource } from "./session.js";
 
 export function reportsCommand(source: FleetSource): Command {
   const merge = new Command("merge")
-    .description("merge the JSON reports of all shards; for up and destroy, also update or remove the index stack")
+    .description(
+      "merge the JSON reports of all shards; for up and destroy, also update or remove the index stack",
+    )
     .argument("<files...>", "the files of --json-file");
   fleetCommand(source, withReport(merge), {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
