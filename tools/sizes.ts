@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 30,
   "provider/dynamic.ts": 58,
-  "provider/plugin/": 961,
+  "provider/plugin/": 959,
   "provider/errors/": 457,
   "provider/lib/": 1861,
   "provider/webhook/": 1824,
   "provider/verification-key/": 436,
-  "provider/handshake-responder/": 1334,
-  "provider/client/": 1167,
+  "provider/handshake-responder/": 1332,
+  "provider/client/": 1166,
   "provider/diagnosis/": 821,
   "provider/responder/": 1576,
   "provider/server/": 2611,
@@ -28,7 +28,7 @@ const ROOMS: Record<string, number> = {
   "test/": 32_873,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_650;
+const PROVIDER_AND_SCHEMA = 30_645;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

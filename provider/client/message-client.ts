@@ -22,7 +22,7 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { createRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
+import { createRedactor, lazyRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
 
 export interface MessageClientOptions extends ClientOptions<"message"> {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -118,10 +118,7 @@ export class MessageClient {
   async #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
     const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
-    // Made at its first use: most messages do not fail.
-    let made: Redact | undefined;
-    const redact: Redact = (text) =>
-      (made ??= redactorOf(message, [flowApiKey, ...secretsOfUrl(botUrl)]))(text);
+    const redact = lazyRedactor(() => redactorOf(message, [flowApiKey, ...secretsOfUrl(botUrl)]));
     const { result, attempts } = await call<Omit<MessageReceipt, "attempts">, "message">({
       operation: "message",
       url: this.#url,

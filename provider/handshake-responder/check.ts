@@ -11,6 +11,7 @@ import {
   type RawInputs,
   warningOfKey,
   UNKNOWN,
+  isMap,
   withoutNulls,
 } from "../lib/checks.js";
 import type { FieldProblem } from "../errors/index.js";
@@ -125,9 +126,6 @@ export async function check(
   warnOfShortKeys(checked);
   return { inputs: checked, failures: toFailures(problemsOfTwin(checked), []) };
 }
-
-const isMap = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default folder even if stack

@@ -22,7 +22,7 @@ export const withoutNulls = <T extends object>(values: T): T =>
       .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
   ) as T;
 
-const isMap = (value: unknown): value is object =>
+export const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**

@@ -68,9 +68,9 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 }
 
 /** Returns a redactor that is created at its first use: most calls never fail. */
-export function lazyRedactor(secrets: () => readonly string[]): Redact {
+export function lazyRedactor(create: () => Redact): Redact {
   let redact: Redact | undefined;
-  return (text) => (redact ??= createRedactor(secrets()))(text);
+  return (text) => (redact ??= create())(text);
 }
 
 /**

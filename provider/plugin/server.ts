@@ -12,7 +12,7 @@ import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
-import { lazyRedactor, type Redact } from "../lib/redact.js";
+import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
 import { forgetDeclared } from "../handshake-responder/declared.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
@@ -62,7 +62,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       work: (request: Request, redact: Redact) => Promise<Response>,
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
-      const redact = lazyRedactor(() => secretsInRequest(request as Properties, config?.secretTexts ?? []));
+      const redact = lazyRedactor(() => redactorOf(request as Properties, config?.secretTexts ?? []));
       const respond = async (): Promise<void> => {
         try {
           callback(null, await work(request, redact));
@@ -199,14 +199,12 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
-/**
- * Returns the texts that no failure or log line of a request may show: every value that the program, the state or the
- * configuration marks as secret. The property does not matter, because two values may have been swapped.
- */
-function secretsInRequest(request: Properties, configured: readonly string[]): string[] {
+/** Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. */
+function redactorOf(request: Properties, configured: readonly string[]): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
-  const texts = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
-  return [...new Set([...texts, ...configured])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
+  const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
+  const texts = [...new Set([...marked, ...configured])];
+  return createRedactor(texts.flatMap((text) => [text, ...spellingsOfUrl(text)]));
 }
 
 interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {
