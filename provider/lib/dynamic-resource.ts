@@ -4,11 +4,12 @@ import { markSecrets, type Path } from "./secret-values.js";
 import { refuseOthers } from "./validate.js";
 
 /** The methods of a dynamic provider. The SDK passes them plain values. */
-interface Lifecycle {
+export interface Lifecycle {
   check(olds: never, news: RawInputs): Promise<CheckResult<object>>;
   diff(id: string, olds: never, news: never): Promise<DiffResult>;
   create(inputs: never): Promise<{ id: string; outs: object }>;
-  read(id: string, props: never): Promise<object>;
+  /** An empty result tells the engine that the resource is gone. */
+  read(id: string, props: never): Promise<{ id?: string; props?: object; inputs?: object }>;
   update(id: string, olds: never, news: never): Promise<{ outs: object }>;
   delete(id: string, props: never): Promise<void>;
 }
@@ -57,7 +58,7 @@ export function guardDynamic<L extends Lifecycle>(
       ),
     read: (id, stored) =>
       report(nameOf(stored), async () => {
-        const { props, inputs, ...seen } = (await lifecycle.read(id, stored)) as Record<string, object>;
+        const { props, inputs, ...seen } = await lifecycle.read(id, stored);
         return { ...seen, ...(props && { props: mark(props) }), ...(inputs && { inputs: mark(inputs) }) };
       }),
     update: (id, olds, news: Named) =>

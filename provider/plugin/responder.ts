@@ -17,38 +17,42 @@ import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
-export const responder: PluginResource<ProcessInputs, ProcessState> = {
-  check: ({ name, project, stack }, olds, news) =>
-    ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
+export const responder: PluginResource = {
+  // A cancelled run stops waiting: the next `up` finds a process that starts or ends in the meantime.
+  lifecycle: ({ name, project, stack, signal }) => ({
+    ...ResponderProcess,
 
-  diff: async (_call, id, state, news) => (await ResponderProcess.diff(id, state, news)).changed,
+    check: (olds: Partial<ProcessInputs>, news) =>
+      ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
 
-  // Stop waiting if the run is cancelled: the next `up` finds a process that starts or ends in the meantime.
-  create: async ({ signal }, inputs) => {
-    const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
-    return { id, outs: toOuts(outs) };
-  },
+    create: async (inputs: ProcessInputs) => {
+      const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
+      return { id, outs: withAddresses(outs) };
+    },
 
-  update: async ({ signal }, id, state, news) =>
-    toOuts((await orAborted(ResponderProcess.update(id, state, news), signal)).outs),
+    update: async (id, state: ProcessState, news: ProcessInputs) => {
+      const { outs } = await orAborted(ResponderProcess.update(id, state, news), signal);
+      return { outs: withAddresses(outs) };
+    },
 
-  read: async ({ signal }, id, state) => {
-    if (state === undefined) throw unreadable();
-    const seen = await orAborted(ResponderProcess.read(id, state), signal);
-    return "id" in seen ? { id, outs: toOuts(seen.props) } : undefined;
-  },
+    read: async (id, state: ProcessState) => {
+      if (Object.keys(state).length === 0) throw unreadable();
+      const { props, ...seen } = await orAborted(ResponderProcess.read(id, state), signal);
+      return props ? { ...seen, props: withAddresses(props) } : {};
+    },
 
-  delete: ({ signal }, id, state) => orAborted(ResponderProcess.delete(id, state), signal),
+    delete: (id, state: ProcessState) => orAborted(ResponderProcess.delete(id, state), signal),
+  }),
 
-  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf({ ...inputs }), pid: UNKNOWN }),
+  previewCreate: async (inputs: ProcessInputs) => ({ ...withAddresses(inputs), pid: UNKNOWN }),
 
-  previewUpdate: async (_call, id, { pid }, news) => ({
+  previewUpdate: (id, { pid }: ProcessState, news: ProcessInputs) => ({
     ...news,
     ...addressesOf({ ...news, port: choosePort(news.port, portOfId(id)) }),
     pid,
   }),
 
-  secretsIn: (_call, { workspaces }, marked) => [
+  secretsIn: ({ workspaces }, marked) => [
     ...(marked.some(isInUrls) ? [["urls"]] : []),
     ...(marked.some(isInOrigin) ? [["healthUrl"]] : []),
     ...secretTargets(workspaces),
@@ -69,7 +73,7 @@ const unreadable = (): ApiChatError =>
     operation: "responder",
   });
 
-const toOuts = (state: ProcessState): Values => ({ ...state, ...addressesOf({ ...state }) });
+const withAddresses = (values: ProcessInputs): Values => ({ ...values, ...addressesOf({ ...values }) });
 
 /** The addresses of the process, as far as host and port are known. */
 function addressesOf({ host, port, publicUrl, workspaces }: Values): Values {

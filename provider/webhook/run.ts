@@ -184,8 +184,9 @@ export class Run {
     return this.#declarationsOf(resource).some(({ inputs }) => inputs.baseUrl === baseUrl);
   }
 
-  /** Records that a state of the program owns a bot. Throws `conflict` if another state already owns it. */
+  /** Records that a state of the program owns a bot, if its URL is known. Throws `conflict` if another state owns it. */
   claimBot(botUrl: string, claim: Claim): void {
+    if (botUrl === "") return;
     const holder = this.otherHolderOf(botUrl, claim.claimId);
     const isReplaced = holder?.isReplaceable && !claim.isReplaceable && holder.resource === claim.resource;
     if (holder && !isReplaced) {
@@ -231,16 +232,14 @@ export class Run {
     this.#handedOver.set(workspace, state);
   }
 
-  /**
-   * The state that a create replaces: the one that a delete handed over. If an earlier run ended between delete and
-   * create, the one that diff was given.
-   */
-  replacedBy(
-    workspace: string,
-    resource: string,
-  ): { former: WebhookState | undefined; isHandedOver: boolean } {
-    const handedOver = this.#handedOver.get(workspace);
-    return { former: handedOver ?? this.#states.get(resource), isHandedOver: handedOver !== undefined };
+  /** The state that a delete handed over to the create for the same workspace. */
+  handedOverAt(workspace: string): WebhookState | undefined {
+    return this.#handedOver.get(workspace);
+  }
+
+  /** The state that diff was given. A create takes its place if an earlier run ended between delete and create. */
+  stateOf(resource: string): WebhookState | undefined {
+    return this.#states.get(resource);
   }
 
   /**
