@@ -1,7 +1,7 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
 import { formatUrl } from "../lib/url.js";
-import { secretPathsOf } from "../webhook/inputs.js";
+import { SECRETS_OF_DRIFT, secretPathsOf } from "../webhook/inputs.js";
 import { importWebhook, previewCreate, readRegistration, webhookLifecycle } from "../webhook/lifecycle.js";
 import type { OperationContext } from "../webhook/run.js";
 import { IMPORTED_KEY, VERIFIED, type WebhookInputs, type WebhookState } from "../webhook/state.js";
@@ -42,9 +42,12 @@ export const webhook: PluginResource = {
   }),
 
   secretsIn: (values, given, { secretBaseUrl }) => {
-    const marked = given.flatMap((path) => (path.length === 1 ? path : []));
     const isConfigured = secretBaseUrl !== undefined && values["baseUrl"] === secretBaseUrl;
-    return secretPathsOf(values, isConfigured ? [...marked, "baseUrl"] : marked);
+    return [
+      ...secretPathsOf(values),
+      ...(isConfigured ? [["baseUrl"]] : []),
+      ...(given.some(([name]) => name === "webhookUrl") ? SECRETS_OF_DRIFT : []),
+    ];
   },
 };
 
