@@ -6,16 +6,12 @@ import { startServer } from "../../support/http.js";
 import {
   GET,
   SET,
-  VERIFICATION_KEY,
   checked,
   failureOf,
   isolateRuns,
-  remove,
   run,
   startAcme,
   startCreated,
-  startEndpoint,
-  startRun,
   unfinishedBy,
   type Acme,
 } from "./harness.js";
@@ -45,8 +41,6 @@ function slow(
   return () => emulator.requests.slice(before).some(({ action }) => action === operation);
 }
 
-const written = { delayMs: 60_000, afterChange: true };
-
 describe("an operation that is ended", () => {
   test("while it looks has written nothing", async () => {
     const started = await startCreated();
@@ -69,21 +63,6 @@ describe("an operation that is ended", () => {
     const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
     expect(await failureOf(end(work, () => requests.length >= 4))).toBe(REASON);
     expect(actions()).toEqual(GET);
-  });
-
-  test("in set-webhook keeps what was attempted, and calls nothing after that", async () => {
-    const started = await startCreated();
-    const { state, args, actions, acme } = started;
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const inputs = await checked({ ...args, webhookUrl: url });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).update("", state, inputs);
-    const { state: left } = await unfinishedBy(end(work, slow(started, "set-webhook", written)));
-    expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
-    expect(actions()).toEqual(["get-webhook", "set-webhook"]);
-    await expect.poll(() => acme.registration?.webhook_url).toBe(url);
-    startRun();
-    await remove(left);
-    expect(acme.registration).toBeUndefined();
   });
 
   test("while it waits for the status keeps the registration", async () => {
