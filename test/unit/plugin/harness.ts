@@ -4,7 +4,6 @@ import engines from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import type lines from "@pulumi/pulumi/proto/engine_pb.js";
 import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
@@ -12,7 +11,10 @@ import { forgetDeclared } from "../../../provider/handshake-responder/declared.j
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
+import { partOf } from "../../support/provider-failure.js";
 import { findSecrets } from "../../support/secrets.js";
+
+export { failureOf, partOf } from "../../support/provider-failure.js";
 import { API_KEY, isolateRuns, VERIFICATION_KEY } from "../webhook/harness.js";
 
 // The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
@@ -303,22 +305,4 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       await call("delete", request);
     },
   };
-}
-
-/** The text of the failure of a call. */
-export async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
-  const outcome: unknown = await work.catch((error: unknown) => error);
-  if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
-  throw new Error("it did not fail", { cause: outcome });
-}
-
-/** What a failed create or update left behind, which the engine keeps. */
-export function partOf(
-  error: ServiceError,
-): { id: string; properties: Marked; reasons: string[] } | undefined {
-  const [details] = error.metadata?.get("grpc-status-details-bin") ?? [];
-  if (details === undefined || typeof details === "string") return undefined;
-  const [any] = statuses.Status.deserializeBinary(details).getDetailsList();
-  const part = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
-  return { id: part.getId(), properties: valuesOf(part.getProperties()), reasons: part.getReasonsList() };
 }
