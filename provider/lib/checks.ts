@@ -1,4 +1,4 @@
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../errors/index.js";
 import { isLoopback, formatUrl } from "./url.js";
 
 /** Placeholder for an input that is not known yet in a preview. */

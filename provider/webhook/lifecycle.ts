@@ -253,11 +253,10 @@ function updateWebhook(
     const seen = await access.client.getWebhook();
     requireSameWorkspace({ ...access, seen }, state, { baseUrl, operation: "set-webhook" });
     run.claimBot(botUrl, access.claim);
-    const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
-    if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
+    const foreign = seen && isTakenOver(seen, state, inputs) ? seen : undefined;
     if (seen && isUpToDate(seen, state, inputs)) return access.toOuts(seen);
     const outs = await setWebhook(access, { seen, former: state });
-    if (isTakenOver) printReplaced(name, seen);
+    if (foreign) printReplaced(name, foreign);
     return outs;
   });
 }
@@ -301,29 +300,22 @@ function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): 
 }
 
 /**
- * A different URL with a different key is someone else's registration. A different URL with our key is ours, changed by
- * hand: it is repaired once a refresh has shown it, because then the preview named it.
+ * Whether the registration is someone else's, to be replaced. Throws `conflict` unless `onExisting` is "replace". A
+ * different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it, because then the
+ * preview named it.
  */
-function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
-  const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);
-  const isShownDrift = hideQuery(seen.webhookUrl) === state.webhookUrl && showsOurKey(seen, state);
-  return !isOurs(seen, state.applied) && !isWanted && !isShownDrift;
-}
-
-function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): ApiChatError {
+function isTakenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
   const hasOurKey = showsOurKey(seen, state);
-  const at = formatUrl(inputs.baseUrl);
+  const isShownDrift = hasOurKey && hideQuery(seen.webhookUrl) === state.webhookUrl;
+  if (isOurs(seen, state.applied) || isSameUrl(seen.webhookUrl, webhookUrl) || isShownDrift) return false;
+  if (onExisting === "replace") return true;
+  const at = formatUrl(baseUrl);
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
-  return new ApiChatError(
-    "conflict",
-    `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`,
-    {
-      operation: "set-webhook",
-      facts: { at, registered },
-      hints: [hasOurKey ? { id: "refresh_first" } : removeOther(inputs.baseUrl, seen.webhookUrl)],
-    },
-  );
+  const summary = `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`;
+  const hints: Hint[] = [hasOurKey ? { id: "refresh_first" } : removeOther(baseUrl, seen.webhookUrl)];
+  throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered }, hints });
 }
 
 /**
@@ -383,46 +375,39 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   run.releaseBot(botUrl, claimId);
 }
 
-function isOursToDelete(
-  observed: Observed,
-  state: WebhookState,
-  replacement: WebhookInputs | undefined,
-): boolean {
-  const { seen } = observed;
-  requireOurWorkspace(observed, state, replacement);
-  if (!seen) return false;
-  if (isOurs(seen, state.applied)) return true;
-  printWarning(
-    state.name,
-    `${formatUrl(state.baseUrl)} now has the webhook ${formatUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
-  );
-  return false;
-}
-
 /**
- * A different API key may lead to a different workspace, and then our webhook would be orphaned: only the same bot
- * rules that out. A replacement proceeds if nothing is registered, because the program says where the webhook belongs
- * now.
+ * Whether the registration is ours to delete. Throws `conflict` if it may be another workspace: a different API key may
+ * lead there, and then our webhook would be orphaned; only the same bot rules that out. A replacement proceeds if
+ * nothing is registered, because the program says where the webhook belongs now.
  */
-function requireOurWorkspace(
+function isOursToDelete(
   { seen, apiKey }: Observed,
   state: WebhookState,
   replacement: WebhookInputs | undefined,
-): void {
-  if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
+): boolean {
+  const { name, applied } = state;
   const at = formatUrl(state.baseUrl);
-  if (!seen && replacement) {
-    return printWarning(
-      state.name,
-      `${at} has no webhook, but this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace`,
+  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
+  const isSameWorkspace = isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, applied.botUrl));
+  if (!isSameWorkspace && (seen || !replacement)) {
+    throw new ApiChatError(
+      "conflict",
+      `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
+      { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );
   }
-  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
-  throw new ApiChatError(
-    "conflict",
-    `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
-    { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
-  );
+  if (!seen) {
+    if (!isSameWorkspace) {
+      const doubt =
+        "this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace";
+      printWarning(name, `${at} has no webhook, but ${doubt}`);
+    }
+    return false;
+  }
+  if (isOurs(seen, applied)) return true;
+  const webhook = `the webhook ${formatUrl(seen.webhookUrl)} of ${what}`;
+  printWarning(name, `${at} now has ${webhook}, which is not ours; it was not removed`);
+  return false;
 }
 
 /**
@@ -545,15 +530,12 @@ type Reader = Pick<WorkspaceClient, "getWebhook">;
  * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
  * specification does not define the response in that case, so HTTP 404 counts as none too.
  */
-export async function getWebhookIfAny(client: Reader): Promise<Registration | undefined> {
-  try {
-    return await client.getWebhook();
-  } catch (error) {
-    const is404 = error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
-    if (!is404) throw error;
-    return undefined;
-  }
-}
+export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
+  client.getWebhook().catch((error: unknown) => {
+    if (error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404)
+      return undefined;
+    throw error;
+  });
 
 /**
  * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
