@@ -11,6 +11,7 @@ import { forgetDeclared } from "../../../provider/handshake-responder/declared.j
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
+import { unmark } from "../../support/dynamic.js";
 import { partOf } from "../../support/provider-failure.js";
 import { findSecrets } from "../../support/secrets.js";
 
@@ -45,14 +46,7 @@ const isSecret = (value: unknown): value is { value: unknown } =>
   typeof value === "object" && value !== null && SIGNATURE in value;
 
 /** The values without marks. */
-export function clear(value: Marked): Values;
-export function clear(value: unknown): unknown;
-export function clear(value: unknown): unknown {
-  if (isSecret(value)) return clear(value.value);
-  if (Array.isArray(value)) return value.map((item: unknown) => clear(item));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clear(one)]));
-}
+export const clear = (values: Marked): Values => unmark(values) as Values;
 
 /** Where secrets are marked, such as `workspaces.acme.verificationKeys`. */
 export function secretsIn(value: unknown, path = ""): string[] {
@@ -103,14 +97,11 @@ export async function startEngine(): Promise<{ address: string; lines: Line[]; s
 }
 
 type Client = InstanceType<typeof services.ResourceProviderClient>;
-type Method = "handshake" | "attach" | "getPluginInfo" | "getSchema" | "checkConfig" | "diffConfig";
-type ResourceMethod =
-  "configure" | "check" | "diff" | "create" | "read" | "update" | "delete" | "invoke" | "cancel";
 
 export interface Plugin {
   client: Client;
   /** Calls a method. Whatever comes back is looked through for secrets. */
-  call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer>;
+  call<Answer>(method: keyof Client, request: object): Promise<Answer>;
   configure(config: Marked, name?: string): Promise<void>;
   invoke(args: Marked, token?: string): Promise<Marked>;
   cancel(): Promise<void>;
@@ -159,7 +150,7 @@ export function isolatePlugins(): Plugin {
   return Object.assign(plugin, { call, configure, invoke, cancel });
 }
 
-async function call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer> {
+async function call<Answer>(method: keyof Client, request: object): Promise<Answer> {
   const send = promisify<object, Answer>(plugin.client[method].bind(plugin.client) as never);
   const answer = await send(request).catch((error: ServiceError) => {
     requireNoSecret(error.details + JSON.stringify(shownIn(partOf(error)?.properties)));
@@ -206,56 +197,33 @@ export interface Failure {
   reason: string;
 }
 
-/** What diff answers. */
-interface Difference {
-  changes: boolean;
-  diffs: string[];
-  replaces: string[];
-  /** The kinds of changes by the names of inputs. */
-  detailed: Record<string, string>;
-}
-
-interface Options {
+export interface Options {
   preview?: boolean;
   /** Seconds of `customTimeouts`. */
   timeout?: number;
-}
-
-/** The calls of the engine for one resource. */
-export interface Resource {
-  urn: string;
-  check(news: Marked, olds?: Marked): Promise<{ inputs: Marked; failures: Failure[] }>;
-  diff(
-    id: string,
-    olds: Marked,
-    news: Marked,
-    more?: { oldInputs?: Marked; ignore?: string[] },
-  ): Promise<Difference>;
-  create(inputs: Marked, options?: Options): Promise<{ id: string; outs: Marked }>;
-  update(id: string, olds: Marked, news: Marked, options?: Options): Promise<Marked>;
-  /** Undefined: it is gone. */
-  read(
-    id: string,
-    outs?: Marked,
-    inputs?: Marked,
-  ): Promise<{ id: string; outs: Marked; inputs: Marked } | undefined>;
-  delete(id: string, outs: Marked): Promise<void>;
 }
 
 const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
 const kindNames = new Map<unknown, string>(KINDS);
 
-export function resourceOf(type: string, name = "acme", module = "apichat:index"): Resource {
+/** The calls of the engine for one resource. */
+export function resourceOf(type: string, name = "acme", module = "apichat:index") {
   const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
   return {
     urn,
-    check: async (news, olds = {}) => {
+    check: async (news: Marked, olds: Marked = {}) => {
       const request = new messages.CheckRequest().setUrn(urn).setOlds(struct(olds)).setNews(struct(news));
       const answer = await call<messages.CheckResponse>("check", request);
-      return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
+      const failures: Failure[] = answer.toObject().failuresList;
+      return { inputs: valuesOf(answer.getInputs()), failures };
     },
-    diff: async (id, olds, news, { oldInputs = olds, ignore = [] } = {}) => {
+    diff: async (
+      id: string,
+      olds: Marked,
+      news: Marked,
+      { oldInputs = olds, ignore = [] }: { oldInputs?: Marked; ignore?: string[] } = {},
+    ) => {
       const request = new messages.DiffRequest()
         .setUrn(urn)
         .setId(id)
@@ -263,6 +231,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
         .setNews(struct(news));
       request.setOldInputs(struct(oldInputs)).setIgnorechangesList(ignore);
       const answer = await call<messages.DiffResponse>("diff", request);
+      /** The kinds of changes by the names of inputs. */
       const detailed: Record<string, string> = {};
       answer
         .getDetaileddiffMap()
@@ -274,7 +243,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
         detailed,
       };
     },
-    create: async (inputs, { preview = false, timeout = 0 } = {}) => {
+    create: async (inputs: Marked, { preview = false, timeout = 0 }: Options = {}) => {
       const request = new messages.CreateRequest().setUrn(urn).setProperties(struct(inputs));
       const answer = await call<messages.CreateResponse>(
         "create",
@@ -282,7 +251,12 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       );
       return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
     },
-    update: async (id, olds, news, { preview = false, timeout = 0 } = {}) => {
+    update: async (
+      id: string,
+      olds: Marked,
+      news: Marked,
+      { preview = false, timeout = 0 }: Options = {},
+    ) => {
       const request = new messages.UpdateRequest()
         .setUrn(urn)
         .setId(id)
@@ -291,7 +265,8 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       request.setPreview(preview).setTimeout(timeout);
       return valuesOf((await call<messages.UpdateResponse>("update", request)).getProperties());
     },
-    read: async (id, outs, inputs) => {
+    /** Undefined: it is gone. */
+    read: async (id: string, outs?: Marked, inputs?: Marked) => {
       const request = new messages.ReadRequest().setUrn(urn).setId(id);
       if (outs) request.setProperties(struct(outs));
       if (inputs) request.setInputs(struct(inputs));
@@ -300,7 +275,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       const [props, read] = [answer.getProperties(), answer.getInputs()];
       return { id: answer.getId(), outs: valuesOf(props), inputs: valuesOf(read) };
     },
-    delete: async (id, outs) => {
+    delete: async (id: string, outs: Marked): Promise<void> => {
       const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(struct(outs));
       await call("delete", request);
     },

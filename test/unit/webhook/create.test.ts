@@ -125,14 +125,11 @@ const ADOPTED = /^acme: adopted .*; nothing was written$/;
 describe("create, where there is", () => {
   test.each<[string, Stand, OnExisting | undefined, string[], RegExp]>([
     ["nothing", nothing, undefined, SET, /^$/],
-    ["nothing", nothing, "replace", SET, /^$/],
     ["our URL with another key", oursWithOtherKey, undefined, SET, SET_AGAIN],
-    ["our URL with another key", oursWithOtherKey, "replace", SET, SET_AGAIN],
     ["ours, not verified", oursFailed, undefined, SET, SET_AGAIN],
     ["another URL", foreign, "replace", SET, REPLACED],
     ["another URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
     ["ours", ours, undefined, GET, ADOPTED],
-    ["ours", ours, "fail", GET, ADOPTED],
     ["ours", ours, "replace", GET, ADOPTED],
     ["ours, written in another way", oursWithSlash, undefined, GET, ADOPTED],
   ])("%s, and onExisting is $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
