@@ -4,9 +4,9 @@
  * rename them.
  */
 import "./lib/require-node.js";
-import { guardDynamic } from "./lib/dynamic-resource.js";
+import { guardDynamic, type DynamicResource } from "./lib/dynamic-resource.js";
 import { endWithStdin, isProviderOfSdk } from "./lib/provider-process.js";
-import { DYNAMIC_WEBHOOK } from "./webhook/inputs.js";
+import { SECRETS_OF_DRIFT, WEBHOOK } from "./webhook/inputs.js";
 import { webhookLifecycle } from "./webhook/lifecycle.js";
 import { Run, type Configuration } from "./webhook/run.js";
 import type { WebhookState } from "./webhook/state.js";
@@ -22,6 +22,12 @@ export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, responder.Responde
 
 /** A `VerificationKey`. */
 export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);
+
+const DYNAMIC_WEBHOOK: DynamicResource = {
+  ...WEBHOOK,
+  // The engine puts the marks of the program on each property again, but not on a drift.
+  secretsIn: (values) => [...WEBHOOK.secretsIn(values), ...SECRETS_OF_DRIFT],
+};
 
 /** The lifecycle of `ApiChatWebhook` for one run. */
 export function createWebhookProvider(run: Run) {

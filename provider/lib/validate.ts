@@ -2,14 +2,12 @@ import * as z from "zod";
 import { renderProblem } from "../errors/index.js";
 import {
   didYouMean,
-  fail,
   isUnknown,
   kindOf,
   problemOfUrl,
   problemsOfKey,
   UNKNOWN,
   WORKSPACE_NAME,
-  type CheckFailure,
 } from "./checks.js";
 
 type Issue = z.core.$ZodIssue;
@@ -164,15 +162,6 @@ export const showName = (name: string): string =>
 
 /** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
-
-/** Rejects names that are not accepted. */
-export const refuseOthers = (given: readonly string[], accepted: readonly string[]): CheckFailure[] =>
-  given
-    .filter((name) => !accepted.includes(name))
-    .map((name) => {
-      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
-      return fail(`no such input${shown}; the inputs are ${accepted.join(", ")}`);
-    });
 
 /** Without its colon, a value is parsed as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {

@@ -1,4 +1,4 @@
-import type { Lifecycle } from "../lib/dynamic-resource.js";
+import type { DynamicResource, Lifecycle } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { OperationContext } from "../webhook/run.js";
 import type { Values } from "./wire.js";
@@ -20,15 +20,14 @@ export interface ResourceCall extends OperationContext {
  * One resource of the plugin. Inputs and state have the name of the resource; the server adds it and takes it out.
  */
 export interface PluginResource {
+  /** The same as those of the dynamic provider. */
+  properties: DynamicResource;
   /** The same as that of the dynamic provider. The state is empty in an import and in a read by ID. */
   lifecycle(call: ResourceCall): Lifecycle;
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
   previewCreate(inputs: never, call: ResourceCall): Promise<object>;
   /** The outputs as far as they are known before the update. */
   previewUpdate(id: string, state: never, news: never): object;
-  /**
-   * Returns the paths that are secret because of their value, or because they repeat a value that the program has
-   * marked, in addition to those in the schema.
-   */
-  secretsIn(values: Values, marked: readonly Path[], call: ResourceCall): Path[];
+  /** Returns the paths that are secret because they repeat a value that the program has marked. */
+  repeatsIn?(values: Values, marked: readonly Path[], call: ResourceCall): Path[];
 }

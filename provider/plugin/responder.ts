@@ -10,7 +10,7 @@ import {
   portOfId,
   webhookUrlOf,
 } from "../handshake-responder/addresses.js";
-import { secretTargets, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
+import { DYNAMIC_PROCESS, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
 import type { PluginResource } from "./resource.js";
 import type { Path } from "../lib/secret-values.js";
@@ -18,6 +18,8 @@ import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
 export const responder: PluginResource = {
+  properties: DYNAMIC_PROCESS,
+
   // A cancelled run stops waiting: the next `up` finds a process that starts or ends in the meantime.
   lifecycle: ({ name, project, stack, signal }) => ({
     ...ResponderProcess,
@@ -52,10 +54,9 @@ export const responder: PluginResource = {
     pid,
   }),
 
-  secretsIn: ({ workspaces }, marked) => [
+  repeatsIn: (_values, marked) => [
     ...(marked.some(isInUrls) ? [["urls"]] : []),
     ...(marked.some(isInOrigin) ? [["healthUrl"]] : []),
-    ...secretTargets(workspaces),
   ],
 };
 

@@ -11,7 +11,7 @@ import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
-import type { Lifecycle } from "../lib/dynamic-resource.js";
+import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
 import { forgetDeclared } from "../handshake-responder/declared.js";
@@ -22,7 +22,7 @@ import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { responder } from "./responder.js";
-import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
+import schema from "./schema.json" with { type: "json" };
 import { verificationKey } from "./verification-key.js";
 import { getApiChatWebhook, webhook } from "./webhook.js";
 import type { Path } from "../lib/secret-values.js";
@@ -80,12 +80,12 @@ function createService(engine: Engine): UntypedServiceImplementation {
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
     answer(async (request, redact) => {
-      const { token, resource, ...place } = resourceOf(request.getUrn());
+      const { resource, ...place } = resourceOf(request.getUrn());
       const limit = limitOf(request, operation);
       const signal = anySignal(ending.signal, limit.signal);
       const limitSeconds = request.getTimeout?.() || undefined;
       const call = { ...place, run, signal, limitSeconds, secretBaseUrl: config?.secretBaseUrl };
-      const target = { token, resource, call, lifecycle: resource.lifecycle(call) };
+      const target = { resource, call, lifecycle: resource.lifecycle(call) };
       try {
         return await engine.serve(call.urn, redact, () => work(request, target, redact));
       } catch (error) {
@@ -105,7 +105,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       return new empty.Empty();
     }),
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),
-    getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
+    getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(JSON.stringify(schema))),
 
     checkConfig: answer(async (request: messages.CheckRequest, redact) => {
       const given = decodeValues(request.getNews());
@@ -125,9 +125,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
     }),
 
     check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
-      const { lifecycle, call, token } = target;
+      const { lifecycle, call, resource } = target;
       const given = decodeValues(request.getNews());
-      const misspelt = checkNames(token, given.values);
+      const misspelt = refuseUnknown(resource.properties, given.values);
       const olds = named(call, decodeValues(request.getOlds()).values);
       const checked = await lifecycle.check(olds, named(call, given.values));
       const inputs = omitNameAndSource(checked.inputs);
@@ -216,7 +216,6 @@ type Struct = ReturnType<typeof encodeValues>;
 
 /** The resource that a request concerns. */
 interface Target {
-  token: string;
   resource: PluginResource;
   call: ResourceCall;
   lifecycle: Lifecycle;
@@ -231,7 +230,7 @@ function resourceOf(urn: string) {
   const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
   const resource = RESOURCES[token];
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
-  return { token, resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
+  return { resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
 }
 
 /** Aborts at the time limit of `customTimeouts`, if there is one. */
@@ -252,9 +251,9 @@ function limitOf(
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
-const secretsOf = ({ token, resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
-  ...secretPathsOf(token),
-  ...resource.secretsIn(values as Values, given, call),
+const secretsOf = ({ resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
+  ...resource.properties.secretsIn(values as Values),
+  ...(resource.repeatsIn?.(values as Values, given, call) ?? []),
   ...given,
 ];
 

@@ -1,11 +1,16 @@
 import { UNKNOWN } from "../lib/checks.js";
-import type { VerificationKeyInputs, VerificationKeyState } from "../verification-key/contract.js";
+import {
+  DYNAMIC_KEY,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
+} from "../verification-key/contract.js";
 import { VerificationKey } from "../verification-key/lifecycle.js";
 import { decideNextKeys } from "../verification-key/next-keys.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */
 export const verificationKey: PluginResource = {
+  properties: DYNAMIC_KEY,
   lifecycle: () => VerificationKey,
 
   /** Derived and given keys are in the inputs already: check has put them there. */
@@ -16,6 +21,4 @@ export const verificationKey: PluginResource = {
     const isKnown = current !== UNKNOWN && (news.keep as unknown) !== UNKNOWN;
     return { ...news, current, keys: isKnown ? [current, ...others] : UNKNOWN };
   },
-
-  secretsIn: () => [],
 };

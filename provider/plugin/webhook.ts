@@ -1,7 +1,7 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
 import { formatUrl } from "../lib/url.js";
-import { SECRETS_OF_DRIFT, secretPathsOf } from "../webhook/inputs.js";
+import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
 import { importWebhook, previewCreate, readRegistration, webhookLifecycle } from "../webhook/lifecycle.js";
 import type { OperationContext } from "../webhook/run.js";
 import { IMPORTED_KEY, VERIFIED, type WebhookInputs, type WebhookState } from "../webhook/state.js";
@@ -10,6 +10,8 @@ import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
 export const webhook: PluginResource = {
+  properties: WEBHOOK,
+
   lifecycle: (call) => {
     const lifecycle = webhookLifecycle(call);
     return {
@@ -41,10 +43,9 @@ export const webhook: PluginResource = {
     botUrl,
   }),
 
-  secretsIn: (values, given, { secretBaseUrl }) => {
+  repeatsIn: (values, given, { secretBaseUrl }) => {
     const isConfigured = secretBaseUrl !== undefined && values["baseUrl"] === secretBaseUrl;
     return [
-      ...secretPathsOf(values),
       ...(isConfigured ? [["baseUrl"]] : []),
       ...(given.some(([name]) => name === "webhookUrl") ? SECRETS_OF_DRIFT : []),
     ];

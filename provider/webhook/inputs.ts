@@ -18,7 +18,6 @@ import type { FieldProblem } from "../errors/index.js";
 import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
-import type { Path } from "../lib/secret-values.js";
 import { formatUrl, mayHoldQuery } from "../lib/url.js";
 import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
@@ -27,32 +26,23 @@ import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookS
 /** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
-/** All inputs. */
-const NAMES: readonly (keyof WebhookInputs)[] = [...COMPARED, "status", "__provider"];
+/** What is known of the properties of an `ApiChatWebhook`. A query may hold a token, and `applied` repeats the URL. */
+export const WEBHOOK: DynamicResource = {
+  args: Object.keys(INPUTS.ApiChatWebhook),
+  added: ["status"],
+  secretsIn: (values) =>
+    [
+      ...SECRET_PROPERTIES.ApiChatWebhook,
+      ...URL_INPUTS.filter((name) => mayHoldQuery(values[name])),
+      "applied",
+    ].map((name) => [name]),
+};
 
-/** Where secrets always are in inputs or outputs. A query may hold a token, and the record of what was set repeats the URL. */
-export const secretPathsOf = (values: Record<string, unknown>): Path[] =>
-  [
-    ...SECRET_PROPERTIES.ApiChatWebhook,
-    ...URL_INPUTS.filter((name) => mayHoldQuery(values[name])),
-    "applied",
-  ].map((name) => [name]);
-
-/** Where a state shows the webhook URL once more: both are secret if the program marks that as secret. */
-export const SECRETS_OF_DRIFT: Path[] = [
+/** Where a state shows the webhook URL once more: secret if the program marks the URL. */
+export const SECRETS_OF_DRIFT = [
   ["drift", "expected"],
   ["drift", "actual"],
 ];
-
-/**
- * `ApiChatWebhook` as a resource of the dynamic provider, which does not receive the marks of the program. The engine
- * puts them on each property again, but not on a drift.
- */
-export const DYNAMIC_WEBHOOK: DynamicResource = {
-  args: Object.keys(INPUTS.ApiChatWebhook),
-  added: NAMES,
-  secretsIn: (values) => [...secretPathsOf(values), ...SECRETS_OF_DRIFT],
-};
 
 const seconds = (least: number): z.ZodType => {
   const error = expected(`a number of seconds from ${least} to 3600`, "leave it out for the default");
