@@ -67,7 +67,7 @@ export const RESPONDER_ARGS = {
 /** The process as a resource of the dynamic provider. */
 export const DYNAMIC_PROCESS: DynamicResource = {
   args: Object.keys(RESPONDER_ARGS),
-  added: ["name", "instanceKey", "organization", "__provider"],
+  added: ["instanceKey", "organization"],
   secretsIn: ({ workspaces }) => [
     ["derivedFrom"],
     ["workspaces", "*", "verificationKeys"],

@@ -1,30 +1,50 @@
-import type { CheckResult, DiffResult, RawInputs } from "./checks.js";
+import {
+  didYouMean,
+  fail,
+  type CheckFailure,
+  type CheckResult,
+  type DiffResult,
+  type RawInputs,
+} from "./checks.js";
 import { report } from "./provider-process.js";
 import { markSecrets, type Path } from "./secret-values.js";
-import { refuseOthers } from "./validate.js";
+import { isPlainName } from "./validate.js";
 
 /** The methods of a dynamic provider. The SDK passes them plain values. */
-interface Lifecycle {
+export interface Lifecycle {
   check(olds: never, news: RawInputs): Promise<CheckResult<object>>;
   diff(id: string, olds: never, news: never): Promise<DiffResult>;
   create(inputs: never): Promise<{ id: string; outs: object }>;
-  read(id: string, props: never): Promise<object>;
+  /** An empty result tells the engine that the resource is gone. */
+  read(id: string, props: never): Promise<{ id?: string; props?: object; inputs?: object }>;
   update(id: string, olds: never, news: never): Promise<{ outs: object }>;
   delete(id: string, props: never): Promise<void>;
 }
 
 type Named = { name: string };
 
-/** What is known of a dynamic resource's properties. */
+/** What is known of a resource's properties. */
 export interface DynamicResource {
   /** The arguments of the class, for people. */
   args: readonly string[];
-  /** The other inputs: what the class and check add. */
+  /** Inputs that check or the class adds, beside the name. An import and `ignoreChanges` return them. */
   added: readonly string[];
   /** Where secrets are in inputs or outputs. */
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
   /** The name that this run uses for a state. Default: the one in the state. */
   nameOf?: (props: never) => string;
+}
+
+/** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
+export function refuseUnknown({ args, added }: DynamicResource, news: object): CheckFailure[] {
+  const known = [...args, ...added];
+  // An argument that resolves to undefined arrives as null.
+  const given = Object.entries(news).flatMap(([name, value]) => (value === null ? [] : name));
+  const unknown = given.filter((name) => !known.includes(name) && !name.startsWith("__"));
+  return unknown.map((name) => {
+    const shown = isPlainName(name) ? `: ${name}${didYouMean(name, args)}` : "";
+    return fail(`no such input${shown}; the inputs are ${args.join(", ")}`);
+  });
 }
 
 /**
@@ -33,17 +53,16 @@ export interface DynamicResource {
  * marks and add anything.
  */
 export function guardDynamic<L extends Lifecycle>(
-  { args, added, secretsIn, nameOf = ({ name }: Named) => name }: DynamicResource,
+  { nameOf = ({ name }: Named) => name, ...resource }: DynamicResource,
   lifecycle: L,
 ): L {
-  const mark = (values: object): object => markSecrets(values, secretsIn(values as Record<string, unknown>));
-  const known = new Set([...args, ...added]);
+  const mark = (values: object): object =>
+    markSecrets(values, resource.secretsIn(values as Record<string, unknown>));
   const guarded: Lifecycle = {
     check: (olds, news) =>
       report(news.name, async () => {
-        // An argument that resolves to undefined arrives as null.
-        const given = Object.keys(news).filter((name) => news[name] !== null && !known.has(name));
-        const unknown = refuseOthers(given, args);
+        const { name: _, ...given } = news;
+        const unknown = refuseUnknown(resource, given);
         const { inputs, failures } = await lifecycle.check(olds, news);
         return { inputs: mark(inputs), failures: [...unknown, ...failures] };
       }),
@@ -57,7 +76,7 @@ export function guardDynamic<L extends Lifecycle>(
       ),
     read: (id, stored) =>
       report(nameOf(stored), async () => {
-        const { props, inputs, ...seen } = (await lifecycle.read(id, stored)) as Record<string, object>;
+        const { props, inputs, ...seen } = await lifecycle.read(id, stored);
         return { ...seen, ...(props && { props: mark(props) }), ...(inputs && { inputs: mark(inputs) }) };
       }),
     update: (id, olds, news: Named) =>

@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { ApiChatError, renderProblem, type Failure, type FieldProblem } from "../errors/index.js";
+import {
+  ApiChatError,
+  renderProblem,
+  toPlainText,
+  type Failure,
+  type FieldProblem,
+} from "../errors/index.js";
 import { fail, type CheckFailure } from "./checks.js";
-import { toPlainText } from "./plain-text.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 

@@ -24,7 +24,6 @@ export const {
   getOrganization,
   getProject,
   getStack,
-  isSecret,
   output,
   Output,
   runtime,

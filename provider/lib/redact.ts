@@ -1,4 +1,4 @@
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../errors/index.js";
 
 /** How many characters of an untrusted body an error quotes. */
 const QUOTED_CHARACTERS = 500;

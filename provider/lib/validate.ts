@@ -2,13 +2,12 @@ import * as z from "zod";
 import { renderProblem } from "../errors/index.js";
 import {
   didYouMean,
-  fail,
+  isUnknown,
   kindOf,
   problemOfUrl,
   problemsOfKey,
   UNKNOWN,
   WORKSPACE_NAME,
-  type CheckFailure,
 } from "./checks.js";
 
 type Issue = z.core.$ZodIssue;
@@ -84,8 +83,8 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 
 /** A schema that gets its error messages from a function. */
-export const validatedBy = (describe: DescribeProblems<unknown>): z.ZodType =>
-  z.unknown().superRefine(refineWith(describe));
+export const validatedBy = <T>(describe: DescribeProblems<unknown>): z.ZodType<T> =>
+  z.unknown().superRefine(refineWith(describe)) as z.ZodType<T>;
 
 /** The same for `superRefine` of a schema that checks the type itself. */
 export const refineWith =
@@ -94,24 +93,12 @@ export const refineWith =
     for (const message of [describe(value) ?? []].flat()) context.addIssue({ code: "custom", message });
   };
 
-/** A URL that may be called, or the unknown value of a preview. */
+/** A URL that may be called. */
 export const httpUrl = (example: string): z.ZodType<string> =>
-  validatedBy((value) => problemOfUrl(value, example)) as z.ZodType<string>;
+  validatedBy((value) => problemOfUrl(value, example));
 
-/** A verification key, or the unknown value of a preview. Messages do not show it. */
-export const verificationKey = (): z.ZodType => validatedBy(problemsOfKey);
-
-/** Makes a schema optional. A value that is unknown in a preview passes. */
-export const orUnknown = (schema: z.ZodType): z.ZodType => unlessUnknown(schema).optional();
-
-/** Accepts values that are unknown in a preview. */
-export const unlessUnknown = (schema: z.ZodType): z.ZodType =>
-  z.unknown().superRefine((value, context) => {
-    if (value === UNKNOWN) return;
-    const { error } = schema.safeParse(value, { error: errorMap });
-    for (const issue of error?.issues ?? [])
-      context.addIssue({ ...issue, input: value } as z.core.$ZodRawIssue);
-  });
+/** A verification key. Messages do not show it. */
+export const verificationKey = (): z.ZodType<string> => validatedBy(problemsOfKey);
 
 /** Runs a check of a whole object even if some of its fields are invalid, so that all problems are reported at once. */
 export const onAnyObject = {
@@ -133,9 +120,16 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap)
 export const describeProblems = (problems: readonly Problem[]): string[] =>
   problems.map((problem) => renderProblem(problem));
 
-/** Returns everything that is wrong with a value. */
+/** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] =>
-  parse(schema, value).problems ?? [];
+  (parse(schema, value).problems ?? []).filter(({ path }) => isKnownAt(value, path));
+
+/** Whether a preview knows the value at a path, with all items if it is a list. */
+function isKnownAt(value: unknown, path: readonly PropertyKey[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return !isUnknown(value);
+  return value !== UNKNOWN && isKnownAt((value as Record<PropertyKey, unknown> | undefined)?.[name], rest);
+}
 
 function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[] {
   const path = [...above, ...issue.path];
@@ -168,15 +162,6 @@ export const showName = (name: string): string =>
 
 /** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
-
-/** Rejects names that are not accepted. */
-export const refuseOthers = (given: readonly string[], accepted: readonly string[]): CheckFailure[] =>
-  given
-    .filter((name) => !accepted.includes(name))
-    .map((name) => {
-      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
-      return fail(`no such input${shown}; the inputs are ${accepted.join(", ")}`);
-    });
 
 /** Without its colon, a value is parsed as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {

@@ -1,4 +1,4 @@
-import type { CheckResult } from "../lib/checks.js";
+import type { DynamicResource, Lifecycle } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { OperationContext } from "../webhook/run.js";
 import type { Values } from "./wire.js";
@@ -16,40 +16,18 @@ export interface ResourceCall extends OperationContext {
   secretBaseUrl: unknown;
 }
 
-/** The resource after a create or a read. */
-interface Result {
-  id: string;
-  outs: object;
-}
-
 /**
- * One resource of the plugin: passes the properties of the engine to the functions of the lifecycle, which are the same as
- * those of the dynamic provider. Inputs and state have the name of the resource; the server adds it and takes it out.
+ * One resource of the plugin. Inputs and state have the name of the resource; the server adds it and takes it out.
  */
-export interface PluginResource<Inputs = never, State = never> {
-  check(
-    call: ResourceCall,
-    olds: Partial<Inputs>,
-    news: Values & { name: string },
-  ): CheckResult<object> | Promise<CheckResult<object>>;
-  /** The names of the properties that an update would change; empty if there is nothing to do. */
-  diff(call: ResourceCall, id: string, state: State, news: Inputs): Promise<readonly string[]>;
-  create(call: ResourceCall, inputs: Inputs): Promise<Result>;
-  update(call: ResourceCall, id: string, state: State, news: Inputs): Promise<object>;
-  /** Returns undefined if the resource is gone. Without a state, it is an import or a read by ID. */
-  read(
-    call: ResourceCall,
-    id: string,
-    state: State | undefined,
-  ): Promise<(Result & { inputs?: object }) | undefined>;
-  delete(call: ResourceCall, id: string, state: State): Promise<void>;
+export interface PluginResource {
+  /** The same as those of the dynamic provider. */
+  properties: DynamicResource;
+  /** The same as that of the dynamic provider. The state is empty in an import and in a read by ID. */
+  lifecycle(call: ResourceCall): Lifecycle;
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
-  previewCreate(call: ResourceCall, inputs: Inputs): Promise<object>;
+  previewCreate(inputs: never, call: ResourceCall): Promise<object>;
   /** The outputs as far as they are known before the update. */
-  previewUpdate(call: ResourceCall, id: string, state: State, news: Inputs): Promise<object>;
-  /**
-   * Returns the paths that are secret because of their value, or because they repeat a value that the program has
-   * marked, in addition to those in the schema.
-   */
-  secretsIn(call: ResourceCall, values: Values, marked: readonly Path[]): Path[];
+  previewUpdate(id: string, state: never, news: never): object;
+  /** Returns the paths that are secret because they repeat a value that the program has marked. */
+  repeatsIn?(values: Values, marked: readonly Path[], call: ResourceCall): Path[];
 }

@@ -10,48 +10,53 @@ import {
   portOfId,
   webhookUrlOf,
 } from "../handshake-responder/addresses.js";
-import { secretTargets, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
+import { DYNAMIC_PROCESS, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
 import type { PluginResource } from "./resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
-export const responder: PluginResource<ProcessInputs, ProcessState> = {
-  check: ({ name, project, stack }, olds, news) =>
-    ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
+export const responder: PluginResource = {
+  properties: DYNAMIC_PROCESS,
 
-  diff: async (_call, id, state, news) => (await ResponderProcess.diff(id, state, news)).changed,
+  // A cancelled run stops waiting: the next `up` finds a process that starts or ends in the meantime.
+  lifecycle: ({ name, project, stack, signal }) => ({
+    ...ResponderProcess,
 
-  // Stop waiting if the run is cancelled: the next `up` finds a process that starts or ends in the meantime.
-  create: async ({ signal }, inputs) => {
-    const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
-    return { id, outs: toOuts(outs) };
-  },
+    check: (olds: Partial<ProcessInputs>, news) =>
+      ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
 
-  update: async ({ signal }, id, state, news) =>
-    toOuts((await orAborted(ResponderProcess.update(id, state, news), signal)).outs),
+    create: async (inputs: ProcessInputs) => {
+      const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
+      return { id, outs: withAddresses(outs) };
+    },
 
-  read: async ({ signal }, id, state) => {
-    if (state === undefined) throw unreadable();
-    const seen = await orAborted(ResponderProcess.read(id, state), signal);
-    return "id" in seen ? { id, outs: toOuts(seen.props) } : undefined;
-  },
+    update: async (id, state: ProcessState, news: ProcessInputs) => {
+      const { outs } = await orAborted(ResponderProcess.update(id, state, news), signal);
+      return { outs: withAddresses(outs) };
+    },
 
-  delete: ({ signal }, id, state) => orAborted(ResponderProcess.delete(id, state), signal),
+    read: async (id, state: ProcessState) => {
+      if (Object.keys(state).length === 0) throw unreadable();
+      const { props, ...seen } = await orAborted(ResponderProcess.read(id, state), signal);
+      return props ? { ...seen, props: withAddresses(props) } : {};
+    },
 
-  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf({ ...inputs }), pid: UNKNOWN }),
+    delete: (id, state: ProcessState) => orAborted(ResponderProcess.delete(id, state), signal),
+  }),
 
-  previewUpdate: async (_call, id, { pid }, news) => ({
+  previewCreate: async (inputs: ProcessInputs) => ({ ...withAddresses(inputs), pid: UNKNOWN }),
+
+  previewUpdate: (id, { pid }: ProcessState, news: ProcessInputs) => ({
     ...news,
     ...addressesOf({ ...news, port: choosePort(news.port, portOfId(id)) }),
     pid,
   }),
 
-  secretsIn: (_call, { workspaces }, marked) => [
+  repeatsIn: (_values, marked) => [
     ...(marked.some(isInUrls) ? [["urls"]] : []),
     ...(marked.some(isInOrigin) ? [["healthUrl"]] : []),
-    ...secretTargets(workspaces),
   ],
 };
 
@@ -69,7 +74,7 @@ const unreadable = (): ApiChatError =>
     operation: "responder",
   });
 
-const toOuts = (state: ProcessState): Values => ({ ...state, ...addressesOf({ ...state }) });
+const withAddresses = (values: ProcessInputs): Values => ({ ...values, ...addressesOf({ ...values }) });
 
 /** The addresses of the process, as far as host and port are known. */
 function addressesOf({ host, port, publicUrl, workspaces }: Values): Values {

@@ -11,6 +11,7 @@ import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
+import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
 import { forgetDeclared } from "../handshake-responder/declared.js";
@@ -21,7 +22,7 @@ import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { responder } from "./responder.js";
-import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
+import schema from "./schema.json" with { type: "json" };
 import { verificationKey } from "./verification-key.js";
 import { getApiChatWebhook, webhook } from "./webhook.js";
 import type { Path } from "../lib/secret-values.js";
@@ -79,15 +80,16 @@ function createService(engine: Engine): UntypedServiceImplementation {
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
     answer(async (request, redact) => {
+      const { resource, ...place } = resourceOf(request.getUrn());
       const limit = limitOf(request, operation);
       const signal = anySignal(ending.signal, limit.signal);
-      const target = targetOf(request, { run, signal, secretBaseUrl: config?.secretBaseUrl });
+      const limitSeconds = request.getTimeout?.() || undefined;
+      const call = { ...place, run, signal, limitSeconds, secretBaseUrl: config?.secretBaseUrl };
+      const target = { resource, call, lifecycle: resource.lifecycle(call) };
       try {
-        return await engine.serve(target.call.urn, redact, () => work(request, target, redact));
+        return await engine.serve(call.urn, redact, () => work(request, target, redact));
       } catch (error) {
-        throw toServiceError(error, redact, target.call.name, (outs) =>
-          encodeOuts(target, outs, givenIn(request)),
-        );
+        throw toServiceError(error, redact, call.name, (outs) => encodeOuts(target, outs, givenIn(request)));
       } finally {
         limit.clear();
       }
@@ -103,7 +105,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       return new empty.Empty();
     }),
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),
-    getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
+    getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(JSON.stringify(schema))),
 
     checkConfig: answer(async (request: messages.CheckRequest, redact) => {
       const given = decodeValues(request.getNews());
@@ -123,19 +125,19 @@ function createService(engine: Engine): UntypedServiceImplementation {
     }),
 
     check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
-      const { resource, call, token } = target;
+      const { lifecycle, call, resource } = target;
       const given = decodeValues(request.getNews());
-      const misspelt = checkNames(token, given.values);
+      const misspelt = refuseUnknown(resource.properties, given.values);
       const olds = named(call, decodeValues(request.getOlds()).values);
-      const checked = await resource.check(call, olds, named(call, given.values));
+      const checked = await lifecycle.check(olds, named(call, given.values));
       const inputs = omitNameAndSource(checked.inputs);
       const secrets = secretsOf(target, inputs, given.secrets);
       return toCheckResponse({ inputs, failures: [...misspelt, ...checked.failures], secrets }, redact);
     }),
-    diff: forResource("check", async (request: messages.DiffRequest, { resource, call }) => {
+    diff: forResource("check", async (request: messages.DiffRequest, { lifecycle, call }) => {
       const olds = decodeValues(request.getOlds()).values;
       const news = decodeValues(request.getNews()).values;
-      const changed = await resource.diff(call, request.getId(), named(call, olds), named(call, news));
+      const { changed } = await lifecycle.diff(request.getId(), named(call, olds), named(call, news));
       const ignored = request.getIgnorechangesList();
       const counted = new Set(
         [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
@@ -143,39 +145,37 @@ function createService(engine: Engine): UntypedServiceImplementation {
       return toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
     }),
     create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
-      const { resource, call } = target;
+      const { resource, call, lifecycle } = target;
       const { values, secrets } = decodeValues(request.getProperties());
       const { id, outs } = request.getPreview()
-        ? { id: "", outs: await resource.previewCreate(call, named(call, values)) }
-        : await resource.create(call, named(call, values));
+        ? { id: "", outs: await resource.previewCreate(named(call, values), call) }
+        : await lifecycle.create(named(call, values));
       return new messages.CreateResponse().setId(id).setProperties(encodeOuts(target, outs, secrets));
     }),
     update: forResource("set-webhook", async (request: messages.UpdateRequest, target) => {
-      const { resource, call } = target;
+      const { resource, call, lifecycle } = target;
       const state = named(call, decodeValues(request.getOlds()).values);
       const { values, secrets } = decodeValues(request.getNews());
       const news = named(call, values);
-      const outs = request.getPreview()
-        ? await resource.previewUpdate(call, request.getId(), state, news)
-        : await resource.update(call, request.getId(), state, news);
+      const { outs } = request.getPreview()
+        ? { outs: resource.previewUpdate(request.getId(), state, news) }
+        : await lifecycle.update(request.getId(), state, news);
       return new messages.UpdateResponse().setProperties(encodeOuts(target, outs, secrets));
     }),
     read: forResource("get-webhook", async (request: messages.ReadRequest, target) => {
-      const { resource, call } = target;
+      const { call, lifecycle } = target;
       const state = decodeValues(request.getProperties());
-      const inputs = decodeValues(request.getInputs());
-      const isKnown = Object.keys(state.values).length > 0;
-      const known = isKnown ? named(call, state.values) : undefined;
-      const seen = await resource.read(call, request.getId(), known);
-      if (!seen) return new messages.ReadResponse();
-      const secrets = [...state.secrets, ...inputs.secrets];
+      const given = decodeValues(request.getInputs());
+      const { id, props, inputs } = await lifecycle.read(request.getId(), named(call, state.values));
+      if (id === undefined || !props) return new messages.ReadResponse();
+      const secrets = [...state.secrets, ...given.secrets];
       return new messages.ReadResponse()
-        .setId(seen.id)
-        .setProperties(encodeOuts(target, seen.outs, secrets))
-        .setInputs(encodeOuts(target, seen.inputs ?? inputs.values, secrets));
+        .setId(id)
+        .setProperties(encodeOuts(target, props, secrets))
+        .setInputs(encodeOuts(target, inputs ?? given.values, secrets));
     }),
-    delete: forResource("delete-webhook", async (request: messages.DeleteRequest, { resource, call }) => {
-      await resource.delete(call, request.getId(), named(call, decodeValues(request.getProperties()).values));
+    delete: forResource("delete-webhook", async (request: messages.DeleteRequest, { lifecycle, call }) => {
+      await lifecycle.delete(request.getId(), named(call, decodeValues(request.getProperties()).values));
       return new empty.Empty();
     }),
     invoke: answer(async (request: messages.InvokeRequest) => {
@@ -216,28 +216,21 @@ type Struct = ReturnType<typeof encodeValues>;
 
 /** The resource that a request concerns. */
 interface Target {
-  token: string;
   resource: PluginResource;
   call: ResourceCall;
+  lifecycle: Lifecycle;
 }
 
 /** A resource that has moved here from the dynamic provider keeps that provider's type in a pending delete. */
 const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
-function targetOf(
-  request: ResourceRequest,
-  context: Pick<ResourceCall, "run" | "signal" | "secretBaseUrl">,
-): Target {
-  const urn = request.getUrn();
+function resourceOf(urn: string) {
   const [start = "", project = "", types = "", ...name] = urn.split("::");
   const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
   const resource = RESOURCES[token];
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
-  const stack = start.split(":").at(-1) ?? "";
-  const limitSeconds = request.getTimeout?.() || undefined;
-  const call = { ...context, urn, project, stack, name: name.join("::"), limitSeconds };
-  return { token, resource, call };
+  return { resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
 }
 
 /** Aborts at the time limit of `customTimeouts`, if there is one. */
@@ -258,9 +251,9 @@ function limitOf(
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
-const secretsOf = ({ token, resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
-  ...secretPathsOf(token),
-  ...resource.secretsIn(call, values as Values, given),
+const secretsOf = ({ resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
+  ...resource.properties.secretsIn(values as Values),
+  ...(resource.repeatsIn?.(values as Values, given, call) ?? []),
   ...given,
 ];
 

@@ -1,34 +1,24 @@
 import { UNKNOWN } from "../lib/checks.js";
-import type { VerificationKeyInputs, VerificationKeyState } from "../verification-key/contract.js";
+import {
+  DYNAMIC_KEY,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
+} from "../verification-key/contract.js";
 import { VerificationKey } from "../verification-key/lifecycle.js";
 import { decideNextKeys } from "../verification-key/next-keys.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */
-export const verificationKey: PluginResource<VerificationKeyInputs, VerificationKeyState> = {
-  check: (_call, olds, news) => VerificationKey.check(olds, news),
-
-  diff: async (_call, id, state, news) => (await VerificationKey.diff(id, state, news)).changed,
-
-  create: (_call, inputs) => VerificationKey.create(inputs),
-
-  update: async (_call, id, state, news) => (await VerificationKey.update(id, state, news)).outs,
-
-  read: async ({ name }, id, state) => {
-    const { props } = await VerificationKey.read(id, state ?? { name });
-    return { id, outs: props };
-  },
-
-  delete: (_call, id, state) => VerificationKey.delete(id, state),
+export const verificationKey: PluginResource = {
+  properties: DYNAMIC_KEY,
+  lifecycle: () => VerificationKey,
 
   /** Derived and given keys are in the inputs already: check has put them there. */
-  previewCreate: async (_call, inputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),
+  previewCreate: async (inputs: VerificationKeyInputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),
 
-  previewUpdate: async (_call, _id, state, news) => {
+  previewUpdate: (_id, state: VerificationKeyState, news: VerificationKeyInputs) => {
     const { current = UNKNOWN, others } = decideNextKeys(state, news);
     const isKnown = current !== UNKNOWN && (news.keep as unknown) !== UNKNOWN;
     return { ...news, current, keys: isKnown ? [current, ...others] : UNKNOWN };
   },
-
-  secretsIn: () => [],
 };

@@ -1,68 +1,54 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
 import { formatUrl } from "../lib/url.js";
-import { checkWebhook, diffWebhook, secretPathsOf } from "../webhook/inputs.js";
-import {
-  createWebhook,
-  deleteWebhook,
-  importWebhook,
-  previewCreate,
-  readRegistration,
-  readWebhook,
-  updateWebhook,
-} from "../webhook/lifecycle.js";
+import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
+import { importWebhook, previewCreate, readRegistration, webhookLifecycle } from "../webhook/lifecycle.js";
 import type { OperationContext } from "../webhook/run.js";
-import {
-  IMPORTED_KEY,
-  requireState,
-  VERIFIED,
-  type WebhookInputs,
-  type WebhookState,
-} from "../webhook/state.js";
+import { IMPORTED_KEY, VERIFIED, type WebhookInputs, type WebhookState } from "../webhook/state.js";
 import type { PluginResource } from "./resource.js";
 import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
-export const webhook: PluginResource<WebhookInputs, WebhookState> = {
-  check: (call, olds, news) => {
-    if (news["webhookVerificationKey"] !== IMPORTED_KEY) return checkWebhook(news, call);
-    const { inputs, failures } = checkWebhook({ ...news, webhookVerificationKey: UNKNOWN }, call);
-    if (isAsImported(olds, news)) printWarning(call.name, WRITE_KEY);
-    else failures.push(fail(WRITE_KEY));
-    return { inputs: { ...inputs, webhookVerificationKey: IMPORTED_KEY }, failures };
+export const webhook: PluginResource = {
+  properties: WEBHOOK,
+
+  lifecycle: (call) => {
+    const lifecycle = webhookLifecycle(call);
+    return {
+      ...lifecycle,
+      check: async (olds: Partial<WebhookInputs>, news) => {
+        if (news["webhookVerificationKey"] !== IMPORTED_KEY) return lifecycle.check(olds, news);
+        const checked = await lifecycle.check(olds, { ...news, webhookVerificationKey: UNKNOWN });
+        if (isAsImported(olds, news)) printWarning(call.name, WRITE_KEY);
+        else checked.failures.push(fail(WRITE_KEY));
+        return { ...checked, inputs: { ...checked.inputs, webhookVerificationKey: IMPORTED_KEY } };
+      },
+      read: (id, state: WebhookState) =>
+        Object.keys(state).length === 0
+          ? importWebhook({ name: call.name, baseUrl: id }, call)
+          : lifecycle.read(id, state),
+    };
   },
 
-  diff: async (call, _id, state, news) => diffWebhook(requireState(state), news, call).changed,
-
-  create: async (call, inputs) => {
-    const outs = await createWebhook(inputs, call);
-    return { id: outs.botUrl, outs };
-  },
-
-  update: async (call, id, state, news) => updateWebhook(id, requireState(state), news, call),
-
-  read: async (call, id, state) => {
-    const seen = state
-      ? await readWebhook(requireState(state), call)
-      : await importWebhook({ name: call.name, baseUrl: id }, call);
-    return seen && { id: seen.props.botUrl, outs: seen.props, inputs: seen.inputs };
-  },
-
-  delete: async (call, _id, state) => deleteWebhook(requireState(state), call),
-
-  previewCreate: async (call, inputs) => {
+  async previewCreate(inputs: WebhookInputs, call) {
     // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
     const adopts = isReportRead() ? undefined : await previewCreate(inputs, call);
     if (adopts) printLine(call.name, `adopts ${formatUrl(adopts.webhookUrl)}, which is registered already`);
     return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
   },
 
-  previewUpdate: async (_call, _id, { botUrl }, news) => ({ ...news, status: VERIFIED, botUrl }),
+  previewUpdate: (_id, { botUrl }: WebhookState, news: WebhookInputs) => ({
+    ...news,
+    status: VERIFIED,
+    botUrl,
+  }),
 
-  secretsIn: ({ secretBaseUrl }, values, given) => {
-    const marked = given.flatMap((path) => (path.length === 1 ? path : []));
+  repeatsIn: (values, given, { secretBaseUrl }) => {
     const isConfigured = secretBaseUrl !== undefined && values["baseUrl"] === secretBaseUrl;
-    return secretPathsOf(values, isConfigured ? [...marked, "baseUrl"] : marked);
+    return [
+      ...(isConfigured ? [["baseUrl"]] : []),
+      ...(given.some(([name]) => name === "webhookUrl") ? SECRETS_OF_DRIFT : []),
+    ];
   },
 };
 

@@ -97,24 +97,20 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** The inputs of a derivation, as resources and configurations name them. */
-export interface DerivationInputs {
-  derivedFrom: unknown;
-  subject: unknown;
-  rotations: unknown;
-}
-
-/** Returns the problems of the given inputs of a derivation. They contain nothing of a seed. */
-export const problemsOfDerivation = (given: Partial<DerivationInputs>): FieldProblem[] =>
-  Object.entries(given).flatMap(([field, value]) =>
-    RULES[field as keyof DerivationInputs](value).map((text) => ({ field, text })),
-  );
-
-const RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
+/** By input of a derivation, as resources and configurations name it: returns its problems, which show nothing of a seed. */
+export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,
   rotations: problemsOfRotations,
 };
+
+type DerivationInput = keyof typeof DERIVATION_RULES;
+
+/** Returns the problems of the given inputs of a derivation. */
+export const problemsOfDerivation = (given: Partial<Record<DerivationInput, unknown>>): FieldProblem[] =>
+  Object.entries(given).flatMap(([field, value]) =>
+    DERIVATION_RULES[field as DerivationInput](value).map((text) => ({ field, text })),
+  );
 
 function problemsOfSeeds(seeds: unknown): string[] {
   if (!Array.isArray(seeds)) return problemsOfSeed(seeds);

@@ -42,8 +42,7 @@ export interface VerificationKeyState extends VerificationKeyInputs {
 /** `VerificationKey` as a resource of the dynamic provider. */
 export const DYNAMIC_KEY: DynamicResource = {
   args: Object.keys(INPUTS.VerificationKey),
-  // `ignoreChanges` returns what check has added.
-  added: ["name", "current", "keys", "__provider"],
+  added: ["current", "keys"],
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
 };
 

@@ -14,61 +14,50 @@ import {
   type DiffResult,
   type RawInputs,
 } from "../lib/checks.js";
-import { removalCommand, type FieldProblem } from "../errors/index.js";
+import type { FieldProblem } from "../errors/index.js";
 import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
-import type { Path } from "../lib/secret-values.js";
-import { isSameUrl, formatUrl, mayHoldQuery } from "../lib/url.js";
-import { expected, httpUrl, orUnknown, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { formatUrl, mayHoldQuery } from "../lib/url.js";
+import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
-import {
-  VERIFIED,
-  isKeyDrifted,
-  isLastApiKey,
-  isOurUrl,
-  type WebhookInputs,
-  type WebhookState,
-} from "./state.js";
+import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookState } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
-/** All inputs. */
-const NAMES: readonly (keyof WebhookInputs)[] = [...COMPARED, "status", "secretUrls", "__provider"];
-
-/**
- * Where secrets are in inputs or outputs, given the URLs that the program marks as secret. A query may hold a token, and the
- * record of what was set repeats the URL.
- */
-export const secretPathsOf = (values: Record<string, unknown>, marked: readonly string[]): Path[] => [
-  ...[...SECRET_PROPERTIES.ApiChatWebhook, "applied"].map((name) => [name]),
-  ...URL_INPUTS.filter((name) => mayHoldQuery(values[name]) || marked.includes(name)).map((name) => [name]),
-  ...(marked.includes("webhookUrl") ? ["expected", "actual"].map((name) => ["drift", name]) : []),
-];
-
-/** `ApiChatWebhook` as a resource of the dynamic provider. */
-export const DYNAMIC_WEBHOOK: DynamicResource = {
+/** What is known of the properties of an `ApiChatWebhook`. A query may hold a token, and `applied` repeats the URL. */
+export const WEBHOOK: DynamicResource = {
   args: Object.keys(INPUTS.ApiChatWebhook),
-  added: NAMES,
-  secretsIn: (values) => secretPathsOf(values, (values["secretUrls"] ?? []) as string[]),
+  added: ["status"],
+  secretsIn: (values) =>
+    [
+      ...SECRET_PROPERTIES.ApiChatWebhook,
+      ...URL_INPUTS.filter((name) => mayHoldQuery(values[name])),
+      "applied",
+    ].map((name) => [name]),
 };
+
+/** Where a state shows the webhook URL once more: secret if the program marks the URL. */
+export const SECRETS_OF_DRIFT = [
+  ["drift", "expected"],
+  ["drift", "actual"],
+];
 
 const seconds = (least: number): z.ZodType => {
   const error = expected(`a number of seconds from ${least} to 3600`, "leave it out for the default");
-  return orUnknown(z.number({ error }).min(least, { error }).max(3600, { error }));
+  return z.number({ error }).min(least, { error }).max(3600, { error }).optional();
 };
 
 const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   const list = values.map((value) => `"${value}"`).join(", ");
-  return orUnknown(z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }));
+  return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
 };
 
 function problemOfBaseUrl(value: unknown): string | undefined {
   if (value === undefined) return SETTINGS.baseUrl.missing;
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
-  if (problem !== undefined || value === UNKNOWN) return problem;
-  if (!new URL(value as string).searchParams.has("action")) return undefined;
+  if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
   return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
 }
 
@@ -89,9 +78,9 @@ const SCHEMA = z.object({
   apiKey: validatedBy(problemOfApiKey),
   onExisting: choice(["fail", "replace"]),
   preflight: choice(["require", "warn", "off"]),
-  timeouts: orUnknown(
-    z.strictObject({ requestSeconds: seconds(1), readySeconds: seconds(0) }, { error: timeoutsError }),
-  ),
+  timeouts: z
+    .strictObject({ requestSeconds: seconds(1), readySeconds: seconds(0) }, { error: timeoutsError })
+    .optional(),
 });
 
 /** The inputs that a provider's configuration may give. */
@@ -166,8 +155,7 @@ export function diffWebhook(
     if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
   }
   if (changed.includes("webhookVerificationKey")) printLine(name, "webhookVerificationKey changes");
-  if (isKeyDrifted(state))
-    printLine(name, run.isDeclared(inputs, resource) ? foretellDriftedKey(state, inputs) : DRIFTED_KEY_LINE);
+  if (isKeyDrifted(state)) printLine(name, "webhookVerificationKey: the service has a different key");
   const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
@@ -192,19 +180,6 @@ export function diffWebhook(
 function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): boolean {
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
-}
-
-/** Printed in a refresh, whose inputs are not the program's. */
-const DRIFTED_KEY_LINE = "webhookVerificationKey: the service has a different key";
-
-/** Says what `pulumi up` will do about a drifted key. Applies the rule of update to what the last refresh found. */
-function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
-  const isOurRegistration =
-    isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
-  const shown = { baseUrl: formatUrl(state.baseUrl), webhookUrl: formatUrl(state.webhookUrl) };
-  return isOurRegistration || onExisting === "replace"
-    ? "webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again"
-    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(shown)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */

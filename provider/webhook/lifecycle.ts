@@ -5,10 +5,10 @@ import {
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { anySignal } from "../lib/abort.js";
-import { isUnknown } from "../lib/checks.js";
+import { isUnknown, type RawInputs } from "../lib/checks.js";
 import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
+import { checkWebhook, diffWebhook } from "./inputs.js";
 import { isRegistered, preflight, register } from "./register.js";
 import { resourceOf, settingMissing, workspaceOf, type OperationContext } from "./run.js";
 import {
@@ -21,6 +21,7 @@ import {
   inputsOf,
   isLastApiKey,
   isOurs,
+  requireState,
   showsOurKey,
   toState,
   type DriftedProperty,
@@ -28,59 +29,63 @@ import {
   type WebhookState,
 } from "./state.js";
 
+/** The lifecycle of `ApiChatWebhook` in one run, in the form that the SDK's dynamic provider calls. */
+export const webhookLifecycle = (context: OperationContext) => ({
+  check: async (_olds: unknown, news: RawInputs) => checkWebhook(news, context),
+  diff: async (_id: string, olds: WebhookState, news: WebhookInputs) =>
+    diffWebhook(requireState(olds), news, context),
+  create: async (inputs: WebhookInputs) => {
+    const outs = await createWebhook(inputs, context);
+    return { id: outs.botUrl, outs };
+  },
+  read: async (_id: string, state: WebhookState) => readWebhook(requireState(state), context),
+  update: async (_id: string, olds: WebhookState, news: WebhookInputs) => ({
+    outs: await updateWebhook(requireState(olds), news, context),
+  }),
+  delete: async (_id: string, state: WebhookState) => deleteWebhook(requireState(state), context),
+});
+
 /**
  * Registers the webhook, or adopts an existing registration of the same URL: left by a run that lost the response, or
  * made outside this program. A different URL is a conflict unless `onExisting` is "replace".
  */
-export function createWebhook(inputs: WebhookInputs, context: OperationContext): Promise<WebhookState> {
-  const { name, baseUrl } = inputs;
-  const { run, signal } = context;
-  const apiKey = run.requireApiKey(inputs.apiKey);
-  const workspace = workspaceOf(baseUrl, apiKey);
-  return run.inTurn([workspace], context, async () => {
-    const claim = { claimId: createClaimId(), name, resource: resourceOf(inputs, context) };
-    const toOuts = (shown: Registration): WebhookState => toState(inputs, shown, { apiKey, ...claim });
-    const client = createClient(inputs, apiKey, signal);
-    const { former, isHandedOver } = run.replacedBy(workspace, claim.resource);
-    let seen: Registration | undefined;
-    /** The state for the engine to keep if this fails. */
-    let left = isHandedOver && former ? { ...former, name } : undefined;
+function createWebhook(inputs: WebhookInputs, context: OperationContext): Promise<WebhookState> {
+  const { run } = context;
+  const access = accessTo(inputs, context);
+  return run.inTurn([access.workspace], context, async () => {
+    let found: Found | undefined;
     try {
-      seen = await getWebhookBeforeSet(client, inputs);
-      const bot = seen?.botUrl ?? "";
-      const isFree = isHandedOver || run.otherHolderOf(bot, claim.claimId) === undefined;
-      const isFormer = seen && former && isFree && isOurs(seen, former.applied);
-      if (bot !== "") run.claimBot(bot, claim);
-      if (isFormer) left = { ...former, name };
-      else if (seen) refuseForeign(seen, inputs);
-      const done = seen && !isHandedOver && isRegistered(seen, inputs) ? seen : undefined;
-      const registration =
-        done ??
-        (await register({
-          run,
-          inputs: withTimeLimit(inputs, "readySeconds", context),
-          client,
-          seen,
-          former: isFormer ? former : undefined,
-          signal,
-          onUnconfirmed: (shown) => {
-            if (shown) left = toOuts(shown);
-            else if (left) left = withAttempt(left, inputs);
-            // If the workspace already had a webhook, its bot is known.
-            else if (bot !== "") left = toOuts({ ...inputs, botUrl: bot, status: "" });
-          },
-        }));
-      left = toOuts(registration);
-      run.claimBot(registration.botUrl, claim);
-      if (seen && !isFormer) printAdoptedOrReplaced(seen, inputs, !done);
-      return left;
+      found = await lookBeforeCreate(access);
+      const { seen, isFormer } = found;
+      if (seen) run.claimBot(seen.botUrl, access.claim);
+      if (seen && !isFormer) refuseForeign(seen, inputs);
+      const isDone = seen && !run.handedOverAt(access.workspace) && isRegistered(seen, inputs);
+      const outs = isDone ? access.toOuts(seen) : await setWebhook(access, found);
+      if (seen && !isFormer) printAdoptedOrReplaced(seen, inputs, !isDone);
+      return outs;
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
-      if (left) throw new UnfinishedError(left.botUrl, left, error);
-      if (seen) run.releaseBot(seen.botUrl, claim.claimId);
+      const { seen, former = run.handedOverAt(access.workspace) } = found ?? {};
+      if (former) throw new UnfinishedError({ ...former, name: inputs.name }, error);
+      if (seen) run.releaseBot(seen.botUrl, access.claim.claimId);
       throw error;
     }
   });
+}
+
+type Found = Awaited<ReturnType<typeof lookBeforeCreate>>;
+
+/** Reads what is registered. `former` is the state whose place the new one takes, and `isFormer` says whether this is it. */
+async function lookBeforeCreate({ inputs, run, workspace, claim, client }: Access) {
+  const seen = await getWebhookBeforeSet(client, inputs);
+  const handedOver = run.handedOverAt(workspace);
+  const recorded = handedOver ?? run.stateOf(claim.resource);
+  const isFormer =
+    seen !== undefined &&
+    recorded !== undefined &&
+    isOurs(seen, recorded.applied) &&
+    (recorded === handedOver || run.otherHolderOf(seen.botUrl, claim.claimId) === undefined);
+  return { seen, former: isFormer ? recorded : handedOver, isFormer };
 }
 
 /** Throws `conflict` if another URL is registered, unless `onExisting` is "replace". */
@@ -120,8 +125,8 @@ function printAdoptedOrReplaced(
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
-/** Time limit for the get-webhook call of a preview, in milliseconds. */
-const PREVIEW_TIMEOUT_MS = 5_000;
+/** Time limit for the get-webhook call of a preview. */
+const PREVIEW_TIMEOUTS = { requestSeconds: 5 };
 
 /**
  * Checks, in a preview, what a create would find, and writes nothing. Returns the registration that the create would
@@ -132,63 +137,44 @@ export async function previewCreate(
   inputs: WebhookInputs,
   context: OperationContext,
 ): Promise<Registration | undefined> {
-  const { name, baseUrl, webhookUrl } = inputs;
-  const { run, signal } = context;
-  const apiKey = run.requireApiKey(inputs.apiKey);
-  if (isUnknown([baseUrl, apiKey])) return undefined;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), PREVIEW_TIMEOUT_MS);
+  const { name, baseUrl, webhookUrl, onExisting } = inputs;
+  if (isUnknown([baseUrl, context.run.requireApiKey(inputs.apiKey)])) return undefined;
   try {
-    const client = createClient({ name, baseUrl }, apiKey, anySignal(signal, late.signal));
-    const seen = await getWebhookBeforeSet(client, inputs);
-    if (!seen) return undefined;
-    const resource = resourceOf(inputs, context);
-    const { former } = run.replacedBy(workspaceOf(baseUrl, apiKey), resource);
-    if (former && isOurs(seen, former.applied)) return undefined;
-    if (isUnknown([webhookUrl, inputs.onExisting])) {
+    const access = accessTo({ ...inputs, timeouts: PREVIEW_TIMEOUTS }, context);
+    const { seen, isFormer } = await lookBeforeCreate(access);
+    if (!seen || isFormer) return undefined;
+    if (isUnknown([webhookUrl, onExisting])) {
       const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
       printLine(name, `${registered}; it is not known yet whether pulumi up can proceed`);
       return undefined;
     }
     refuseForeign(seen, inputs);
-    if (seen.botUrl !== "") run.claimBot(seen.botUrl, { claimId: createClaimId(), name, resource });
+    context.run.claimBot(seen.botUrl, access.claim);
     return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
   } catch (error) {
-    signal?.throwIfAborted();
+    context.signal?.throwIfAborted();
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt`);
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
-const tooLate = (baseUrl: string): ApiChatError =>
-  new ApiChatError("timeout", `${formatUrl(baseUrl)} did not respond within ${PREVIEW_TIMEOUT_MS / 1000} s`, {
-    operation: "get-webhook",
-  });
-
-/** What a read returns to the engine. */
-interface ReadResult {
-  props: WebhookState;
-  inputs: WebhookInputs;
-}
+/** What a read returns to the engine: nothing tells it that the resource is gone. */
+type ReadResult =
+  { id: string; props: WebhookState; inputs: WebhookInputs } | { id?: never; props?: never; inputs?: never };
 
 /**
- * Reads the workspace's registration. Returns undefined if there is none, and the next `up` creates it. A difference is
+ * Reads the workspace's registration. Returns nothing if there is none, and the next `up` creates it. A difference is
  * returned as `drift` and in the inputs, so that the next preview shows it; a changed key is reported by diff, which
- * the engine calls right away. Authorization and transport failures are thrown, never returned as undefined.
+ * the engine calls right away. Authorization and transport failures are thrown, and never mean that it is gone.
  */
-export async function readWebhook(
-  state: WebhookState,
-  context: OperationContext,
-): Promise<ReadResult | undefined> {
+async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
   const { run } = context;
   const apiKeys = run.apiKeyCandidates(state, resourceOf({ name: run.currentNameOf(state) }, context));
   const observed = await observe(state, apiKeys, context);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
-  if (!seen) return undefined;
+  if (!seen) return {};
   const { drift: _, ...rest } = state;
   const { applied } = state;
   const shown = {
@@ -205,7 +191,7 @@ export async function readWebhook(
   ];
   const props = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
   const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
-  return { props, inputs };
+  return { id: seen.botUrl, props, inputs };
 }
 
 const compare = (
@@ -222,14 +208,15 @@ const compare = (
 export async function importWebhook(
   { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
   context: OperationContext,
-): Promise<ReadResult | undefined> {
+): Promise<ReadResult> {
   const apiKey = context.run.requireApiKey(undefined);
   const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
   const seen = await createClient(settings, apiKey, context.signal).getWebhook();
-  if (!seen) return undefined;
+  if (!seen) return {};
   const { webhookUrl } = seen;
   const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
-  return { props: toState(inputs, seen, { apiKey, claimId: createClaimId() }), inputs };
+  const props = toState(inputs, seen, { apiKey, claimId: createClaimId() });
+  return { id: seen.botUrl, props, inputs };
 }
 
 /**
@@ -252,49 +239,58 @@ export async function readRegistration(
  * Updates the registration to match the program, and calls set-webhook only if the URL, key or status differs. Changes
  * it only if it is still ours, or if a refresh has shown its drift.
  */
-export function updateWebhook(
-  id: string,
+function updateWebhook(
   state: WebhookState,
   inputs: WebhookInputs,
   context: OperationContext,
 ): Promise<WebhookState> {
   const { name, baseUrl } = inputs;
-  const { run, signal } = context;
-  const apiKey = run.requireApiKey(inputs.apiKey);
-  const workspaces = [baseUrl, state.baseUrl].map((one) => workspaceOf(one, apiKey));
+  const { run } = context;
+  const { claimId, botUrl } = state.applied;
+  const access = accessTo(inputs, context, claimId);
+  const workspaces = [access.workspace, workspaceOf(state.baseUrl, access.apiKey)];
   return run.inTurn(workspaces, context, async () => {
-    const { claimId, botUrl } = state.applied;
-    const claim = { claimId, name, resource: resourceOf(inputs, context) };
-    const toOuts = (shown: Registration): WebhookState => toState(inputs, shown, { apiKey, claimId });
-    const client = createClient(inputs, apiKey, signal);
-    const seen = await client.getWebhook();
-    requireSameWorkspace({ seen, apiKey }, state, { baseUrl, operation: "set-webhook" });
-    run.claimBot(botUrl, claim);
-    const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
-    if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
-    if (seen && isUpToDate(seen, state, inputs)) return toOuts(seen);
-    let left: WebhookState | undefined;
-    try {
-      const registration = await register({
-        run,
-        inputs: withTimeLimit(inputs, "readySeconds", context),
-        client,
-        seen,
-        former: state,
-        signal,
-        onUnconfirmed: (shown) => {
-          left = shown ? toOuts(shown) : withAttempt(state, inputs);
-        },
-      });
-      left = toOuts(registration);
-      run.claimBot(registration.botUrl, claim);
-      if (isTakenOver) printReplaced(name, seen);
-      return left;
-    } catch (error) {
-      if (!(error instanceof ApiChatError) || !left) throw error;
-      throw new UnfinishedError(id, left, error);
-    }
+    const seen = await access.client.getWebhook();
+    requireSameWorkspace({ ...access, seen }, state, { baseUrl, operation: "set-webhook" });
+    run.claimBot(botUrl, access.claim);
+    const foreign = seen && isTakenOver(seen, state, inputs) ? seen : undefined;
+    if (seen && isUpToDate(seen, state, inputs)) return access.toOuts(seen);
+    const outs = await setWebhook(access, { seen, former: state });
+    if (foreign) printReplaced(name, foreign);
+    return outs;
   });
+}
+
+/**
+ * Sets the webhook, and claims its bot. If that fails when it may be registered already, throws an
+ * {@link UnfinishedError} with the state to keep.
+ */
+async function setWebhook(
+  { inputs, context, run, client, claim, toOuts }: Access,
+  { seen, former }: Omit<Found, "isFormer">,
+): Promise<WebhookState> {
+  let left: WebhookState | undefined;
+  try {
+    const registration = await register({
+      run,
+      inputs: withTimeLimit(inputs, "readySeconds", context),
+      client,
+      seen,
+      former,
+      signal: context.signal,
+      onUnconfirmed: (shown) => {
+        if (shown) left = toOuts(shown);
+        else if (former) left = withAttempt(former, inputs);
+        // If the workspace already had a webhook, its bot is known.
+        else if (seen && seen.botUrl !== "") left = toOuts({ ...inputs, botUrl: seen.botUrl, status: "" });
+      },
+    });
+    left = toOuts(registration);
+    run.claimBot(registration.botUrl, claim);
+    return left;
+  } catch (error) {
+    throw error instanceof ApiChatError && left ? new UnfinishedError(left, error) : error;
+  }
 }
 
 /** The previous state, plus the URL that may be registered now, which counts as ours too. */
@@ -304,29 +300,22 @@ function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): 
 }
 
 /**
- * A different URL with a different key is someone else's registration. A different URL with our key is ours, changed by
- * hand: it is repaired once a refresh has shown it, because then the preview named it.
+ * Whether the registration is someone else's, to be replaced. Throws `conflict` unless `onExisting` is "replace". A
+ * different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it, because then the
+ * preview named it.
  */
-function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
-  const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);
-  const isShownDrift = hideQuery(seen.webhookUrl) === state.webhookUrl && showsOurKey(seen, state);
-  return !isOurs(seen, state.applied) && !isWanted && !isShownDrift;
-}
-
-function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): ApiChatError {
+function isTakenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
   const hasOurKey = showsOurKey(seen, state);
-  const at = formatUrl(inputs.baseUrl);
+  const isShownDrift = hasOurKey && hideQuery(seen.webhookUrl) === state.webhookUrl;
+  if (isOurs(seen, state.applied) || isSameUrl(seen.webhookUrl, webhookUrl) || isShownDrift) return false;
+  if (onExisting === "replace") return true;
+  const at = formatUrl(baseUrl);
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
-  return new ApiChatError(
-    "conflict",
-    `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`,
-    {
-      operation: "set-webhook",
-      facts: { at, registered },
-      hints: [hasOurKey ? { id: "refresh_first" } : removeOther(inputs.baseUrl, seen.webhookUrl)],
-    },
-  );
+  const summary = `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`;
+  const hints: Hint[] = [hasOurKey ? { id: "refresh_first" } : removeOther(baseUrl, seen.webhookUrl)];
+  throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered }, hints });
 }
 
 /**
@@ -350,7 +339,7 @@ function isUpToDate(seen: Registration, state: WebhookState, inputs: WebhookInpu
  * again before each retry. For a replacement, it first performs the handshake of the new webhook, so that a live
  * webhook is not removed for one that cannot be registered.
  */
-export async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
+async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run, signal } = context;
   const { botUrl, claimId } = state.applied;
   const name = run.currentNameOf(state);
@@ -386,46 +375,39 @@ export async function deleteWebhook(state: WebhookState, context: OperationConte
   run.releaseBot(botUrl, claimId);
 }
 
-function isOursToDelete(
-  observed: Observed,
-  state: WebhookState,
-  replacement: WebhookInputs | undefined,
-): boolean {
-  const { seen } = observed;
-  requireOurWorkspace(observed, state, replacement);
-  if (!seen) return false;
-  if (isOurs(seen, state.applied)) return true;
-  printWarning(
-    state.name,
-    `${formatUrl(state.baseUrl)} now has the webhook ${formatUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
-  );
-  return false;
-}
-
 /**
- * A different API key may lead to a different workspace, and then our webhook would be orphaned: only the same bot
- * rules that out. A replacement proceeds if nothing is registered, because the program says where the webhook belongs
- * now.
+ * Whether the registration is ours to delete. Throws `conflict` if it may be another workspace: a different API key may
+ * lead there, and then our webhook would be orphaned; only the same bot rules that out. A replacement proceeds if
+ * nothing is registered, because the program says where the webhook belongs now.
  */
-function requireOurWorkspace(
+function isOursToDelete(
   { seen, apiKey }: Observed,
   state: WebhookState,
   replacement: WebhookInputs | undefined,
-): void {
-  if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
+): boolean {
+  const { name, applied } = state;
   const at = formatUrl(state.baseUrl);
-  if (!seen && replacement) {
-    return printWarning(
-      state.name,
-      `${at} has no webhook, but this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace`,
+  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
+  const isSameWorkspace = isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, applied.botUrl));
+  if (!isSameWorkspace && (seen || !replacement)) {
+    throw new ApiChatError(
+      "conflict",
+      `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
+      { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );
   }
-  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
-  throw new ApiChatError(
-    "conflict",
-    `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
-    { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
-  );
+  if (!seen) {
+    if (!isSameWorkspace) {
+      const doubt =
+        "this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace";
+      printWarning(name, `${at} has no webhook, but ${doubt}`);
+    }
+    return false;
+  }
+  if (isOurs(seen, applied)) return true;
+  const webhook = `the webhook ${formatUrl(seen.webhookUrl)} of ${what}`;
+  printWarning(name, `${at} now has ${webhook}, which is not ours; it was not removed`);
+  return false;
 }
 
 /**
@@ -466,10 +448,10 @@ export class UnfinishedError extends Error {
   readonly properties: WebhookState;
   readonly reasons: string[];
 
-  constructor(id: string, properties: WebhookState, failure: ApiChatError) {
+  constructor(properties: WebhookState, failure: ApiChatError) {
     const reason = describeFailure(properties.name, failure);
     super(reason);
-    this.id = id;
+    this.id = properties.botUrl;
     this.properties = properties;
     this.reasons = [reason];
   }
@@ -486,6 +468,24 @@ function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
 ): T {
   if (limitSeconds === undefined) return inputs;
   return { ...inputs, timeouts: { [limit]: limitSeconds, ...inputs.timeouts } };
+}
+
+type Access = ReturnType<typeof accessTo>;
+
+/** What an operation on one webhook needs. `toOuts` makes the state of what is registered. */
+function accessTo(inputs: WebhookInputs, context: OperationContext, claimId = createClaimId()) {
+  const { run, signal } = context;
+  const apiKey = run.requireApiKey(inputs.apiKey);
+  return {
+    inputs,
+    context,
+    run,
+    apiKey,
+    workspace: workspaceOf(inputs.baseUrl, apiKey),
+    client: createClient(inputs, apiKey, signal),
+    claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
+    toOuts: (seen: Registration) => toState(inputs, seen, { apiKey, claimId }),
+  };
 }
 
 /** The calls for one workspace. */
@@ -530,15 +530,12 @@ type Reader = Pick<WorkspaceClient, "getWebhook">;
  * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
  * specification does not define the response in that case, so HTTP 404 counts as none too.
  */
-export async function getWebhookIfAny(client: Reader): Promise<Registration | undefined> {
-  try {
-    return await client.getWebhook();
-  } catch (error) {
-    const is404 = error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
-    if (!is404) throw error;
-    return undefined;
-  }
-}
+export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
+  client.getWebhook().catch((error: unknown) => {
+    if (error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404)
+      return undefined;
+    throw error;
+  });
 
 /**
  * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/registration-client.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import {
@@ -57,15 +56,9 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   const deadline = deadlineOf(inputs);
   await preflight(inputs, { deadline, refusedRounds, signal });
   const { shown, wasRead } = await setUntilAccepted(options, deadline);
-  if (shown === undefined || !isSet(shown, inputs)) return confirmUntilVerified(options, shown, deadline);
-  if (wasRead) return shown;
-  let confirmed: Promise<Registration> | undefined;
-  const confirmOnce = (): Promise<Registration> =>
-    (confirmed ??= confirmUntilVerified(options, shown, deadline));
-  const showsWhatWasSet = await run.showsWhatWasSet(new URL(inputs.baseUrl).origin, async () =>
-    isDeepStrictEqual(await confirmOnce(), shown),
-  );
-  return showsWhatWasSet ? shown : confirmOnce();
+  const confirm = (): Promise<Registration> => confirmUntilVerified(options, shown, deadline);
+  if (shown === undefined || !isSet(shown, inputs)) return confirm();
+  return wasRead ? shown : run.confirmOnce(new URL(inputs.baseUrl).origin, shown, confirm);
 }
 
 /**
@@ -246,38 +239,29 @@ function unconfirmed(options: RegisterOptions, failure: ApiChatError, seen?: Reg
   return failure;
 }
 
-/** Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. */
+/**
+ * Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. If that fails,
+ * what the service returned last is kept.
+ */
 async function confirmUntilVerified(
   options: RegisterOptions,
-  shown: Registration | undefined,
+  response: Registration | undefined,
   deadline: number,
 ): Promise<Registration> {
-  const { inputs } = options;
-  let seen = await confirm(options, shown);
-  const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
-  await printIfSlow(inputs.name, describeWait, async () => {
-    for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
-      const pauseMs = Math.min(backOffMs(attempt), Math.max(0, deadline - performance.now()));
-      seen = await confirm(options, seen, pauseMs);
-    }
-  });
-  if (seen.status === VERIFIED) return seen;
-  const summary = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
-  const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
-  const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
-  throw unconfirmed(options, failure, seen);
-}
-
-/** Reads the registration once, after a pause. If that fails, what the service returned last is kept. */
-async function confirm(
-  options: RegisterOptions,
-  shown: Registration | undefined,
-  pauseMs = 0,
-): Promise<Registration> {
   const { client, inputs, signal } = options;
+  let shown = response;
+  const look = async (): Promise<Registration> =>
+    (shown = requireOurs(await client.getWebhook(), shown, inputs));
   try {
-    if (pauseMs > 0) await sleep(pauseMs, signal);
-    return requireOurs(await client.getWebhook(), shown, inputs);
+    let seen = await look();
+    const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
+    await printIfSlow(inputs.name, describeWait, async () => {
+      for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
+        await sleep(Math.min(backOffMs(attempt), deadline - performance.now()), signal);
+        seen = await look();
+      }
+    });
+    if (seen.status === VERIFIED) return seen;
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
@@ -285,6 +269,10 @@ async function confirm(
     const failure = error.with({ summary, hints: withRunAgain(error) });
     throw unconfirmed(options, failure, isKnown ? shown : undefined);
   }
+  const summary = `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
+  const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
+  const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
+  throw unconfirmed(options, failure, shown);
 }
 
 function requireOurs(

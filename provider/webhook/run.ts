@@ -1,4 +1,6 @@
 import { createHmac } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
@@ -105,7 +107,7 @@ export class Run {
   readonly #names = new Map<string, string>();
   /** By workspace: the state of a deleted resource whose webhook another one takes over. */
   readonly #handedOver = new Map<string, WebhookState>();
-  /** By origin: see {@link showsWhatWasSet}. */
+  /** By origin: whether get-webhook returns what set-webhook returned. */
   readonly #comparisons = new Map<string, Promise<boolean>>();
   readonly #queue = new KeyedQueue();
   #configuration: Configuration = { config: { get: () => undefined } };
@@ -179,13 +181,9 @@ export class Run {
     return found.length === 1 ? found[0] : undefined;
   }
 
-  /** Whether the program declares a resource with this base URL. False in a refresh, which also calls diff. */
-  isDeclared({ baseUrl }: WebhookInputs, resource: string): boolean {
-    return this.#declarationsOf(resource).some(({ inputs }) => inputs.baseUrl === baseUrl);
-  }
-
-  /** Records that a state of the program owns a bot. Throws `conflict` if another state already owns it. */
+  /** Records that a state of the program owns a bot, if its URL is known. Throws `conflict` if another state owns it. */
   claimBot(botUrl: string, claim: Claim): void {
+    if (botUrl === "") return;
     const holder = this.otherHolderOf(botUrl, claim.claimId);
     const isReplaced = holder?.isReplaceable && !claim.isReplaceable && holder.resource === claim.resource;
     if (holder && !isReplaced) {
@@ -209,7 +207,10 @@ export class Run {
     if (!this.otherHolderOf(botUrl, claimId)) this.#claimsByBotCode.delete(botCodeOf(botUrl));
   }
 
-  /** Records the state that diff was given for a resource. If the program does not change it, it owns its bot. */
+  /**
+   * Records the state that diff was given for a resource. If the program declares and does not change it, it owns its
+   * bot. A refresh also calls diff, but it declares nothing.
+   */
   recordState(
     state: WebhookState,
     { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
@@ -217,8 +218,8 @@ export class Run {
     const { claimId, botUrl } = state.applied;
     this.#names.set(claimId, name);
     this.#states.set(resource, state);
-    if (isUnchanged && this.isDeclared(state, resource))
-      this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
+    const isDeclared = this.#declarationsOf(resource).some(({ inputs }) => inputs.baseUrl === state.baseUrl);
+    if (isUnchanged && isDeclared) this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
   }
 
   /** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
@@ -231,30 +232,34 @@ export class Run {
     this.#handedOver.set(workspace, state);
   }
 
-  /**
-   * The state that a create replaces: the one that a delete handed over. If an earlier run ended between delete and
-   * create, the one that diff was given.
-   */
-  replacedBy(
-    workspace: string,
-    resource: string,
-  ): { former: WebhookState | undefined; isHandedOver: boolean } {
-    const handedOver = this.#handedOver.get(workspace);
-    return { former: handedOver ?? this.#states.get(resource), isHandedOver: handedOver !== undefined };
+  /** The state that a delete handed over to the create for the same workspace. */
+  handedOverAt(workspace: string): WebhookState | undefined {
+    return this.#handedOver.get(workspace);
+  }
+
+  /** The state that diff was given. A create takes its place if an earlier run ended between delete and create. */
+  stateOf(resource: string): WebhookState | undefined {
+    return this.#states.get(resource);
   }
 
   /**
-   * Whether get-webhook of a service returns a webhook as its response to set-webhook did. The first webhook finds out with
-   * `compare`; if that fails, the next one does.
+   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether get-webhook returns
+   * the same as the response to set-webhook; if so, the others are not looked at. If that fails, the next one finds out.
    */
-  showsWhatWasSet(origin: string, compare: () => Promise<boolean>): Promise<boolean> {
-    const forget = (): boolean => {
-      this.#comparisons.delete(origin);
-      return false;
-    };
-    const known = this.#comparisons.get(origin) ?? compare().catch(forget);
-    this.#comparisons.set(origin, known);
-    return known;
+  async confirmOnce(
+    origin: string,
+    shown: Registration,
+    look: () => Promise<Registration>,
+  ): Promise<Registration> {
+    const known = this.#comparisons.get(origin);
+    if (known !== undefined) return (await known) ? shown : look();
+    const seen = look();
+    const forget = (): boolean => !this.#comparisons.delete(origin);
+    this.#comparisons.set(
+      origin,
+      seen.then((one) => isDeepStrictEqual(one, shown), forget),
+    );
+    return seen;
   }
 
   /**

@@ -37,8 +37,6 @@ export interface WebhookInputs {
   preflight?: Preflight;
   timeouts?: { requestSeconds?: number; readySeconds?: number };
   status: string;
-  /** Set by the dynamic provider: the URLs that the program marks as secret. The provider receives plain values. */
-  secretUrls?: ("baseUrl" | "webhookUrl")[];
   __provider?: string;
 }
 
@@ -154,7 +152,7 @@ export const isOurs = (seen: Registration, applied: Applied): boolean =>
   isOurUrl(seen.webhookUrl, applied) && isSameBot(seen.botUrl, applied.botUrl);
 
 /** Whether a URL is the one that we last set or adopted, or one that we tried to set since. */
-export const isOurUrl = (url: string, applied: Applied): boolean =>
+const isOurUrl = (url: string, applied: Applied): boolean =>
   url === expectedUrl(applied) ||
   [applied.url, ...(applied.attempted ?? [])].some((our) => isSameUrl(url, our));
 

@@ -71,8 +71,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
     refuseUnknownArgs(name, args, INPUTS.ApiChatWebhook);
-    const known = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
-    const given = { ...known, secretUrls: secretUrlsOf(known) };
+    const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
       ...opts,
@@ -97,23 +96,6 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   const isConfigured = Boolean(pulumi.runtime.getConfig(config));
   const isSecret = (isConfigured && isConfigSecret(config)) || mayHoldQuery(url);
   return isSecret ? pulumi.secret(url) : undefined;
-}
-
-/**
- * The names of the URLs that the program marks as secret. The provider receives plain values, and repeats them in what it
- * adds to the state. A plain string is not marked; a program of hundreds of webhooks would feel the promises.
- */
-function secretUrlsOf({
-  webhookUrl,
-  baseUrl,
-}: ApiChatWebhookArgs): Promise<string[] | undefined> | undefined {
-  const urls = Object.entries({ webhookUrl, baseUrl });
-  const given = urls.filter(([, url]) => url !== undefined && typeof url !== "string");
-  if (given.length === 0) return undefined;
-  const marked = given.map(async ([name, url]) =>
-    (await pulumi.isSecret(pulumi.output(url))) ? [name] : [],
-  );
-  return Promise.all(marked).then((names) => (names.flat().length === 0 ? undefined : names.flat()));
 }
 
 export interface GetApiChatWebhookArgs {

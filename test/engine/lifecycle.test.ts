@@ -103,11 +103,13 @@ describe("three webhooks from up to destroy, and a stack that reads their bot UR
       globex: { webhookVerificationKey: NEW_KEY },
       initech: { webhookUrl: `${scene.endpoint.url}/initech-moved` },
     });
-    const { output, changes } = await stack.preview({ diff: true });
+    const { output, changes, events } = await stack.preview({ diff: true });
     expect(changes).toEqual({ update: 4, same: RESOURCES - 4 });
     expect(output).toMatch(/~ webhookUrl/);
     expect(output).not.toContain("-sender");
-    expect(output).not.toContain("--outputs:--");
+    const shown = events.map(({ resOutputsEvent }) => resOutputsEvent?.metadata);
+    const ofStack = shown.find((metadata) => metadata?.type === "pulumi:pulumi:Stack");
+    expect(ofStack?.new?.outputs).toEqual(await stack.outputs());
     expect(requestCount()).toBe(before);
   });
 

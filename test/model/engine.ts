@@ -1,4 +1,19 @@
-import type { Provider, Values } from "./provider-process.js";
+import { createWebhookProvider } from "../../provider/dynamic.js";
+import { Run } from "../../provider/webhook/run.js";
+import { unmarked } from "../support/dynamic.js";
+
+type Values = Record<string, unknown>;
+
+/** The lifecycle as the engine sees it: methods over plain values. */
+interface Provider {
+  configure(request: { config: { get(key: string): string | undefined } }): void;
+  check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
+  diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean; replaces: string[] }>;
+  create(inputs: Values): Promise<{ id: string; outs: Values }>;
+  read(id: string, props: Values): Promise<{ id?: string; props?: Values; inputs?: Values }>;
+  update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
+  delete(id: string, props: Values): Promise<void>;
+}
 
 type Config = Record<string, string>;
 
@@ -71,18 +86,12 @@ export class Engine {
   state: Stored[] = [];
   /** refresh and destroy run without the program, so with the configuration of the last `up`. */
   lastConfig: Config = {};
-  readonly #startProvider: () => Provider;
   // Of the run in progress.
-  #provider: Provider;
+  #provider = startProvider();
   #failures: Failure[] = [];
   #kill: Kill | undefined;
   #killed: Outcome["killed"];
   #writes = 0;
-
-  constructor(startProvider: () => Provider) {
-    this.#startProvider = startProvider;
-    this.#provider = startProvider();
-  }
 
   up(goals: readonly Goal[], { config = {}, refresh, kill, ...options }: UpOptions): Promise<Outcome> {
     return this.#run(refresh ? this.lastConfig : config, kill, async () => {
@@ -129,7 +138,7 @@ export class Engine {
   }
 
   #start(config: Config): void {
-    this.#provider = this.#startProvider();
+    this.#provider = startProvider();
     this.#provider.configure({ config: { get: (key) => config[key] } });
   }
 
@@ -274,6 +283,9 @@ export class Engine {
     return written;
   }
 }
+
+/** The lifecycle of a new provider process: it knows nothing of other runs. */
+const startProvider = (): Provider => unmarked(createWebhookProvider(new Run())) as unknown as Provider;
 
 /** Inputs come last. */
 const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];

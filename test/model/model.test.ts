@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { test } from "vitest";
 import type { EmulatorOptions } from "../../provider/emulator/index.js";
 import * as step from "./commands.js";
-import { bundleProvider } from "./provider-process.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
 /** `npm run test:model` looks longer and elsewhere; what it finds is played again with the variables that it prints. */
@@ -94,10 +93,9 @@ const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
 );
 
 test(`every command keeps the promises of the documentation, from seed ${FIRST_SEED}`, async () => {
-  const startProvider = await bundleProvider();
   const commands = fc.commands([command], { maxCommands: 30, size: "max", ...replayPath });
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
-    const world = await World.open(startProvider, reading);
+    const world = await World.open(reading);
     try {
       await step.play(world, [step.declare("acme", "alpha"), step.declare("globex", "delta"), step.up()]);
       await fc.asyncModelRun(() => ({ model: world, real: world }), sequence);

@@ -1,13 +1,9 @@
-import { afterEach, beforeAll, beforeEach, test } from "vitest";
+import { afterEach, beforeEach, test } from "vitest";
 import * as step from "./commands.js";
-import { bundleProvider, type Provider } from "./provider-process.js";
 import { World } from "./world.js";
 
-let startProvider: () => Provider;
-beforeAll(async () => void (startProvider = await bundleProvider()));
-
 let world: World;
-beforeEach(async () => void (world = await World.open(startProvider)));
+beforeEach(async () => void (world = await World.open()));
 afterEach(() => world.close());
 
 const up = step.up();

@@ -10,7 +10,6 @@ import {
 import { createResponder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
 import { Engine, type Goal, type Outcome, type Stored } from "./engine.js";
-import type { Provider } from "./provider-process.js";
 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
@@ -96,7 +95,7 @@ const known = (): Known => ({ isUnseen: false, isUnrecorded: false, reached: und
 
 /** The service, an endpoint, a program with its environment, and the state of its stack. */
 export class World {
-  readonly engine: Engine;
+  readonly engine = new Engine();
   readonly program = new Map<WorkspaceName, Declaration>();
   readonly known: Record<WorkspaceName, Known>;
   /** Where the program's API key comes from. */
@@ -110,22 +109,21 @@ export class World {
   readonly emulator: Emulator;
   readonly endpoint: Endpoint;
 
-  private constructor(emulator: Emulator, endpoint: Endpoint, startProvider: () => Provider) {
+  private constructor(emulator: Emulator, endpoint: Endpoint) {
     this.emulator = emulator;
     this.endpoint = endpoint;
-    this.engine = new Engine(startProvider);
     this.known = { acme: known(), globex: known(), initech: known() };
     for (const name of WORKSPACES) emulator.workspace(`${name}-moved`).change({ routeTo: name });
   }
 
-  static async open(startProvider: () => Provider, readings: EmulatorOptions = {}): Promise<World> {
+  static async open(readings: EmulatorOptions = {}): Promise<World> {
     const names = WORKSPACES.flatMap((name) => [name, `${name}-moved`]);
     const workspaces = names.map((name) => ({ name, apiKey: SECRETS.apiKey(0) }));
     const [emulator, endpoint] = await Promise.all([
       startEmulator({ workspaces, ...readings }),
       startEndpoint(),
     ]);
-    return new World(emulator, endpoint, startProvider);
+    return new World(emulator, endpoint);
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,13 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { randomInt } from "node:crypto";
 import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
-import { credentials, type ServiceError } from "@grpc/grpc-js";
+import { credentials } from "@grpc/grpc-js";
 import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import { unmark } from "../support/dynamic.ts";
 
 type Values = Record<string, unknown>;
@@ -23,90 +24,72 @@ const { Struct } = createRequire(dispatcher)("google-protobuf/google/protobuf/st
   Struct: { fromJavaScript(values: Values): never };
 };
 
+export type Provider = Awaited<ReturnType<typeof startProvider>>;
+
 /** The SDK's dynamic provider as the engine runs it: a process of its own that speaks gRPC. */
-export interface Provider {
-  configure: (config?: Record<string, string>) => Promise<void>;
-  check: (
-    news: Values,
-    olds?: Values,
-  ) => Promise<{ inputs: Values; failures: { property: string; reason: string }[] }>;
-  diff: (id: string, olds: Values, news: Values) => Promise<{ changes: boolean; replaces: string[] }>;
-  create: (inputs: Values) => Promise<{ id: string; outs: Values }>;
-  read: (id: string, props: Values) => Promise<{ id: string; props: Values; inputs: Values | undefined }>;
-  update: (id: string, olds: Values, news: Values) => Promise<Values>;
-  delete: (id: string, props: Values) => Promise<void>;
-  /** Everything that the process printed. */
-  printed: () => { stdout: string; stderr: string };
-  /** Closes its stdin, as the end of an engine does, however it ends. */
-  closeStdin: () => void;
-  /** Resolves when the process has ended. */
-  ended: Promise<unknown>;
-  stop: () => Promise<void>;
-}
-
-export interface ProviderOptions {
-  folder?: string;
-  environment?: Record<string, string>;
-  stdin?: "pipe" | "ignore";
-  /** What the engine that starts it puts on its command line. Default: an address of its own, so a run of its own. */
-  words?: readonly string[];
-}
-
-export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
-  const { words = [`127.0.0.1:${randomInt(2 ** 47)}`] } = options;
-  const child = spawn(process.execPath, [dispatcher, ...words], {
+export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
+  // The address of an engine of its own, so a run of its own.
+  const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
-    env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", ...options.environment },
+    env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev" },
     stdio: [options.stdin ?? "pipe", "pipe", "pipe"],
-  });
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   const ended = once(child, "exit");
-  const printed = collectOutput(child);
-  const port = await readPort(child, printed);
+  const printed = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const)
+    child[stream].setEncoding("utf8").on("data", (text: string) => (printed[stream] += text));
+  const [port] = (await Promise.race([
+    once(createInterface(child.stdout), "line"),
+    ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
+  ])) as [string];
   const client = new services.ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
 
-  const configure = promisify<messages.ConfigureRequest, unknown>(client.configure.bind(client));
-  const check = promisify<messages.CheckRequest, messages.CheckResponse>(client.check.bind(client));
-  const diff = promisify<messages.DiffRequest, messages.DiffResponse>(client.diff.bind(client));
-  const create = promisify<messages.CreateRequest, messages.CreateResponse>(client.create.bind(client));
-  const read = promisify<messages.ReadRequest, messages.ReadResponse>(client.read.bind(client));
-  const update = promisify<messages.UpdateRequest, messages.UpdateResponse>(client.update.bind(client));
-  const remove = promisify<messages.DeleteRequest, unknown>(client.delete.bind(client));
+  const call = <Answer>(
+    method: "configure" | "check" | "diff" | "create" | "read" | "update" | "delete",
+    request: object,
+    fields: Record<string, string | Values>,
+  ): Promise<Answer> =>
+    promisify<object, Answer>(client[method].bind(client) as never)(fill(request, fields));
 
   return {
-    configure: async (config = {}) => {
-      await configure(fill(new messages.ConfigureRequest(), { args: config }));
+    configure: async (config: Record<string, string> = {}): Promise<void> => {
+      await call("configure", new messages.ConfigureRequest(), { args: config });
     },
-    check: async (news, olds = {}) => {
-      const answer = await check(fill(new messages.CheckRequest(), { olds, news }));
+    check: async (news: Values) => {
+      const fields = { olds: {}, news };
+      const answer = await call<messages.CheckResponse>("check", new messages.CheckRequest(), fields);
       return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
     },
-    diff: async (id, olds, news) => {
-      const answer = await diff(fill(new messages.DiffRequest(), { id, olds, news }));
-      const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
-      return { changes: answer.getChanges() === DIFF_SOME, replaces: answer.getReplacesList() };
+    /** Whether there are changes. */
+    diff: async (id: string, olds: Values, news: Values): Promise<boolean> => {
+      const request = new messages.DiffRequest();
+      const answer = await call<messages.DiffResponse>("diff", request, { id, olds, news });
+      return answer.getChanges() === messages.DiffResponse.DiffChanges.DIFF_SOME;
     },
-    create: async (properties) => {
-      const answer = await create(fill(new messages.CreateRequest(), { properties }));
+    create: async (properties: Values) => {
+      const request = new messages.CreateRequest();
+      const answer = await call<messages.CreateResponse>("create", request, { properties });
       return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
     },
-    read: async (id, properties) => {
-      const answer = await read(fill(new messages.ReadRequest(), { id, properties }));
-      const inputs = answer.getInputs();
-      return {
-        id: answer.getId(),
-        props: valuesOf(answer.getProperties()),
-        inputs: inputs && valuesOf(inputs),
-      };
+    /** The state that a refresh finds. */
+    read: async (id: string, properties: Values): Promise<Values> => {
+      const request = new messages.ReadRequest();
+      const answer = await call<messages.ReadResponse>("read", request, { id, properties });
+      return valuesOf(answer.getProperties());
     },
-    update: async (id, olds, news) =>
-      valuesOf((await update(fill(new messages.UpdateRequest(), { id, olds, news }))).getProperties()),
-    delete: async (id, properties) => {
-      await remove(fill(new messages.DeleteRequest(), { id, properties }));
+    update: async (id: string, olds: Values, news: Values): Promise<Values> => {
+      const request = new messages.UpdateRequest();
+      const answer = await call<messages.UpdateResponse>("update", request, { id, olds, news });
+      return valuesOf(answer.getProperties());
     },
-    printed: () => ({ ...printed }),
-    closeStdin: () => void child.stdin?.end(),
+    delete: async (id: string, properties: Values): Promise<void> => {
+      await call("delete", new messages.DeleteRequest(), { id, properties });
+    },
+    printed,
+    /** Closes its stdin, as the end of an engine does, however it ends. */
+    closeStdin: (): void => void child.stdin?.end(),
     ended,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       client.close();
       child.kill("SIGKILL");
       await ended;
@@ -115,58 +98,14 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Prov
 }
 
 /** Calls the setter of each field; objects go as protobuf structs. */
-function fill<T extends object>(request: T, fields: Record<string, string | Values>): T {
+function fill(request: object, fields: Record<string, string | Values>): object {
   for (const [field, value] of Object.entries(fields)) {
-    const setter = `set${field.charAt(0).toUpperCase()}${field.slice(1)}` as keyof T;
-    const set = request[setter] as (value: unknown) => void;
-    set.call(request, typeof value === "string" ? value : Struct.fromJavaScript(value));
+    const setter = `set${field.charAt(0).toUpperCase()}${field.slice(1)}`;
+    const set = (request as Record<string, (value: unknown) => void>)[setter];
+    set?.call(request, typeof value === "string" ? value : Struct.fromJavaScript(value));
   }
   return request;
 }
 
 /** Without the marks of secrets. */
 const valuesOf = (struct: StructValue | undefined): Values => unmark(struct?.toJavaScript() ?? {}) as Values;
-
-function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
-  const printed = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const) {
-    child[stream]?.setEncoding("utf8").on("data", (text: string) => (printed[stream] += text));
-  }
-  return printed;
-}
-
-async function readPort(child: ChildProcess, printed: { stdout: string; stderr: string }): Promise<string> {
-  while (!printed.stdout.includes("\n")) {
-    const [event] = await Promise.race([
-      once(child.stdout ?? child, "data").then(() => ["data"]),
-      once(child, "exit").then(() => ["exit"]),
-    ]);
-    if (event === "exit") throw new Error(`the provider process ended: ${printed.stderr}`);
-  }
-  return printed.stdout.split("\n")[0] ?? "";
-}
-
-/** The gRPC error of a call that must fail. */
-export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
-  const outcome: unknown = await call.then(
-    (value) => new Error(`it succeeded with ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-  if (outcome instanceof Error && "metadata" in outcome) return outcome as ServiceError;
-  throw outcome;
-}
-
-/** What a failed create or update left behind, which the engine keeps. */
-export function partOf(
-  error: ServiceError,
-): { id: string; properties: Values; reasons: string[] } | undefined {
-  const [details] = error.metadata.get("grpc-status-details-bin");
-  if (details === undefined || typeof details === "string") return undefined;
-  const [any] = statuses.Status.deserializeBinary(details).getDetailsList();
-  const part = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
-  return {
-    id: part.getId(),
-    properties: valuesOf(part.getProperties()),
-    reasons: part.getReasonsList(),
-  };
-}

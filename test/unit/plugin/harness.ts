@@ -4,7 +4,6 @@ import engines from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import type lines from "@pulumi/pulumi/proto/engine_pb.js";
 import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
@@ -12,7 +11,11 @@ import { forgetDeclared } from "../../../provider/handshake-responder/declared.j
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
+import { unmark } from "../../support/dynamic.js";
+import { partOf } from "../../support/provider-failure.js";
 import { findSecrets } from "../../support/secrets.js";
+
+export { failureOf, partOf } from "../../support/provider-failure.js";
 import { API_KEY, isolateRuns, VERIFICATION_KEY } from "../webhook/harness.js";
 
 // The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
@@ -43,14 +46,7 @@ const isSecret = (value: unknown): value is { value: unknown } =>
   typeof value === "object" && value !== null && SIGNATURE in value;
 
 /** The values without marks. */
-export function clear(value: Marked): Values;
-export function clear(value: unknown): unknown;
-export function clear(value: unknown): unknown {
-  if (isSecret(value)) return clear(value.value);
-  if (Array.isArray(value)) return value.map((item: unknown) => clear(item));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clear(one)]));
-}
+export const clear = (values: Marked): Values => unmark(values) as Values;
 
 /** Where secrets are marked, such as `workspaces.acme.verificationKeys`. */
 export function secretsIn(value: unknown, path = ""): string[] {
@@ -101,14 +97,11 @@ export async function startEngine(): Promise<{ address: string; lines: Line[]; s
 }
 
 type Client = InstanceType<typeof services.ResourceProviderClient>;
-type Method = "handshake" | "attach" | "getPluginInfo" | "getSchema" | "checkConfig" | "diffConfig";
-type ResourceMethod =
-  "configure" | "check" | "diff" | "create" | "read" | "update" | "delete" | "invoke" | "cancel";
 
 export interface Plugin {
   client: Client;
   /** Calls a method. Whatever comes back is looked through for secrets. */
-  call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer>;
+  call<Answer>(method: keyof Client, request: object): Promise<Answer>;
   configure(config: Marked, name?: string): Promise<void>;
   invoke(args: Marked, token?: string): Promise<Marked>;
   cancel(): Promise<void>;
@@ -157,7 +150,7 @@ export function isolatePlugins(): Plugin {
   return Object.assign(plugin, { call, configure, invoke, cancel });
 }
 
-async function call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer> {
+async function call<Answer>(method: keyof Client, request: object): Promise<Answer> {
   const send = promisify<object, Answer>(plugin.client[method].bind(plugin.client) as never);
   const answer = await send(request).catch((error: ServiceError) => {
     requireNoSecret(error.details + JSON.stringify(shownIn(partOf(error)?.properties)));
@@ -204,56 +197,33 @@ export interface Failure {
   reason: string;
 }
 
-/** What diff answers. */
-interface Difference {
-  changes: boolean;
-  diffs: string[];
-  replaces: string[];
-  /** The kinds of changes by the names of inputs. */
-  detailed: Record<string, string>;
-}
-
-interface Options {
+export interface Options {
   preview?: boolean;
   /** Seconds of `customTimeouts`. */
   timeout?: number;
-}
-
-/** The calls of the engine for one resource. */
-export interface Resource {
-  urn: string;
-  check(news: Marked, olds?: Marked): Promise<{ inputs: Marked; failures: Failure[] }>;
-  diff(
-    id: string,
-    olds: Marked,
-    news: Marked,
-    more?: { oldInputs?: Marked; ignore?: string[] },
-  ): Promise<Difference>;
-  create(inputs: Marked, options?: Options): Promise<{ id: string; outs: Marked }>;
-  update(id: string, olds: Marked, news: Marked, options?: Options): Promise<Marked>;
-  /** Undefined: it is gone. */
-  read(
-    id: string,
-    outs?: Marked,
-    inputs?: Marked,
-  ): Promise<{ id: string; outs: Marked; inputs: Marked } | undefined>;
-  delete(id: string, outs: Marked): Promise<void>;
 }
 
 const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
 const kindNames = new Map<unknown, string>(KINDS);
 
-export function resourceOf(type: string, name = "acme", module = "apichat:index"): Resource {
+/** The calls of the engine for one resource. */
+export function resourceOf(type: string, name = "acme", module = "apichat:index") {
   const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
   return {
     urn,
-    check: async (news, olds = {}) => {
+    check: async (news: Marked, olds: Marked = {}) => {
       const request = new messages.CheckRequest().setUrn(urn).setOlds(struct(olds)).setNews(struct(news));
       const answer = await call<messages.CheckResponse>("check", request);
-      return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
+      const failures: Failure[] = answer.toObject().failuresList;
+      return { inputs: valuesOf(answer.getInputs()), failures };
     },
-    diff: async (id, olds, news, { oldInputs = olds, ignore = [] } = {}) => {
+    diff: async (
+      id: string,
+      olds: Marked,
+      news: Marked,
+      { oldInputs = olds, ignore = [] }: { oldInputs?: Marked; ignore?: string[] } = {},
+    ) => {
       const request = new messages.DiffRequest()
         .setUrn(urn)
         .setId(id)
@@ -261,6 +231,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
         .setNews(struct(news));
       request.setOldInputs(struct(oldInputs)).setIgnorechangesList(ignore);
       const answer = await call<messages.DiffResponse>("diff", request);
+      /** The kinds of changes by the names of inputs. */
       const detailed: Record<string, string> = {};
       answer
         .getDetaileddiffMap()
@@ -272,7 +243,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
         detailed,
       };
     },
-    create: async (inputs, { preview = false, timeout = 0 } = {}) => {
+    create: async (inputs: Marked, { preview = false, timeout = 0 }: Options = {}) => {
       const request = new messages.CreateRequest().setUrn(urn).setProperties(struct(inputs));
       const answer = await call<messages.CreateResponse>(
         "create",
@@ -280,7 +251,12 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       );
       return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
     },
-    update: async (id, olds, news, { preview = false, timeout = 0 } = {}) => {
+    update: async (
+      id: string,
+      olds: Marked,
+      news: Marked,
+      { preview = false, timeout = 0 }: Options = {},
+    ) => {
       const request = new messages.UpdateRequest()
         .setUrn(urn)
         .setId(id)
@@ -289,7 +265,8 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       request.setPreview(preview).setTimeout(timeout);
       return valuesOf((await call<messages.UpdateResponse>("update", request)).getProperties());
     },
-    read: async (id, outs, inputs) => {
+    /** Undefined: it is gone. */
+    read: async (id: string, outs?: Marked, inputs?: Marked) => {
       const request = new messages.ReadRequest().setUrn(urn).setId(id);
       if (outs) request.setProperties(struct(outs));
       if (inputs) request.setInputs(struct(inputs));
@@ -298,27 +275,9 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
       const [props, read] = [answer.getProperties(), answer.getInputs()];
       return { id: answer.getId(), outs: valuesOf(props), inputs: valuesOf(read) };
     },
-    delete: async (id, outs) => {
+    delete: async (id: string, outs: Marked): Promise<void> => {
       const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(struct(outs));
       await call("delete", request);
     },
   };
-}
-
-/** The text of the failure of a call. */
-export async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
-  const outcome: unknown = await work.catch((error: unknown) => error);
-  if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
-  throw new Error("it did not fail", { cause: outcome });
-}
-
-/** What a failed create or update left behind, which the engine keeps. */
-export function partOf(
-  error: ServiceError,
-): { id: string; properties: Marked; reasons: string[] } | undefined {
-  const [details] = error.metadata?.get("grpc-status-details-bin") ?? [];
-  if (details === undefined || typeof details === "string") return undefined;
-  const [any] = statuses.Status.deserializeBinary(details).getDetailsList();
-  const part = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
-  return { id: part.getId(), properties: valuesOf(part.getProperties()), reasons: part.getReasonsList() };
 }

@@ -156,13 +156,6 @@ describe("a preview knows", () => {
   });
 });
 
-test("one folder for two responders of a program is a failure that names both", async () => {
-  const dataDir = "/var/lib/apichat";
-  await checked({ ...ONE, dataDir });
-  const { failures } = await resourceOf("Responder", "again").check({ ...ONE, dataDir });
-  expect(failures).toEqual([{ property: "dataDir", reason: expect.stringContaining('"acme" and "again"') }]);
-});
-
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {
   vi.spyOn(ResponderProcess, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);

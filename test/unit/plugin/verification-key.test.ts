@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { SEED } from "../../support/derived-keys.js";
-import { VERIFICATION_KEY } from "../webhook/harness.js";
 import { clear, isolatePlugins, resourceOf, secret, secretsIn, UNKNOWN, type Marked } from "./harness.js";
 
 const plugin = isolatePlugins();
@@ -65,16 +64,6 @@ describe("random keys", () => {
     expect(values["keys"]).toEqual([values["current"], clear(created.outs)["current"]]);
     expect(plugin.lines).toMatchObject([{ urn: key.urn, message: "a new key becomes the current one" }]);
   });
-
-  test("that are given are known from the start, and secret everywhere", async () => {
-    const inputs = await checked({ initial: VERIFICATION_KEY });
-    const preview = await key.create(inputs, { preview: true });
-    const { outs } = await key.create(inputs);
-    for (const shown of [preview.outs, outs]) {
-      expect(clear(shown)).toMatchObject({ current: VERIFICATION_KEY, keys: [VERIFICATION_KEY] });
-      expect(secretsIn(shown)).toEqual(["current", "initial", "keys"]);
-    }
-  });
 });
 
 describe("derived keys", () => {
@@ -90,22 +79,4 @@ describe("derived keys", () => {
     expect(rotated.difference.detailed).toEqual({ rotations: "UPDATE", current: "UPDATE", keys: "UPDATE" });
     expect(JSON.stringify([created, preview, rotated])).not.toContain(SEED);
   });
-
-  test("take over from random ones in place", async () => {
-    const created = await create({});
-    const { values, preview } = await change(created, derived);
-    expect(values["keys"]).toEqual([values["current"], clear(created.outs)["current"]]);
-    expect(preview["keys"]).toEqual(values["keys"]);
-  });
-});
-
-test("a state of the dynamic provider loses its source, and keeps its keys", async () => {
-  const { id, inputs, outs } = await create({ keep: 1 });
-  const foreign = { __provider: "source", name: "acme" };
-  const next = await checked({ keep: 1 }, { ...inputs, ...foreign });
-  const difference = await key.diff(id, { ...outs, ...foreign }, next, {
-    oldInputs: { ...inputs, ...foreign },
-  });
-  expect(difference).toMatchObject({ diffs: ["__provider"], detailed: { __provider: "DELETE" } });
-  expect(await key.update(id, { ...outs, ...foreign }, next)).toEqual(outs);
 });

@@ -59,22 +59,6 @@ describe("create", () => {
     expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
     expect(secretsIn(part?.properties)).toEqual(["apiKey", "applied", "baseUrl", "webhookVerificationKey"]);
     expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending"/)]);
-    // The next `up` completes it.
-    started.acme.change({ webhook_status: "verified" });
-    const inputs = await checked(programOf(started));
-    expect((await webhook.diff(started.acme.botUrl, part?.properties ?? {}, inputs)).diffs).toContain(
-      "status",
-    );
-    const outs = await webhook.update(started.acme.botUrl, part?.properties ?? {}, inputs);
-    expect(clear(outs)).toMatchObject({ status: "verified" });
-  });
-
-  test("that fails leaves nothing: the message alone, under the resource's name", async () => {
-    const started = await startAcme();
-    started.acme.takeOver(FOREIGN);
-    const error = await failureOf(webhook.create(await checked(programOf(started))));
-    expect(error.details).toMatch(/^acme: .*; nothing was written/);
-    expect(partOf(error)).toBeUndefined();
   });
 });
 
@@ -102,14 +86,6 @@ describe("the preview of create", () => {
     );
     expect(actions()).toEqual(GET);
   });
-
-  test.each(["baseUrl", "apiKey"])("asks nobody while %s is not known", async (name) => {
-    const started = await startAcme();
-    const inputs = await checked(programOf(started, { [name]: UNKNOWN }));
-    const { outs } = await webhook.create(inputs, { preview: true });
-    expect(outs).toMatchObject({ botUrl: UNKNOWN, status: "verified" });
-    expect(started.actions()).toEqual([]);
-  });
 });
 
 describe("diff", () => {
@@ -135,30 +111,6 @@ describe("diff", () => {
       expect(await webhook.diff(id, outs, news, { oldInputs: inputs })).toEqual(expected);
       expect((await webhook.diff(id, outs, news, { oldInputs: inputs, ignore: diffs })).changes).toBe(false);
     }
-  });
-
-  test.each([
-    ["status", { webhook_status: "failed" }, ["status"], ["status"]],
-    ["bot URL", { botBaseUrl: "http://127.0.0.1:9/moved" }, ["botUrl"], []],
-    ["URL", { webhook_url: "https://moved.example/?t=1" }, ["webhookUrl"], ["webhookUrl"]],
-    [
-      "key",
-      { webhook_verification_key: FOREIGN.webhook_verification_key },
-      ["webhookVerificationKey"],
-      ["webhookVerificationKey"],
-    ],
-  ])("shows what a refresh has seen: another %s", async (_, change, diffs, detailed) => {
-    const { acme, id, inputs, outs, actions } = await startCreated();
-    acme.change(change);
-    const seen = await webhook.read(id, outs, inputs);
-    expect(actions()).toEqual(GET);
-    expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(SECRET_OUTPUTS));
-    const again = await checked(inputs, seen?.inputs);
-    const difference = await webhook.diff(id, seen?.outs ?? {}, again, { oldInputs: seen?.inputs ?? {} });
-    expect(difference).toMatchObject({ changes: true, diffs, replaces: [] });
-    expect(Object.keys(difference.detailed)).toEqual(detailed);
-    const ignored = { oldInputs: seen?.inputs ?? {}, ignore: diffs };
-    expect((await webhook.diff(id, seen?.outs ?? {}, again, ignored)).changes).toBe(false);
   });
 
   test("hides in a drift the URL that the program marks as secret", async () => {

@@ -1,14 +1,11 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
 import type { OnExisting, WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
-import { findSecrets } from "../../support/secrets.js";
 import {
-  API_KEY,
   FOREIGN,
   GET,
-  OTHER_KEY,
   SET,
   VERIFICATION_KEY,
   create,
@@ -128,14 +125,11 @@ const ADOPTED = /^acme: adopted .*; nothing was written$/;
 describe("create, where there is", () => {
   test.each<[string, Stand, OnExisting | undefined, string[], RegExp]>([
     ["nothing", nothing, undefined, SET, /^$/],
-    ["nothing", nothing, "replace", SET, /^$/],
     ["our URL with another key", oursWithOtherKey, undefined, SET, SET_AGAIN],
-    ["our URL with another key", oursWithOtherKey, "replace", SET, SET_AGAIN],
     ["ours, not verified", oursFailed, undefined, SET, SET_AGAIN],
     ["another URL", foreign, "replace", SET, REPLACED],
     ["another URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
     ["ours", ours, undefined, GET, ADOPTED],
-    ["ours", ours, "fail", GET, ADOPTED],
     ["ours", ours, "replace", GET, ADOPTED],
     ["ours, written in another way", oursWithSlash, undefined, GET, ADOPTED],
   ])("%s, and onExisting is $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
@@ -364,15 +358,6 @@ test("two resources that reach one bot are a conflict that names both, and the s
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
 });
 
-test("two resources of one name are a conflict too, and the second writes nothing", async () => {
-  const { args, actions } = await startAcme();
-  await create(args);
-  actions();
-  const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
-  expect((await failureOf(create({ ...args, webhookUrl }))).hints).toEqual([{ id: "separate_workspaces" }]);
-  expect(actions()).toEqual(GET);
-});
-
 test("a second resource of one name does not take over the webhook of the first, which stays as it is", async () => {
   const { state, args, acme } = await startCreated();
   expect(await hasChanges(state, args)).toBe(false);
@@ -392,16 +377,6 @@ test("a conflict that only the response of set-webhook shows is kept in the stat
   expect(state.botUrl).toBe(acme.botUrl);
 });
 
-test("a webhook whose state has moved on is no conflict for the resource that takes its workspace", async () => {
-  const { state, args, acme, emulator } = await startCreated();
-  const other = emulator.workspace("other");
-  acme.removeRegistration();
-  const moved = { ...args, baseUrl: other.baseUrl, apiKey: OTHER_KEY };
-  expect(await hasChanges(state, moved)).toBe(true);
-  expect((await failureOf(update(state, moved))).code).toBe("conflict");
-  expect((await create({ ...args, name: "beta" })).botUrl).toBe(acme.botUrl);
-});
-
 test.each([401, 403, 404, 413, 422])(
   "a set-webhook that took effect without saying so, and whose repetition is refused with %d, is found",
   async (status) => {
@@ -411,20 +386,3 @@ test.each([401, 403, 404, 413, 422])(
     expect((await create(args)).botUrl).toBe(acme.botUrl);
   },
 );
-
-describe("the API key to create with", () => {
-  test("comes from the environment before the configuration, and does not enter the state", async () => {
-    const { apiKey: _, ...args } = (await startAcme()).args;
-    vi.stubEnv("APICHAT_API_KEY", API_KEY);
-    startRun({ "apichat:apiKey": "a-wrong-key-0123456789" });
-    expect(findSecrets(JSON.stringify(await create(args)), [API_KEY])).toEqual([]);
-  });
-
-  test("is the argument's before all others, and no other is tried", async () => {
-    const { args, actions } = await startAcme();
-    vi.stubEnv("APICHAT_API_KEY", API_KEY);
-    const error = await failureOf(create({ ...args, apiKey: "a-wrong-key-0123456789" }));
-    expect(error).toMatchObject({ code: "unauthorized", hints: [{ id: "give_api_key" }] });
-    expect(actions()).toEqual(GET);
-  });
-});

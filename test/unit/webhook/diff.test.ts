@@ -92,24 +92,6 @@ describe("diff", () => {
     ]);
   });
 
-  test("foretells what up will do about another key for the inputs of the program only: a refresh has others", () => {
-    const ours = { ...STATE, drift: [DRIFTED_KEY] };
-    const foreign = { ...ours, webhookUrl: "https://somebody-else.example/" };
-    diff({ webhookUrl: foreign.webhookUrl }, foreign);
-    run.declare(INPUTS, API_KEY, "acme");
-    diff({}, ours);
-    diff({}, foreign);
-    diff({ onExisting: "replace" }, foreign);
-    expect(lines).toEqual([
-      "acme: webhookVerificationKey: the service has a different key",
-      "acme: webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again",
-      expect.stringMatching(
-        /^acme: the last refresh found a different URL and a different key, .* fails with a conflict/,
-      ),
-      "acme: webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again",
-    ]);
-  });
-
   test("fails if another state of the program holds the same bot, whatever the names are", () => {
     run.declare(INPUTS, API_KEY, "acme");
     diff({});

@@ -1,21 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
-import { createWebhook, readWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
+import { webhookLifecycle } from "../../../provider/webhook/lifecycle.js";
 import { startServer } from "../../support/http.js";
 import {
   GET,
   SET,
-  VERIFICATION_KEY,
   checked,
   failureOf,
   isolateRuns,
-  remove,
   run,
   startAcme,
   startCreated,
-  startEndpoint,
-  startRun,
   unfinishedBy,
   type Acme,
 } from "./harness.js";
@@ -45,17 +41,15 @@ function slow(
   return () => emulator.requests.slice(before).some(({ action }) => action === operation);
 }
 
-const written = { delayMs: 60_000, afterChange: true };
-
 describe("an operation that is ended", () => {
   test("while it looks has written nothing", async () => {
     const started = await startCreated();
     const { state, args, actions } = started;
     const inputs = await checked(args);
     for (const work of [
-      (signal: AbortSignal) => createWebhook(inputs, { run, signal }),
-      (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { run, signal }),
-      (signal: AbortSignal) => readWebhook(state, { run, signal }),
+      (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run, signal }).update("", state, inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run, signal }).read("", state),
     ]) {
       expect(await failureOf(end(work, slow(started, "get-webhook")))).toBe(REASON);
       expect(actions()).toEqual(GET);
@@ -66,30 +60,15 @@ describe("an operation that is ended", () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => createWebhook(inputs, { run, signal });
+    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
     expect(await failureOf(end(work, () => requests.length >= 4))).toBe(REASON);
     expect(actions()).toEqual(GET);
-  });
-
-  test("in set-webhook keeps what was attempted, and calls nothing after that", async () => {
-    const started = await startCreated();
-    const { state, args, actions, acme } = started;
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const inputs = await checked({ ...args, webhookUrl: url });
-    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { run, signal });
-    const { state: left } = await unfinishedBy(end(work, slow(started, "set-webhook", written)));
-    expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
-    expect(actions()).toEqual(["get-webhook", "set-webhook"]);
-    await expect.poll(() => acme.registration?.webhook_url).toBe(url);
-    startRun();
-    await remove(left);
-    expect(acme.registration).toBeUndefined();
   });
 
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => createWebhook(inputs, { run, signal });
+    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
     const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
@@ -100,11 +79,11 @@ describe("the time that the engine gives an operation", () => {
   test("is how long a create waits, and is not recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
-    const { state, reasons } = await unfinishedBy(createWebhook(rest, { run, limitSeconds: 0.2 }));
+    const { state, reasons } = await unfinishedBy(webhookLifecycle({ run, limitSeconds: 0.2 }).create(rest));
     expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
     expect(state).not.toHaveProperty("timeouts");
     acme.change({ webhook_status: "verified" });
-    const after = await updateWebhook(state.botUrl, state, rest, { run, limitSeconds: 0.2 });
-    expect(after).not.toHaveProperty("timeouts");
+    const after = await webhookLifecycle({ run, limitSeconds: 0.2 }).update("", state, rest);
+    expect(after.outs).not.toHaveProperty("timeouts");
   });
 });

@@ -78,7 +78,7 @@ describe("the preview of a create", () => {
     } finally {
       vi.useRealTimers();
     }
-    expect(lines.at(-1)).toMatch(/^acme: warning: .* did not respond within 5 s/);
+    expect(lines.at(-1)).toMatch(/^acme: warning: .* no response within 5 s/);
   });
 
   test("does not take what this run has handed over for a conflict", async () => {

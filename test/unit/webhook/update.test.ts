@@ -1,33 +1,24 @@
-import { describe, expect, test, vi } from "vitest";
-import type { Fault } from "../../../provider/emulator/index.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
+import { describe, expect, test } from "vitest";
+import type { WebhookInputs } from "../../../provider/webhook/state.js";
 import {
   FOREIGN,
   GET,
   OTHER_KEY,
   SET,
   VERIFICATION_KEY,
-  create,
   failureOf,
-  hasChanges,
   isolateRuns,
-  read,
   refresh,
   refuseHandshake,
-  remove,
-  secondLookFails,
-  startAcme,
   startCreated,
   startEndpoint,
   startRun,
-  unfinishedBy,
   update,
   type Acme,
 } from "./harness.js";
 
 const lines = isolateRuns();
 
-const NEXT_KEY = "the-next-key-0123456789";
 const ROTATED = "ak-rotated-0123456789";
 const hasty = { requestSeconds: 3, readySeconds: 0 };
 
@@ -172,64 +163,5 @@ describe("a changed address or API key", () => {
     });
     expect(actions()).toEqual(GET);
     expect(other.registration?.webhook_url).toBe(registered?.webhook_url);
-  });
-});
-
-/** URL and key changed, and nobody has seen whether it worked. */
-async function startLost(fault: Fault): Promise<Acme & { state: WebhookState; lost: WebhookState }> {
-  const started = await startCreated();
-  const { emulator, state, args } = started;
-  const { url: webhookUrl } = await startEndpoint(NEXT_KEY, "/moved");
-  emulator.injectFault({ operation: "set-webhook", fault, times: 9 });
-  emulator.injectFault(secondLookFails);
-  const change = { webhookUrl, webhookVerificationKey: NEXT_KEY, timeouts: { requestSeconds: 1 } };
-  const { state: lost, reasons } = await unfinishedBy(update(state, { ...args, ...change }));
-  expect(reasons.join()).toContain("may still have taken effect");
-  emulator.clearFaults();
-  startRun();
-  return { ...started, lost };
-}
-
-describe("a set-webhook whose answer is lost", () => {
-  test.each<Fault>(["html", { status: 503, afterChange: true }, { delayMs: 60_000, afterChange: true }])(
-    "(%j) is ours for delete",
-    async (fault) => {
-      const { acme, lost } = await startLost(fault);
-      expect(acme.registration?.webhook_verification_key).toBe(NEXT_KEY);
-      await remove(lost);
-      expect(acme.registration).toBeUndefined();
-    },
-  );
-});
-
-async function startRotated(next: string): Promise<Acme & { state: WebhookState }> {
-  const started = await startAcme();
-  const { apiKey, ...args } = started.args;
-  vi.stubEnv("APICHAT_API_KEY", apiKey);
-  const state = await create(args);
-  vi.stubEnv("APICHAT_API_KEY", next);
-  startRun();
-  started.actions();
-  return { ...started, args: args as Acme["args"], state };
-}
-
-describe("an API key of the environment that is not the last used", () => {
-  test("is a change, tried and recorded with one get-webhook; after that a removed webhook is only gone", async () => {
-    const { state, args, acme, actions } = await startRotated(ROTATED);
-    acme.apiKey = ROTATED;
-    expect(await hasChanges(state, args)).toBe(true);
-    const after = await update(state, args);
-    expect(actions()).toEqual(GET);
-    expect(await hasChanges(after, args)).toBe(false);
-    acme.removeRegistration();
-    startRun();
-    expect(await read(after)).toBeUndefined();
-    await remove(after);
-  });
-
-  test("and wrong fails in the same up", async () => {
-    const { state, args } = await startRotated("ak-wrong-0123456789");
-    expect(await hasChanges(state, args)).toBe(true);
-    expect((await failureOf(update(state, args))).code).toBe("unauthorized");
   });
 });
