@@ -125,10 +125,10 @@ interface ActiveRule {
 
 /** The rules of one emulator, in the order of injection. */
 export class FaultList {
-  readonly #onChange: () => void;
+  readonly #onChange: (faults: FaultView[]) => void;
   #rules: ActiveRule[] = [];
 
-  constructor(onChange: () => void) {
+  constructor(onChange: (faults: FaultView[]) => void) {
     this.#onChange = onChange;
   }
 
@@ -144,7 +144,7 @@ export class FaultList {
     const left = most === Infinity ? null : most;
     const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
     this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? 1) });
-    this.#onChange();
+    this.#onChange(this.views);
     return view;
   }
 
@@ -153,13 +153,13 @@ export class FaultList {
     const index = this.#rules.findIndex(({ view }) => view.id === id);
     if (index < 0) return false;
     this.#rules.splice(index, 1);
-    this.#onChange();
+    this.#onChange(this.views);
     return true;
   }
 
   clear(): void {
     this.#rules = [];
-    this.#onChange();
+    this.#onChange(this.views);
   }
 
   /** Returns the fault of the first matching rule, and counts the match. Rules with the fault `except` are skipped. */
@@ -174,7 +174,7 @@ export class FaultList {
       if (!fits(operation, view.fault) || !isDue(rule)) continue;
       if (view.left !== null) view.left -= 1;
       view.matched += 1;
-      this.#onChange();
+      this.#onChange(this.views);
       return view.fault;
     }
     return undefined;

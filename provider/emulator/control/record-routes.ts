@@ -13,15 +13,32 @@ import {
 } from "./requests.js";
 import { viewConversation, viewRecord } from "./views.js";
 
-const deliveryQuery = listQuery.extend({ conversation: z.string().optional() });
+const recordQuery = listQuery.extend({ conversation: z.string().optional() });
 const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
+
+type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
 
 /** Conversations, handshakes, deliveries and requests. */
 export function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
-  addList(api, state, "handshake", { path: "/handshakes", list: () => listRecords(state, "handshake") });
-  addList(api, state, "delivery", { path: "/deliveries", list: listDeliveries, query: deliveryQuery });
-  addList(api, state, "request", { path: "/requests", list: () => state.requests });
+  const lists: [kind: string, path: string, oldestFirst: () => readonly ListedRecord[]][] = [
+    ["handshake", "/handshakes", () => listRecords(state, "handshake")],
+    ["delivery", "/deliveries", listDeliveries],
+    ["request", "/requests", () => state.requests],
+  ];
+  for (const [kind, path, list] of lists) {
+    api.get(path, (context) => {
+      const { limit, ...wanted } = parseQuery(context, recordQuery);
+      if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
+      if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
+      const records = list().filter((record) => matchesPartially(record, wanted));
+      return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
+    });
+
+    api.get(`${path}/:id`, (context) =>
+      context.json(viewRecord(context.var.viewer, findById(kind, list(), context.req.param("id")))),
+    );
+  }
 
   api.post("/deliveries/:id/resend", async (context) => {
     const how = await readJson(context, resendBody);
@@ -44,31 +61,4 @@ export function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
     const { limit } = parseQuery(context, listQuery.pick({ limit: true }));
     return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
   });
-}
-
-interface List {
-  path: string;
-  /** Returns the records, oldest first. */
-  list: () => readonly (DeliveryRecord | HandshakeRecord | RecordedRequest)[];
-  query?: typeof listQuery | typeof deliveryQuery;
-}
-
-/** Adds the routes for the newest records of a kind, and for one by its id. */
-function addList(
-  api: ControlApp,
-  state: EmulatorState,
-  kind: string,
-  { path, list, query = listQuery }: List,
-): void {
-  api.get(path, (context) => {
-    const { limit, ...wanted } = parseQuery<z.output<typeof deliveryQuery>>(context, query);
-    if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
-    if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
-    const records = list().filter((record) => matchesPartially(record, wanted));
-    return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
-  });
-
-  api.get(`${path}/:id`, (context) =>
-    context.json(viewRecord(context.var.viewer, findById(kind, list(), context.req.param("id")))),
-  );
 }

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { Hono, type MiddlewareHandler } from "hono";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import {
   type KnownOutbound,
   OutboundFormatError,
@@ -14,11 +16,10 @@ import { HttpError } from "../checks.js";
 import { faultRule } from "../faults.js";
 import { registrationFields, workspaceOptions } from "../options.js";
 import { type EmulatorState, nextRecord, type WorkspaceState } from "../state.js";
-import { switches } from "../switches.js";
+import { switchSettings } from "../switches.js";
 import {
   changeWorkspace,
   createWorkspace,
-  dropRegistration,
   readConfiguration,
   removeWorkspace,
   resetState,
@@ -40,6 +41,11 @@ import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js"
 
 const anything = z.record(z.string(), z.unknown());
 
+const onMethodNotAllowed = (_context: ControlContext, methods: string[]): never => {
+  const allow = methods.join(", ");
+  throw new HttpError(405, `use ${allow}`, { headers: { allow } });
+};
+
 /** Creates the routes of the control API, to be mounted at `/_emulator`. */
 export function createApi(state: EmulatorState): ControlApp {
   const api: ControlApp = new Hono();
@@ -49,12 +55,11 @@ export function createApi(state: EmulatorState): ControlApp {
     context.set("viewer", { state, reveal: reveal === "true" });
     return next();
   };
-  api.use(notCached, readReveal);
+  api.use(notCached, readReveal, methodNotAllowed({ app: api, onMethodNotAllowed }));
   addEmulatorRoutes(api, state);
   addWorkspaceRoutes(api, state);
   addFaultRoutes(api, state);
   addRecordRoutes(api, state);
-  rejectOtherMethods(api);
   return api;
 }
 
@@ -66,20 +71,6 @@ const notCached: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
 };
 
-/** Returns methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
-export const listRoutes = ({ routes }: ControlApp): { method: string; path: string }[] =>
-  // Middleware is for every method.
-  routes.filter(({ method }) => method !== "ALL");
-
-function rejectOtherMethods(api: ControlApp): void {
-  for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
-    const allow = routes.map(({ method }) => method).join(", ");
-    api.all(path, () => {
-      throw new HttpError(405, `use ${allow}`, { headers: { allow } });
-    });
-  }
-}
-
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   const { directory, settings, flows } = state;
 
@@ -90,9 +81,7 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/settings", (context) => {
-    const chosen = Object.entries(settings).filter(([name]) => Object.hasOwn(switches, name));
-    const shown = Object.fromEntries(chosen.flatMap(([name, value]) => flatten(name, value)));
-    const view: SettingsView = { switches: shown, flows: [...flows.keys()] };
+    const view: SettingsView = { switches: switchSettings.parse(settings), flows: [...flows.keys()] };
     return context.json(view);
   });
 
@@ -106,15 +95,6 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
     await resetState(state, await readJson(context, resetBody));
     return context.body(null, 204);
   });
-}
-
-/** Flattens a group of switches to names such as `handshake.encoding`. */
-function flatten(name: string, value: unknown): [string, string | number | boolean][] {
-  if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([key, inner]) => flatten(`${name}.${key}`, inner));
-  }
-  const isShown = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  return isShown ? [[name, value]] : [];
 }
 
 function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
@@ -152,7 +132,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.delete(`${PATH}/registration`, (context) => {
-    dropRegistration(state, find(context));
+    takeOver(state, find(context), null);
     return context.body(null, 204);
   });
 
@@ -237,41 +217,26 @@ const HEARTBEAT_MS = 15_000;
  * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. Not with
  * hono's streamSSE, which has no limit for what waits.
  */
-function streamEvents({ req, env: { incoming } }: ControlContext, viewer: Viewer): Response {
+function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET: the stream would have no reader.
   if (req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
-  const { closing } = viewer.state.outgoing;
-  const ended = new AbortController();
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const write = (text: string): void => {
-          controller.enqueue(Buffer.from(text));
-          if (Number(controller.desiredSize) < 0) incoming.socket.destroy();
-        };
-        let count = 0;
-        write(": live\n\n");
-        const unsubscribe = subscribeTo(viewer, (event) => {
-          count += 1;
-          write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
-        });
-        const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
-        const close = (): void => {
-          ended.abort();
-          controller.close();
-        };
-        closing.addEventListener("abort", close);
-        ended.signal.addEventListener("abort", () => {
-          unsubscribe();
-          clearInterval(heartbeat);
-          closing.removeEventListener("abort", close);
-        });
-      },
-      cancel: () => ended.abort(),
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
-  );
   // The last header stops proxies from buffering.
-  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
-  return new Response(stream, { headers });
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no", ...NOT_CACHED };
+  outgoing.writeHead(200, headers);
+  const write = (text: string): void => {
+    outgoing.write(text);
+    if (outgoing.writableLength > WAITING_BYTES) outgoing.destroy();
+  };
+  let count = 0;
+  write(": live\n\n");
+  const unsubscribe = subscribeTo(viewer, (event) => {
+    count += 1;
+    write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
+  });
+  const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
+  outgoing.once("close", () => {
+    unsubscribe();
+    clearInterval(heartbeat);
+  });
+  return RESPONSE_ALREADY_SENT;
 }

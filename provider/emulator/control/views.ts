@@ -73,10 +73,6 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
 /** Returns the event of a change, if it has one. */
 function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
   switch (change.type) {
-    case "workspace-removed":
-    case "flow-failed":
-    case "reset":
-      return change;
     case "workspace":
       return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
     case "conversation":
@@ -89,8 +85,11 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
       return { ...change, delivery: viewRecord(viewer, change.delivery) };
     case "request":
       return { ...change, request: viewRecord(viewer, change.request) };
+    case "workspace-removed":
+    case "flow-failed":
     case "faults":
-      return { ...change, faults: viewer.state.faults.views };
+    case "reset":
+      return change;
     case "conversation-dropped":
   }
   return undefined;

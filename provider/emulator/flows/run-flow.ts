@@ -3,6 +3,7 @@ import type { InboundMessage } from "../../../schema/inbound.js";
 import { sendReply } from "../deliveries/delivery.js";
 import type { MessageRecord, Place } from "../state.js";
 import { flowReply, type FlowReply } from "./flow.js";
+import { sampleUrls } from "./samples.js";
 
 interface FlowJob extends Place {
   message: MessageRecord;
@@ -42,7 +43,7 @@ async function callFlow({ state, workspace, conversation, message }: FlowJob): P
       get messagesBefore() {
         return conversation.messages.filter(isBefore).length;
       },
-      samples: state.samples,
+      samples: sampleUrls(state.origins.registration),
     });
     const { data, error } = flowReplies.safeParse(replies);
     return data ?? `what the flow replied is not valid: ${z.prettifyError(error)}`;

@@ -1,11 +1,6 @@
-import type {
-  ConversationView,
-  EmulatorEvent,
-  FaultView,
-  MessageView,
-  SettingsView,
-  WorkspaceView,
-} from "../control/shapes.js";
+import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } from "../control/shapes.js";
+import type { FaultView } from "../faults.js";
+import type { MessageRecord } from "../state.js";
 import { IN_CLEAR, read, routeOf } from "./api.js";
 import { applyEvents, emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
@@ -107,7 +102,7 @@ export async function load(): Promise<void> {
   }
 }
 
-async function readMessages({ conversation }: Scope): Promise<MessageView[]> {
+async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
   return conversation === null ? [] : read(["conversations", conversation, "messages"]);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type {
   ConversationView,
   FaultView,
-  RequestView,
+  RecordedRequest,
   ReplyAnswer,
 } from "../../../provider/emulator/index.js";
 import type { Answer as Respond } from "../../support/http.js";
@@ -65,7 +65,7 @@ describe("the routes of the control API", () => {
 });
 
 describe("what is wrong with a call is named", () => {
-  test("a body that is no JSON, not sent as JSON, or too large", async () => {
+  test("a body that is no JSON, not sent as JSON, or too large; another method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
     const json = { "content-type": "application/json; charset=utf-8" };
@@ -73,6 +73,8 @@ describe("what is wrong with a call is named", () => {
     expect(await post(url, "{}", { "content-type": "text/plain" })).toMatchObject({ status: 415 });
     expect(await post(url, `"${"x".repeat(1024 * 1024)}"`, json)).toMatchObject({ status: 413 });
     expect(await control(emulator, "POST /_emulator/reset")).toMatchObject({ status: 204 });
+    const wrong = await control(emulator, "PUT /_emulator/workspaces");
+    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
   });
 
   test.each([
@@ -215,7 +217,7 @@ test("health and settings say how it runs", async () => {
   const health = { status: "ok", version, workspaces: 1, data: null };
   expect((await control(emulator, "GET /_emulator/health")).body).toEqual(health);
   expect((await control(emulator, "GET /_emulator/settings")).body).toMatchObject({
-    switches: { maskKey: true, "handshake.encoding": "json", deliveryAttempts: 1, errorShape: "envelope" },
+    switches: { maskKey: true, handshake: { encoding: "json" }, deliveryAttempts: 1 },
     flows: expect.arrayContaining(["echo"]),
   });
 });
@@ -264,7 +266,7 @@ describe("secrets", () => {
     const requests = await control(emulator, "GET /_emulator/requests");
     expect(requests.body).toHaveLength(2);
     expect(requests.text).not.toContain(foreign);
-    expect((requests.body as RequestView[])[0]?.request.body).toContain("https://a.example/?t=***");
+    expect((requests.body as RecordedRequest[])[0]?.request.body).toContain("https://a.example/?t=***");
   });
 
   test("that are wrong are masked in the header that flowKey names", async () => {

@@ -1,8 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedMouseEvent } from "preact";
-import type { FaultView } from "../../control/shapes.js";
 import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-names.js";
-import type { FaultOperation } from "../../faults.js";
+import type { FaultOperation, FaultView } from "../../faults.js";
 import { send } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { data } from "../store.js";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { MessageView } from "../../control/shapes.js";
+import type { MessageRecord } from "../../state.js";
 import { sendAsContact } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
@@ -14,7 +14,7 @@ import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
 
 /** One message: its author, content and time, and for a reply the state of its delivery. */
-export function Message({ message }: { message: MessageView }) {
+export function Message({ message }: { message: MessageRecord }) {
   const { from, at } = message;
   const content = contentOf(message.body);
   return (
