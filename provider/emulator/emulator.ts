@@ -9,8 +9,7 @@ import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
 import { invalidOption, parseOptions } from "./checks.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
-import { createFlows, flowNameOf } from "./flows/flows.js";
-import { runFlow } from "./flows/run-flow.js";
+import { createFlows, flowNameOf, runFlow } from "./flows/flows.js";
 import {
   emulatorOptions,
   workspaceOptions,

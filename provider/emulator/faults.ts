@@ -87,26 +87,14 @@ export const faultRule = z
     seed: z.int().optional(),
     fault,
   })
-  .refine((rule) => fits(rule.operation, rule.fault), {
-    path: ["fault"],
-    error: ({ input }) => describeMisfit(input),
-  });
+  .refine(
+    ({ operation, fault: given }) =>
+      (operation === "delivery" ? deliveryFault : answerFault).safeParse(given).success,
+    { path: ["fault"], error: "is not a fault of this operation" },
+  );
 
 /** A fault to inject. Plain JSON except for `times: Infinity`; `every` without `times` means the same. */
 export interface FaultRule extends z.input<typeof faultRule> {}
-
-/** Whether an operation can have a fault: a delivery has no envelope, and a response has no signature. */
-function fits<Operation extends FaultOperation>(operation: Operation, of: Fault): of is FaultOf<Operation> {
-  return (operation === "delivery" ? deliveryFault : answerFault).safeParse(of).success;
-}
-
-function describeMisfit(rule: unknown): string {
-  const { operation, fault: given } = rule as FaultRule;
-  const name = typeof given === "string" ? `'${given}'` : "{ statusField }";
-  return operation === "delivery"
-    ? `${name} is a fault of answers; a delivery is a request`
-    : `${name} is a fault of the operation delivery, not of ${operation}`;
-}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
@@ -170,12 +158,12 @@ export class FaultList {
   ): FaultOf<Operation> | undefined {
     for (const rule of this.#rules) {
       const { view } = rule;
-      if (view.fault === except || !isFor(view, operation, workspace)) continue;
-      if (!fits(operation, view.fault) || !isDue(rule)) continue;
+      if (view.fault === except || !isFor(view, operation, workspace) || !isDue(rule)) continue;
       if (view.left !== null) view.left -= 1;
       view.matched += 1;
       this.#onChange(this.views);
-      return view.fault;
+      // It was checked when the rule was added.
+      return view.fault as FaultOf<Operation>;
     }
     return undefined;
   }

@@ -18,7 +18,6 @@ export type { Workspace } from "./workspace.js";
 export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";
 export type {
-  ContactMessageAnswer,
   ControlError,
   ConversationView,
   EmulatorEvent,

@@ -45,8 +45,9 @@ export async function waitForRecord<K extends Kind>(
   match: Match<RecordTypes[K]>,
   { timeoutMs = 10_000, signal, after = { order: 0 } }: WaitOptions,
 ): Promise<RecordTypes[K]> {
+  const matches = typeof match === "function" ? match : (record: object) => matchesPartially(record, match);
   const isWanted = (record: RecordTypes[K]): boolean =>
-    isDone(record, match) && record.order > after.order && matches(record, match);
+    isDone(record, match) && record.order > after.order && matches(record);
   const known = listRecords(state, kind).findLast(isWanted);
   if (known !== undefined) return known;
   const { promise, resolve } = Promise.withResolvers<RecordTypes[K]>();
@@ -75,10 +76,6 @@ export async function waitForRecord<K extends Kind>(
 function isDone(record: object, match: object): boolean {
   if (!("verdict" in record) || record.verdict !== "pending") return true;
   return "verdict" in match && match.verdict === "pending";
-}
-
-function matches<T>(record: T, match: Match<T>): boolean {
-  return typeof match === "function" ? match(record) : matchesPartially(record, match);
 }
 
 /** Whether a value has all wanted fields, at any depth. */

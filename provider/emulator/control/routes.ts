@@ -11,12 +11,20 @@ import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { VERSION } from "../../lib/version.js";
 import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
-import { sendReply } from "../deliveries/delivery.js";
+import { resendDelivery, sendReply } from "../deliveries/delivery.js";
 import { HttpError } from "../checks.js";
 import { faultRule } from "../faults.js";
 import { registrationFields, workspaceOptions } from "../options.js";
-import { type EmulatorState, nextRecord, type WorkspaceState } from "../state.js";
+import {
+  type DeliveryRecord,
+  type EmulatorState,
+  type HandshakeRecord,
+  nextRecord,
+  type RecordedRequest,
+  type WorkspaceState,
+} from "../state.js";
 import { switchSettings } from "../switches.js";
+import { listRecords, matchesPartially } from "../wait.js";
 import {
   changeWorkspace,
   createWorkspace,
@@ -26,18 +34,20 @@ import {
   takeOver,
   workspaceChange,
 } from "../workspaces.js";
-import { addRecordRoutes } from "./record-routes.js";
 import {
   type ControlApp,
   type ControlContext,
   type ControlEnv,
+  findById,
+  findConversation,
+  listQuery,
   parseQuery,
   readJson,
   readText,
   requireWorkspace,
 } from "./requests.js";
-import type { ContactMessageAnswer, HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
-import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js";
+import type { HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
+import { subscribeTo, viewConversation, type Viewer, viewRecord, viewWorkspace } from "./views.js";
 
 const anything = z.record(z.string(), z.unknown());
 
@@ -139,8 +149,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   api.post(`${PATH}/messages`, async (context) => {
     const workspace = find(context);
     const { status, body = null } = await sendAsContact(state, workspace, await readJson(context, anything));
-    const answer: ContactMessageAnswer = { status, body };
-    return Response.json(answer, { status: status >= 400 ? status : 200 });
+    return Response.json({ status, body }, { status: status >= 400 ? status : 200 });
   });
 
   api.post(`${PATH}/replies`, async (context) => {
@@ -205,6 +214,56 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
     const id = context.req.param("id");
     if (!faults.remove(id)) throw new HttpError(404, `there is no fault ${JSON.stringify(id)}`);
     return context.body(null, 204);
+  });
+}
+
+const recordQuery = listQuery.extend({ conversation: z.string().optional() });
+const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
+
+type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
+
+/** Conversations, handshakes, deliveries and requests. */
+function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
+  const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
+  const lists: [kind: string, path: string, oldestFirst: () => readonly ListedRecord[]][] = [
+    ["handshake", "/handshakes", () => listRecords(state, "handshake")],
+    ["delivery", "/deliveries", listDeliveries],
+    ["request", "/requests", () => state.requests],
+  ];
+  for (const [kind, path, list] of lists) {
+    api.get(path, (context) => {
+      const { limit, ...wanted } = parseQuery(context, recordQuery);
+      if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
+      if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
+      const records = list().filter((record) => matchesPartially(record, wanted));
+      return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
+    });
+
+    api.get(`${path}/:id`, (context) =>
+      context.json(viewRecord(context.var.viewer, findById(kind, list(), context.req.param("id")))),
+    );
+  }
+
+  api.post("/deliveries/:id/resend", async (context) => {
+    const how = await readJson(context, resendBody);
+    const delivery = findById("delivery", listDeliveries(), context.req.param("id"));
+    const copy = resendDelivery(state, requireWorkspace(state, delivery.workspace), delivery, how);
+    return context.json(viewRecord(context.var.viewer, copy), 202);
+  });
+
+  api.get("/conversations", (context) => {
+    const { workspace, limit } = parseQuery(context, listQuery);
+    const workspaces =
+      workspace === undefined ? state.directory.values() : [requireWorkspace(state, workspace)];
+    const newestFirst = [...workspaces]
+      .flatMap(({ conversations }) => [...conversations.values()])
+      .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order);
+    return context.json(newestFirst.slice(0, limit).map(viewConversation));
+  });
+
+  api.get("/conversations/:id/messages", (context) => {
+    const { limit } = parseQuery(context, listQuery.pick({ limit: true }));
+    return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
   });
 }
 

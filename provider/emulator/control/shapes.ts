@@ -42,15 +42,6 @@ export interface SettingsView {
 }
 
 /**
- * The response of `bot_url` to a contact's message: `POST /_emulator/workspaces/{name}/messages`. A status of 400 and above is
- * also the status of this response.
- */
-export interface ContactMessageAnswer {
-  status: number;
-  body: unknown;
-}
-
-/**
  * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with `message_type` and
  * `private` optional.
  */
