@@ -9,7 +9,6 @@ import type { Answer as Respond } from "../../support/http.js";
 import {
   apiKey,
   control,
-  CONTROL_ROUTES,
   inbound,
   outbound,
   post,
@@ -24,44 +23,21 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-describe("the routes of the control API", () => {
-  test.each(CONTROL_ROUTES)("%s is answered", async (route) => {
-    const { emulator, acme } = await startScene();
-    const delivery = await acme.deliver(reply);
-    const ids = {
-      deliveries: delivery.id,
-      faults: "f0",
-      handshakes: acme.handshakes[0]?.id,
-      requests: emulator.requests[0]?.id,
-      conversations: delivery.conversation,
-    };
-    const id = Object.entries(ids).find(([name]) => route.includes(name))?.[1];
-    const [method = "", path = ""] = route.replace("{name}", "acme").replace("{id}", String(id)).split(" ");
-    const controller = new AbortController();
-    const response = await fetch(emulator.url + path, { method, signal: controller.signal });
-    // Without a body some are refused: then by the route itself.
-    expect([200, 202, 204, 404, 422]).toContain(response.status);
-    const answered = response.status === 404 ? await response.text() : "";
-    expect(answered).not.toContain("route");
-    controller.abort();
-  });
-
-  test.each([
-    "/nope",
-    "/workspaces/",
-    "/workspaces/nope",
-    "/conversations?workspace=nope",
-    "/requests?workspace=nope",
-    "/conversations/c0/messages",
-    "/deliveries?conversation=c0",
-    "/deliveries/d0",
-    "/handshakes/h0",
-    "/requests/r0",
-  ])("%s: there is no such thing", async (path) => {
-    const { emulator } = await startAcme();
-    const answer = await control(emulator, `GET /_emulator${path}`);
-    expect(answer).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
-  });
+test.each([
+  "/nope",
+  "/workspaces/",
+  "/workspaces/nope",
+  "/conversations?workspace=nope",
+  "/requests?workspace=nope",
+  "/conversations/c0/messages",
+  "/deliveries?conversation=c0",
+  "/deliveries/d0",
+  "/handshakes/h0",
+  "/requests/r0",
+])("%s: there is no such thing", async (path) => {
+  const { emulator } = await startAcme();
+  const answer = await control(emulator, `GET /_emulator${path}`);
+  expect(answer).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
 });
 
 describe("what is wrong with a call is named", () => {
@@ -167,29 +143,6 @@ describe("a conversation by hand", () => {
     await control(emulator, `POST ${acmePath}/replies`, outbound("elsewhere", 43));
     const all = await control(emulator, `GET /_emulator/deliveries?conversation=${id}`);
     expect(all.body).toEqual([delivered.body]);
-  });
-});
-
-describe("what happened", () => {
-  test("is listed with both directions of the wire", async () => {
-    const { emulator, endpoint } = await startScene();
-    const handshakes = await control(emulator, "GET /_emulator/handshakes");
-    const response = { status: 200 };
-    const request = { body: expect.stringContaining("hub_mode=subscribe") };
-    const handshake = {
-      workspace: "acme",
-      verdict: "passed",
-      reason: "",
-      encoding: "form",
-      response,
-      request,
-    };
-    expect(handshakes.body).toMatchObject([handshake]);
-    const requests = await control(emulator, "GET /_emulator/requests?workspace=acme");
-    const call = { interface: "registration", operation: "set-webhook", method: "POST", fault: "", response };
-    expect(requests.body).toMatchObject([
-      { ...call, request: { body: expect.stringContaining(endpoint.url) } },
-    ]);
   });
 });
 

@@ -59,7 +59,6 @@ describe("a seed file", () => {
 
 test.each([
   ["an unknown field", "workspaces: []\nport: 80\n", ":2:1: port: is not a known field"],
-  ["a reading", "workspaces: []\nerrorShape: s3cr3t\n", ":2:13: errorShape: must be one of"],
   ["an inner switch", "handshake:\n  encoding: s3cr3t\n", ":2:13: handshake.encoding: must be one of"],
   ["a workspace without key", "workspaces:\n  - name: a\n", ":2:5: workspaces[0].apiKey: is missing"],
   [
@@ -72,14 +71,8 @@ test.each([
     "workspaces:\n  - name: a\n    apiKeyEnv: SEED_s3cr3t\n",
     ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is not set",
   ],
-  [
-    "a fault",
-    "faults:\n  - operation: s3cr3t\n    fault: html\n",
-    ":2:16: faults[0].operation: must be one of",
-  ],
   ["a list", "- s3cr3t\n", ":1:1: must be an object, got a list"],
   ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
-  ["a switch", "maskKey: s3cr3t\n", ":1:10: maskKey: must be true or false, got a string"],
 ])("a seed file with %s is refused with line and field, and without its values", async (...row) => {
   const [, content, problem] = row;
   const path = await write(content);
