@@ -29,9 +29,11 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await expectSoon(() => lastBody(service.emulator)).toMatchObject({ content: "Carousel" });
 
   await page.getByTestId("carousel").waitFor();
-  await tabTo(page, page.getByTestId("carousel").getByRole("list"));
+  await tabTo(page, page.getByTestId("carousel"));
   await press("ArrowRight");
-  await expectSoon(() => page.getByTestId("carousel-position").innerText()).toBe("Card 2 of 3");
+  await expectSoon(() =>
+    page.getByTestId("carousel").evaluate(({ scrollLeft }) => scrollLeft),
+  ).toBeGreaterThan(0);
 
   await tabTo(page, page.getByTestId("exchange").first().locator("summary").first());
   await press("Enter");
