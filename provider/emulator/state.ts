@@ -103,8 +103,6 @@ export interface DeliveryRecord extends Numbered {
   url: string;
   /** The headers of the last attempt, none before the first, and the signed body. */
   request: HttpMessage;
-  /** The signed bytes in base64, if they are not UTF-8. */
-  base64?: string;
   /** Whether the signature is the right one for the registered key. */
   signature: "right" | "wrong";
   /** `delivered` if the webhook URL accepted it; `pending` while an attempt is in progress or still due. */

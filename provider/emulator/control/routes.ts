@@ -158,7 +158,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
     const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
     const party = { contactId: sender_id, conversationId: conv_id };
     const place = getOrCreateConversation(state, workspace, party);
-    const { message, delivery } = sendReply(place, { from: "agent", content });
+    const { message, delivery } = sendReply(place, "agent", content);
     const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
     const answer: ReplyAnswer = { message, delivery: shown };
     return context.json(answer, 201);

@@ -110,7 +110,7 @@ function maskRecord<Shown extends { workspace: string | null }>(
     }
     if (typeof value !== "string") return value;
     if (field === "url") return hideQuery(value);
-    return field === "base64" ? MASK : maskNamed(redact?.(value) ?? value);
+    return maskNamed(redact?.(value) ?? value);
   };
   return JSON.parse(JSON.stringify(record, mask)) as Shown;
 }

@@ -2,19 +2,16 @@ import type { OutboundMessage } from "../../../schema/outbound.js";
 import { SIGNATURE_HEADER, signBody } from "../../responder/signature.js";
 import {
   addMessage,
-  decodeBody,
-  encodeBody,
   encodeMessage,
   getOrCreateConversation,
   keyOf,
   recordCopy,
   recordDelivery,
   withDigits,
-  type SentBody,
 } from "../conversations.js";
 import { invalidOption } from "../checks.js";
 import type { DeliveryFault } from "../faults.js";
-import type { ReplyContent } from "../flows/flow.js";
+import type { FlowReply, ReplyContent } from "../flows/flow.js";
 import {
   describeStatus,
   describeTimeout,
@@ -43,8 +40,8 @@ export interface DeliveryOptions {
   timeoutMs?: number;
   /** Sent as `X-Hub-Signature-256` instead of the right signature. */
   signature?: string;
-  /** The exact bytes to sign and send instead of the message as JSON. */
-  body?: string | Uint8Array;
+  /** Signed and sent instead of the message as JSON. */
+  body?: string;
 }
 
 /** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
@@ -52,13 +49,12 @@ export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
   message: OutboundMessage,
-  { body, ...options }: DeliveryOptions = {},
+  { body: written, ...options }: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
-  const bytes = body === undefined ? undefined : encodeBody(body);
-  const { delivery } = recordOutbound(place, { from: "flow", body: message, bytes, url });
+  const { delivery } = recordOutbound(place, { from: "flow", body: message, written, url });
   await queueDelivery({ ...place, delivery, ...options });
   // The record itself stays pending: a restart resumes it.
   return delivery.verdict === "pending"
@@ -73,17 +69,11 @@ function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, meth
   throw invalidOption(`${method}: workspace "${workspace.name}" has no verified webhook`);
 }
 
-interface Reply {
-  from: "flow" | "agent";
-  content: ReplyContent;
-  /** Time since the previous reply is due. Default 0. */
-  delayMs?: number;
-}
-
-/** Records a reply, and queues its delivery if a webhook accepts deliveries. */
+/** Records a reply, and queues its delivery, due this long after the previous one, if a webhook accepts deliveries. */
 export function sendReply(
   place: Place,
-  { from, content, delayMs = 0 }: Reply,
+  from: "flow" | "agent",
+  { delayMs = 0, ...content }: FlowReply,
 ): { message: MessageRecord; delivery?: DeliveryRecord } {
   const { state, workspace, conversation } = place;
   const body = addressReply(conversation, content);
@@ -96,10 +86,10 @@ export function sendReply(
 }
 
 interface Outbound {
-  from: Reply["from"];
+  from: "flow" | "agent";
   body: OutboundMessage;
   /** Default: the body as `deliveryEncoding` writes it. */
-  bytes?: SentBody | undefined;
+  written?: string | undefined;
   url: string;
   /** Default: now. */
   dueMs?: number;
@@ -108,7 +98,7 @@ interface Outbound {
 /** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
-  { from, body, bytes, url, dueMs = Date.now() }: Outbound,
+  { from, body, written, url, dueMs = Date.now() }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const { state } = place;
   const numbered = nextRecord(state, "delivery");
@@ -116,7 +106,7 @@ function recordOutbound(
   const delivery = {
     message: withDigits(body),
     url,
-    ...(bytes ?? encodeMessage(body, state.settings.deliveryEncoding)),
+    request: { headers: {}, body: written ?? encodeMessage(body, state.settings.deliveryEncoding) },
     dueAt: new Date(dueMs).toISOString(),
     resendOf: null,
   };
@@ -141,7 +131,7 @@ interface ResendOptions {
 }
 
 /**
- * Sends the bytes of a delivery again, with the same headers and signature unless the options change them, after the other
+ * Sends the body of a delivery again, with the same headers and signature unless the options change them, after the other
  * deliveries of its conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config`
  * if no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
  */
@@ -149,7 +139,7 @@ export function resendDelivery(
   state: EmulatorState,
   workspace: WorkspaceState,
   delivery: DeliveryRecord,
-  { sign, body }: ResendOptions,
+  { sign, body = delivery.request.body }: ResendOptions,
 ): DeliveryRecord {
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
@@ -158,9 +148,8 @@ export function resendDelivery(
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   requireUrl(state, workspace, "resend");
-  const { request, base64 } = body === undefined ? delivery : encodeBody(body);
   const place = { state, workspace, conversation };
-  const copy = recordCopy(place, delivery, { request: { headers, body: request.body }, base64 });
+  const copy = recordCopy(place, delivery, { headers, body });
   void queueDelivery({ ...place, delivery: copy });
   return copy;
 }
@@ -244,7 +233,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   const registration = deliverableRegistration(workspace, state.settings);
   if (!registration) return { reason: "no verified webhook is registered any more" };
   const { webhook_url: url, webhook_verification_key: key } = registration;
-  const body = decodeBody(delivery);
+  const { body } = delivery.request;
   const right = await signBody(key, body);
   const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
   const signature =
@@ -257,7 +246,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   };
   delivery.url = url;
   delivery.signature = signature === right ? "right" : "wrong";
-  delivery.request = { headers, body: delivery.request.body };
+  delivery.request = { headers, body };
   const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
   const outgoing = { ...state.outgoing, closing: conversation.queue.ended };
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);

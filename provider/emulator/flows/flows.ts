@@ -61,7 +61,7 @@ export const runFlow = (job: FlowJob): Promise<void> =>
       const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };
       state.changes.publish({ type: "flow-failed", failure: { ...of, reason: replies } });
     } else {
-      for (const { delayMs = 0, ...content } of replies) sendReply(job, { from: "flow", content, delayMs });
+      for (const reply of replies) sendReply(job, "flow", reply);
     }
     state.changes.publish({ type: "message", message });
   });

@@ -99,7 +99,7 @@ export async function listen(
     server.listen(port, host, resolve);
   });
   return {
-    origin: formatOrigin(server.address()),
+    origin: formatOrigin(server.address() as AddressInfo),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -108,9 +108,7 @@ export async function listen(
   };
 }
 
-function formatOrigin(bound: AddressInfo | string | null): string {
-  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
-  const { address, family, port } = bound;
+function formatOrigin({ address, family, port }: AddressInfo): string {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
   return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${port}`;
 }
