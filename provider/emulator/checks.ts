@@ -45,14 +45,18 @@ export function parseOptions<T>(method: string, schema: z.ZodType<T>, options: u
   throw invalidOption(`${method}: ${describeProblems(problems).join("; ")}`);
 }
 
-/** Parses a body as a JSON object. Throws a 400 if it is not JSON, a 422 if it is not an object. */
-export function readObject(text: string): object {
-  let value: unknown;
+/** Parses a body. Throws a 400 if it is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new HttpError(400, "the body is not JSON");
   }
+}
+
+/** Parses a body as a JSON object. Throws a 400 if it is not JSON, a 422 if it is not an object. */
+export function readObject(text: string): object {
+  const value = parseJson(text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   throw new HttpError(422, "the body must be a JSON object");
 }

@@ -4,7 +4,10 @@ import { MAX_TIMER_MS } from "../lib/abort.js";
 import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 
-/** The response of `bot_url`. */
+/**
+ * The response of `bot_url` to a contact's message, also of `POST /_emulator/workspaces/{name}/messages`. There a status of 400
+ * and above is the status of that response too.
+ */
 export interface SentMessage {
   status: number;
   /** The value if it is JSON, otherwise the text; undefined if it is empty. */

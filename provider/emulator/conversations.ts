@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import { ConversationQueue } from "./deliveries/queue.js";
 import {
@@ -13,6 +12,7 @@ import {
   type Place,
   type WorkspaceState,
 } from "./state.js";
+import type { HttpMessage } from "./service/outgoing.js";
 import type { Reading } from "./switches.js";
 
 /** The sender or recipient of a message. */
@@ -85,16 +85,13 @@ export function addMessage(
   return message;
 }
 
-/** The bytes of a delivery before its first attempt. */
-export type SentBody = Pick<DeliveryRecord, "request" | "base64">;
-
 /** Whatever distinguishes one delivery from another when it is created. */
-type NewDelivery = SentBody & Pick<DeliveryRecord, "message" | "url" | "dueAt" | "resendOf">;
+type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
 
 /** Records and publishes a pending delivery. */
 export function recordDelivery(
   { state, workspace, conversation }: Place,
-  { message, url, request, base64, dueAt, resendOf }: NewDelivery,
+  { message, url, request, dueAt, resendOf }: NewDelivery,
   numbered: Numbered = nextRecord(state, "delivery"),
 ): DeliveryRecord {
   const delivery: DeliveryRecord = {
@@ -106,7 +103,6 @@ export function recordDelivery(
     message,
     url,
     request,
-    ...(base64 !== undefined && { base64 }),
     signature: "right",
     verdict: "pending",
     reason: "",
@@ -119,32 +115,20 @@ export function recordDelivery(
   return delivery;
 }
 
-/** Records a delivery with the same bytes and headers as an earlier one, except for `changed`. */
+/** Records a delivery that sends an earlier one again, with the same headers and body unless `request` has others. */
 export function recordCopy(
   place: Place,
   delivery: DeliveryRecord,
-  changed: Partial<SentBody> = {},
+  request: HttpMessage = delivery.request,
 ): DeliveryRecord {
   const dueAt = new Date().toISOString();
-  return recordDelivery(place, { ...delivery, ...changed, dueAt, resendOf: delivery.id });
-}
-
-/** Records a body. */
-export function encodeBody(body: string | Uint8Array): SentBody {
-  const bytes = Buffer.from(body);
-  const request = { headers: {}, body: bytes.toString("utf8") };
-  return isUtf8(bytes) ? { request } : { request, base64: bytes.toString("base64") };
-}
-
-/** Returns the bytes to sign and send. */
-export function decodeBody({ request, base64 }: DeliveryRecord): string | Uint8Array {
-  return base64 === undefined ? request.body : Buffer.from(base64, "base64");
+  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
 }
 
 /** Writes a message (section 2.4) as JSON.stringify or as PHP's json_encode does. */
-export function encodeMessage(message: OutboundMessage, encoding: Reading<"deliveryEncoding">): SentBody {
+export function encodeMessage(message: OutboundMessage, encoding: Reading<"deliveryEncoding">): string {
   const json = serializeMessage(message);
-  return encodeBody(encoding === "php" ? escapeAsPhp(json) : json);
+  return encoding === "php" ? escapeAsPhp(json) : json;
 }
 
 /** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */

@@ -4,15 +4,12 @@ import { KeyedQueue } from "../lib/keyed-queue.js";
 import { isLoopback } from "../lib/url.js";
 import { VERSION } from "../lib/version.js";
 import { createControl } from "./control/app.js";
-import { assertSameOrigin } from "./control/guard.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
 import { invalidOption, parseOptions } from "./checks.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
-import { createFlows, flowNameOf } from "./flows/flows.js";
-import { runFlow } from "./flows/run-flow.js";
-import { sampleUrls } from "./flows/samples.js";
+import { createFlows, flowNameOf, runFlow } from "./flows/flows.js";
 import {
   emulatorOptions,
   workspaceOptions,
@@ -20,7 +17,7 @@ import {
   type EmulatorSettings,
   type WorkspaceOptions,
 } from "./options.js";
-import { addressOf, listen, respondRaw, type HttpListener, type RequestHandler } from "./service/http.js";
+import { addressOf, createService, listen, type HttpListener, type RequestHandler } from "./service/http.js";
 import { respondBot } from "./service/messages.js";
 import { respondRegistration } from "./service/registration.js";
 import {
@@ -120,7 +117,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     state.origins.registration = await open(checked.port, (incoming, outgoing) =>
       isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
     );
-    state.samples = sampleUrls(state.origins.registration);
     // Before the data is read, which contains functions only by name.
     for (const { name, flow } of checked.workspaces) {
       flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
@@ -147,14 +143,13 @@ function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorS
   return {
     settings: { ...options, flow },
     directory: new Map(),
-    faults: new FaultList(() => changes.publish({ type: "faults" })),
+    faults: new FaultList((active) => changes.publish({ type: "faults", faults: active })),
     requests: [],
     turns: new KeyedQueue(),
     flows,
     changes,
     lastOrder: 0,
     origins: { registration: "", bot: "" },
-    samples: sampleUrls(""),
     outgoing: {
       dispatcher: new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS }),
       userAgent: `pulumi-apichat-emulator/${VERSION}`,
@@ -176,19 +171,6 @@ function isControl(incoming: IncomingMessage): boolean {
   const { pathname } = addressOf(incoming);
   if (pathname === "/") return incoming.method === "GET";
   return pathname === "/_emulator" || pathname.startsWith("/_emulator/");
-}
-
-/**
- * One of the two interfaces of the service. On loopback it is guarded: the keys of a test are not secret, so a web page could
- * read and change a registration with them. On other addresses it is as open as the service's.
- */
-function createService(state: EmulatorState, respond: typeof respondBot): RequestHandler {
-  const { settings } = state;
-  const guard = (incoming: IncomingMessage): void => {
-    if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
-  };
-  return (incoming, outgoing) =>
-    respondRaw(incoming, outgoing, { guard, respond: (request) => respond(state, request) });
 }
 
 function createEmulator(state: EmulatorState, close: () => Promise<void>): Emulator {

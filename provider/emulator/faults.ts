@@ -87,26 +87,14 @@ export const faultRule = z
     seed: z.int().optional(),
     fault,
   })
-  .refine((rule) => fits(rule.operation, rule.fault), {
-    path: ["fault"],
-    error: ({ input }) => describeMisfit(input),
-  });
+  .refine(
+    ({ operation, fault: given }) =>
+      (operation === "delivery" ? deliveryFault : answerFault).safeParse(given).success,
+    { path: ["fault"], error: "is not a fault of this operation" },
+  );
 
 /** A fault to inject. Plain JSON except for `times: Infinity`; `every` without `times` means the same. */
 export interface FaultRule extends z.input<typeof faultRule> {}
-
-/** Whether an operation can have a fault: a delivery has no envelope, and a response has no signature. */
-function fits<Operation extends FaultOperation>(operation: Operation, of: Fault): of is FaultOf<Operation> {
-  return (operation === "delivery" ? deliveryFault : answerFault).safeParse(of).success;
-}
-
-function describeMisfit(rule: unknown): string {
-  const { operation, fault: given } = rule as FaultRule;
-  const name = typeof given === "string" ? `'${given}'` : "{ statusField }";
-  return operation === "delivery"
-    ? `${name} is a fault of answers; a delivery is a request`
-    : `${name} is a fault of the operation delivery, not of ${operation}`;
-}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
@@ -125,10 +113,10 @@ interface ActiveRule {
 
 /** The rules of one emulator, in the order of injection. */
 export class FaultList {
-  readonly #onChange: () => void;
+  readonly #onChange: (faults: FaultView[]) => void;
   #rules: ActiveRule[] = [];
 
-  constructor(onChange: () => void) {
+  constructor(onChange: (faults: FaultView[]) => void) {
     this.#onChange = onChange;
   }
 
@@ -144,7 +132,7 @@ export class FaultList {
     const left = most === Infinity ? null : most;
     const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
     this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? 1) });
-    this.#onChange();
+    this.#onChange(this.views);
     return view;
   }
 
@@ -153,13 +141,13 @@ export class FaultList {
     const index = this.#rules.findIndex(({ view }) => view.id === id);
     if (index < 0) return false;
     this.#rules.splice(index, 1);
-    this.#onChange();
+    this.#onChange(this.views);
     return true;
   }
 
   clear(): void {
     this.#rules = [];
-    this.#onChange();
+    this.#onChange(this.views);
   }
 
   /** Returns the fault of the first matching rule, and counts the match. Rules with the fault `except` are skipped. */
@@ -170,12 +158,12 @@ export class FaultList {
   ): FaultOf<Operation> | undefined {
     for (const rule of this.#rules) {
       const { view } = rule;
-      if (view.fault === except || !isFor(view, operation, workspace)) continue;
-      if (!fits(operation, view.fault) || !isDue(rule)) continue;
+      if (view.fault === except || !isFor(view, operation, workspace) || !isDue(rule)) continue;
       if (view.left !== null) view.left -= 1;
       view.matched += 1;
-      this.#onChange();
-      return view.fault;
+      this.#onChange(this.views);
+      // It was checked when the rule was added.
+      return view.fault as FaultOf<Operation>;
     }
     return undefined;
   }

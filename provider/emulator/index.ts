@@ -1,7 +1,7 @@
 import "../lib/require-node.js";
 export { startEmulator, type Emulator } from "./emulator.js";
 export type { DeliveryOptions } from "./deliveries/delivery.js";
-export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule } from "./faults.js";
+export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule, FaultView } from "./faults.js";
 export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js";
 export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
@@ -18,19 +18,11 @@ export type { Workspace } from "./workspace.js";
 export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";
 export type {
-  AttemptView,
-  ContactMessageAnswer,
   ControlError,
   ConversationView,
-  DeliveryView,
   EmulatorEvent,
-  FaultView,
-  HandshakeView,
   HealthView,
-  HttpView,
-  MessageView,
   ReplyAnswer,
-  RequestView,
   SettingsView,
   WorkspaceView,
 } from "./control/shapes.js";

@@ -52,24 +52,10 @@ const seedWorkspace = workspaceOptions
     };
   });
 
-/** The switches without their defaults: one that the file omits stays undefined. */
-const givenSwitches = Object.fromEntries(
-  Object.entries(switches).map(([name, schema]) => [name, withoutDefault(schema).optional()]),
-);
-
-function withoutDefault(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
-    ? (schema.unwrap() as z.ZodType)
-    : schema;
-}
-
-const seed = z
-  .strictObject({
-    ...givenSwitches,
-    workspaces: z.array(seedWorkspace).optional(),
-    flow: z.string().min(1).optional(),
-    flows: z.record(z.string().min(1), scenario).optional(),
-    faults: z.array(faultRule).optional(),
-  })
-  // The type of the switches is lost above.
-  .transform((data) => data as Seed);
+const seed = z.strictObject({
+  ...switches,
+  workspaces: z.array(seedWorkspace).optional(),
+  flow: z.string().min(1).optional(),
+  flows: z.record(z.string().min(1), scenario).optional(),
+  faults: z.array(faultRule).optional(),
+});

@@ -1,10 +1,9 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import type { MediaKind } from "../../schema/message-kind.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
-import type { FaultList } from "./faults.js";
+import type { FaultList, FaultView } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
@@ -104,8 +103,6 @@ export interface DeliveryRecord extends Numbered {
   url: string;
   /** The headers of the last attempt, none before the first, and the signed body. */
   request: HttpMessage;
-  /** The signed bytes in base64, if they are not UTF-8. */
-  base64?: string;
   /** Whether the signature is the right one for the registered key. */
   signature: "right" | "wrong";
   /** `delivered` if the webhook URL accepted it; `pending` while an attempt is in progress or still due. */
@@ -219,18 +216,18 @@ export interface FlowFailure {
   reason: string;
 }
 
-/** Something is new or has changed; contains the complete record. */
-export type Change =
-  | { type: "workspace"; workspace: WorkspaceState }
+/** Something is new or has changed; contains the complete record, as the memory or as the control API has it. */
+export type Change<Workspace = WorkspaceState, Talk = Conversation> =
+  | { type: "workspace"; workspace: Workspace }
   | { type: "workspace-removed"; name: string }
-  | { type: "conversation"; conversation: Conversation }
-  | { type: "conversation-dropped"; conversation: Conversation }
+  | { type: "conversation"; conversation: Talk }
+  | { type: "conversation-dropped"; conversation: Talk }
   | { type: "message"; message: MessageRecord }
   | { type: "handshake"; handshake: HandshakeRecord }
   | { type: "delivery"; delivery: DeliveryRecord }
   | { type: "flow-failed"; failure: FlowFailure }
   | { type: "request"; request: RecordedRequest }
-  | { type: "faults" }
+  | { type: "faults"; faults: FaultView[] }
   | { type: "reset" };
 
 /** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */
@@ -266,8 +263,6 @@ export interface EmulatorState {
   lastOrder: number;
   /** The origins of the two ports, once they listen. */
   origins: { registration: string; bot: string };
-  /** The URLs of the samples that the emulator serves. */
-  samples: Record<MediaKind, string>;
 }
 
 const PREFIXES = { conversation: "c", message: "m", handshake: "h", delivery: "d", request: "r", fault: "f" };

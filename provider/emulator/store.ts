@@ -128,22 +128,16 @@ export class EmulatorStore {
 
   #keep(state: EmulatorState, change: Change): void {
     switch (change.type) {
-      case "workspace":
-        return this.#write("workspace", withoutRecords(change.workspace), {
-          workspace: change.workspace.name,
-        });
+      case "workspace": {
+        const { workspace } = change;
+        return this.#write("workspace", withoutRecords(workspace), { workspace: workspace.name });
+      }
       case "workspace-removed":
-        return inTransaction(this.#database, () => {
-          this.#statements.removeWorkspace.run(change.name);
-          this.#writeMeta(state);
-        });
-      case "conversation":
-        return this.#record(
-          state,
-          "conversation",
-          withoutMessages(change.conversation),
-          change.conversation.id,
-        );
+        return this.#remove(state, () => this.#statements.removeWorkspace.run(change.name));
+      case "conversation": {
+        const { conversation } = change;
+        return this.#record(state, "conversation", withoutMessages(conversation), conversation.id);
+      }
       case "conversation-dropped": {
         const { workspace, id } = change.conversation;
         return void this.#statements.removeConversation.run(workspace, id);
@@ -158,13 +152,18 @@ export class EmulatorStore {
         return this.#record(state, "request", change.request);
       case "reset":
         this.#forgotten = state.lastOrder;
-        return inTransaction(this.#database, () => {
-          this.#statements.clear.run();
-          this.#writeMeta(state);
-        });
+        return this.#remove(state, () => this.#statements.clear.run());
       case "faults":
       case "flow-failed":
     }
+  }
+
+  /** Removes records, but keeps their numbers used. */
+  #remove(state: EmulatorState, remove: () => unknown): void {
+    inTransaction(this.#database, () => {
+      remove();
+      this.#writeMeta(state);
+    });
   }
 
   #record(
@@ -173,11 +172,12 @@ export class EmulatorStore {
     record: { order: number; workspace: string | null },
     conversation = "",
   ): void {
+    const { order } = record;
     const workspace = kind === "request" ? "" : (record.workspace ?? "");
     // Something of a removed workspace may still be in progress.
     const isGone = workspace !== "" && !directory.has(workspace);
-    if (isGone || record.order <= this.#forgotten) return;
-    this.#write(kind, record, { workspace, conversation, order: record.order });
+    if (isGone || order <= this.#forgotten) return;
+    this.#write(kind, record, { workspace, conversation, order });
     this.#writes += 1;
     if (this.#writes % SWEEP_AFTER === 0) this.#database.exec(SWEEP);
   }

@@ -52,13 +52,14 @@ export const switches = {
   ...toSchemas(others),
 };
 
-const schema = z.object(switches);
+/** Picks the switches of an emulator's options. */
+export const switchSettings = z.object(switches);
 
 /** The readings of the specification's open points. */
-export interface Switches extends z.input<typeof schema> {}
+export interface Switches extends z.input<typeof switchSettings> {}
 
 /** The switches with every default filled in. */
-export type SwitchSettings = z.output<typeof schema>;
+export type SwitchSettings = z.output<typeof switchSettings>;
 
 /** A reading of the open point of this name. */
 export type Reading<Name extends keyof SwitchSettings> = SwitchSettings[Name];

@@ -18,8 +18,6 @@ export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | (
 export interface WaitOptions {
   /** Default 10,000. */
   timeoutMs?: number;
-  /** Ends the wait, which then rejects with the signal's reason. */
-  signal?: AbortSignal;
   /** Only records newer than this one. Default: any. */
   after?: { readonly order: number };
 }
@@ -43,10 +41,11 @@ export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,
   match: Match<RecordTypes[K]>,
-  { timeoutMs = 10_000, signal, after = { order: 0 } }: WaitOptions,
+  { timeoutMs = 10_000, after = { order: 0 } }: WaitOptions,
 ): Promise<RecordTypes[K]> {
+  const matches = typeof match === "function" ? match : (record: object) => matchesPartially(record, match);
   const isWanted = (record: RecordTypes[K]): boolean =>
-    isDone(record, match) && record.order > after.order && matches(record, match);
+    isDone(record, match) && record.order > after.order && matches(record);
   const known = listRecords(state, kind).findLast(isWanted);
   if (known !== undefined) return known;
   const { promise, resolve } = Promise.withResolvers<RecordTypes[K]>();
@@ -58,9 +57,8 @@ export async function waitForRecord<K extends Kind>(
   const { closing } = state.outgoing;
   const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
   try {
-    return await orAborted(promise, anySignal(signal, closing, timeout));
-  } catch (error) {
-    if (signal?.aborted) throw error;
+    return await orAborted(promise, anySignal(closing, timeout));
+  } catch {
     const operation = kind === "handshake" ? "handshake" : "message";
     if (closing.aborted) throw new ApiChatError("unavailable", "the emulator was closed", { operation });
     const instead = describeInstead(state, kind, "workspace" in match ? match.workspace : undefined);
@@ -75,10 +73,6 @@ export async function waitForRecord<K extends Kind>(
 function isDone(record: object, match: object): boolean {
   if (!("verdict" in record) || record.verdict !== "pending") return true;
   return "verdict" in match && match.verdict === "pending";
-}
-
-function matches<T>(record: T, match: Match<T>): boolean {
-  return typeof match === "function" ? match(record) : matchesPartially(record, match);
 }
 
 /** Whether a value has all wanted fields, at any depth. */

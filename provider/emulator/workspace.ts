@@ -19,7 +19,6 @@ import {
   botUrlOf,
   changeWorkspace,
   readConfiguration,
-  dropRegistration,
   takeOver,
   type WorkspaceChange,
 } from "./workspaces.js";
@@ -86,7 +85,7 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
     send: (message) => sendAsContact(emulator, state, message),
     change: (change) => changeWorkspace(emulator, state, change),
     takeOver: (given) => takeOver(emulator, state, parseOptions("takeOver", registrationFields, given)),
-    removeRegistration: () => dropRegistration(emulator, state),
+    removeRegistration: () => takeOver(emulator, state, null),
     deliver: (message, options) => deliverMessage(emulator, state, message, options),
   };
   for (const name of ASSIGNABLE) {

@@ -157,33 +157,22 @@ export function readConfiguration(workspace: WorkspaceState): WebhookConfigurati
   return registration && { ...registration, bot_url: botUrlOf(workspace) };
 }
 
-/** Registers, like a successful set-webhook. */
+/** Registers, like a successful set-webhook; with null removes the registration, like delete-webhook. */
 export function register(
   workspace: WorkspaceState,
-  registration: Registration,
+  registration: Registration | null,
   verifiesAtMs: number | null = null,
 ): void {
   Object.assign(workspace, { registration, everSet: true, verifiesAtMs });
 }
 
-/** Removes the registration, like delete-webhook. */
-export function unregister(workspace: WorkspaceState): void {
-  Object.assign(workspace, { registration: null, everSet: true, verifiesAtMs: null });
-}
-
-/** Registers somebody else's endpoint: `verified`, without a handshake. */
+/** Registers somebody else's endpoint: `verified`, without a handshake. With null removes the registration as they would. */
 export function takeOver(
   state: EmulatorState,
   workspace: WorkspaceState,
-  fields: Omit<Registration, "webhook_status">,
+  fields: Omit<Registration, "webhook_status"> | null,
 ): void {
-  register(workspace, { ...fields, webhook_status: "verified" });
-  publishWorkspace(state, workspace);
-}
-
-/** Removes the registration as somebody else would. */
-export function dropRegistration(state: EmulatorState, workspace: WorkspaceState): void {
-  unregister(workspace);
+  register(workspace, fields && { ...fields, webhook_status: "verified" });
   publishWorkspace(state, workspace);
 }
 

@@ -109,15 +109,6 @@ describe("a link", () => {
     const narrow = await openInbox(emulator, { choice, viewport: { width: 360, height: 800 } });
     await expectOpen(narrow.page, "Delivery");
   });
-
-  test("to a conversation opens it", async () => {
-    const { page, emulator } = await openDelivery();
-    await page.getByRole("button", { name: "Copy link to this conversation" }).click();
-    await expectSoon(() => clipboard(page)).toContain("#workspace=acme&conversation=");
-    const choice = new URL(await clipboard(page)).hash.slice(1);
-    const other = await openInbox(emulator, { choice });
-    await expectSoon(() => other.page.getByTestId("message").count()).toBe(2);
-  });
 });
 
 async function expectOpen(page: Page, text: string): Promise<void> {

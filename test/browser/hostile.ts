@@ -44,10 +44,12 @@ export function hostileFlow(address: string): Flow {
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
   const items = [{ ...card, default_action: { type: HOSTILE, url: HOSTILE } }, card];
   const text = { type: "text", text: HOSTILE } as const;
-  return ({ message, messagesBefore }) => {
+  let isFirst = true;
+  return ({ message }) => {
     if (message.content === "fail") throw new Error(HOSTILE);
     if (message.content === "once more") return [text];
-    if (messagesBefore > 0) return [];
+    if (!isFirst) return [];
+    isFirst = false;
     return [
       text,
       { ...text, content_type: "button_template", content_attributes: { text: HOSTILE, buttons } },

@@ -29,9 +29,11 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await expectSoon(() => lastBody(service.emulator)).toMatchObject({ content: "Carousel" });
 
   await page.getByTestId("carousel").waitFor();
-  await tabTo(page, page.getByTestId("carousel").getByRole("list"));
+  await tabTo(page, page.getByTestId("carousel"));
   await press("ArrowRight");
-  await expectSoon(() => page.getByTestId("carousel-position").innerText()).toBe("Card 2 of 3");
+  await expectSoon(() =>
+    page.getByTestId("carousel").evaluate(({ scrollLeft }) => scrollLeft),
+  ).toBeGreaterThan(0);
 
   await tabTo(page, page.getByTestId("exchange").first().locator("summary").first());
   await press("Enter");
@@ -40,9 +42,6 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await tabTo(page, exchange.getByTestId("resend"));
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
-  await tabTo(page, exchange.getByTestId("sign"));
-  await press("Enter");
-  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
   const edit = exchange.getByTestId("edit");
   await tabTo(page, edit);
   await press("Enter");
@@ -50,11 +49,8 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Tab");
   await expectFocus(page, page.getByRole("dialog").getByRole("checkbox"));
   await press("Enter");
-  await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
   await expectFocus(page, edit);
-  for (const name of ["Copy as curl", "Copy link", "Save as JSON"]) {
-    await tabTo(page, exchange.getByRole("button", { name }));
-  }
   await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");
 });
 

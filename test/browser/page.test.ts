@@ -53,14 +53,3 @@ test("the page has the browser's language, and keeps the one that is chosen afte
   await waitUntilLive(page);
   await expectPage("en", "API Channel emulator", "New conversation");
 });
-
-test("the icon of the page is a picture that its policy allows", async () => {
-  const { page } = await openService();
-  const width = await page.locator("link[rel=icon]").evaluate(async ({ href, ownerDocument }) => {
-    const picture = ownerDocument.createElement("img");
-    picture.src = href;
-    await picture.decode();
-    return picture.width;
-  });
-  expect(width).toBeGreaterThan(0);
-});

@@ -135,7 +135,7 @@ describe("apichat emulator", () => {
     const [, indented = ""] = /For example:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
     const seed = await writeText("help.yaml", indented.replaceAll(/^ {2}/gm, ""));
     const program = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
-    const switches = { deliveryAttempts: 3, "handshake.encoding": "json", "handshake.timeoutMs": 250 };
+    const switches = { deliveryAttempts: 3, handshake: { encoding: "json", timeoutMs: 250 } };
     expect(await program.read("settings")).toMatchObject({ switches });
     expect(await program.read("faults")).toMatchObject([
       { operation: "set-webhook", fault: { status: 503 } },

@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, expect, it } from "vitest";
 import type {
   ConversationView,
-  DeliveryView,
-  MessageView,
+  DeliveryRecord,
+  MessageRecord,
   WorkspaceView,
 } from "../../dist/provider/emulator/index.js";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
@@ -112,7 +112,7 @@ const messageOf = (conversation: number, content: string): object => ({
 async function readTexts({ read }: Emulator): Promise<string[]> {
   const conversations = await read<ConversationView[]>("conversations?workspace=acme");
   const lists = conversations.map(({ id }) =>
-    read<MessageView[]>(`conversations/${id}/messages?limit=10000`),
+    read<MessageRecord[]>(`conversations/${id}/messages?limit=10000`),
   );
   const messages = (await Promise.all(lists)).flat();
   return messages.flatMap(({ body }) => ("content" in body ? [body.content] : []));
@@ -167,7 +167,7 @@ it("loses nothing acknowledged when it is killed at any moment, and delivers wha
     .poll(() => acknowledged.texts.filter((text) => !repliesTo().has(text)), { timeout: 30_000 })
     .toEqual([]);
   const pending = async (): Promise<unknown[]> => {
-    const deliveries = await emulator.read<DeliveryView[]>("deliveries?workspace=acme&limit=10000");
+    const deliveries = await emulator.read<DeliveryRecord[]>("deliveries?workspace=acme&limit=10000");
     return deliveries.filter(({ verdict }) => verdict !== "delivered");
   };
   await expect.poll(pending, { timeout: 30_000 }).toEqual([]);

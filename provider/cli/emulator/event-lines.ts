@@ -1,11 +1,11 @@
 import { styleText } from "node:util";
+import type { EmulatorEvent } from "../../emulator/control/shapes.js";
 import type {
-  DeliveryView,
-  EmulatorEvent,
-  HandshakeView,
-  MessageView,
-  RequestView,
-} from "../../emulator/control/shapes.js";
+  DeliveryRecord,
+  HandshakeRecord,
+  MessageRecord,
+  RecordedRequest,
+} from "../../emulator/state.js";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
 
@@ -69,7 +69,7 @@ function toLine(event: EmulatorEvent): [id: string | number, line: Line | undefi
   return [at, { at, workspace, what: "flow", verdict: "failed", mood: "bad", details }];
 }
 
-function requestLine(request: RequestView): Line | undefined {
+function requestLine(request: RecordedRequest): Line | undefined {
   const { at, workspace, operation, method, url, response, fault, durationMs } = request;
   // A connection that was closed without a response took some time; a request in progress has none yet.
   if (response === null && durationMs === 0) return undefined;
@@ -88,14 +88,14 @@ function requestLine(request: RequestView): Line | undefined {
   };
 }
 
-const handshakeLine = ({ encoding, url, reason, durationMs, ...handshake }: HandshakeView): Line => ({
+const handshakeLine = ({ encoding, url, reason, durationMs, ...handshake }: HandshakeRecord): Line => ({
   ...handshake,
   what: "handshake",
   mood: handshake.verdict === "passed" ? "good" : "bad",
   details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
 });
 
-function messageLine({ at, workspace, from, body, delivery }: MessageView): Line {
+function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Line {
   const isLost = from !== "contact" && delivery === null;
   return {
     at,
@@ -108,7 +108,7 @@ function messageLine({ at, workspace, from, body, delivery }: MessageView): Line
 }
 
 /** The contact, the conversation and the content, in either direction. */
-function describeMessage(body: MessageView["body"]): string {
+function describeMessage(body: MessageRecord["body"]): string {
   const isInbound = "sender" in body;
   const contact = `contact ${isInbound ? body.sender.id : body.sender_id}`;
   const conversation = `conversation ${isInbound ? body.conversation_id : body.conv_id}`;
@@ -116,10 +116,10 @@ function describeMessage(body: MessageView["body"]): string {
   return `${contact}, ${conversation}: ${toShortText(text, SHOWN_TEXT_CHARACTERS)}`;
 }
 
-const inboundMedia = (body: Extract<MessageView["body"], { sender: unknown }>): string =>
+const inboundMedia = (body: Extract<MessageRecord["body"], { sender: unknown }>): string =>
   "attachments" in body ? body.attachments.map((one) => `${one.file_type} ${one.data_url}`).join(", ") : "";
 
-function deliveryLine(delivery: DeliveryView): Line | undefined {
+function deliveryLine(delivery: DeliveryRecord): Line | undefined {
   const { workspace, verdict, url, reason, attempts, signature, resendOf } = delivery;
   const last = attempts.at(-1);
   if (last === undefined) return undefined;

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { isIP } from "node:net";
 import { isLoopback } from "../../lib/url.js";
 import { HttpError } from "../checks.js";
 import type { Settings } from "../options.js";
@@ -21,14 +20,12 @@ export function assertSameOrigin(settings: Settings, incoming: IncomingMessage):
     throw forbidden("the request comes from a page of another site");
 }
 
-function isOwnHost({ host: listening, token }: Settings, { socket }: IncomingMessage, host: string): boolean {
+function isOwnHost({ host: listening }: Settings, { socket }: IncomingMessage, host: string): boolean {
   const url = URL.parse(`http://${host}`);
   if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
   // The names of other addresses are unknown; the token protects those.
-  if (token !== undefined && !isLoopback(listening)) return true;
-  const bracketed = isIP(listening) === 6 ? `[${listening.toLowerCase()}]` : listening.toLowerCase();
-  const own = ["localhost", "127.0.0.1", "[::1]", bracketed];
-  return own.includes(url.hostname) && Number(url.port || 80) === socket.localPort;
+  if (!isLoopback(listening)) return true;
+  return isLoopback(url.hostname) && Number(url.port || 80) === socket.localPort;
 }
 
 /** Whether a link or bookmark opens the page in a tab, not in a frame. */

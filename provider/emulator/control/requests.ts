@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { describeProblems, parse } from "../../lib/validate.js";
-import { HttpError } from "../checks.js";
+import { HttpError, parseJson } from "../checks.js";
 import { readBody } from "../service/http.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
@@ -30,20 +30,10 @@ export async function readText({ env, req }: ControlContext): Promise<string> {
 
 /** Parses the JSON body; a missing one is an empty object. Throws an HttpError that names fields but contains no values. */
 export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
-  const text = (await readText(context)) || "{}";
-  try {
-    return parseShape(schema, JSON.parse(text));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new HttpError(400, "the body is not JSON");
-    throw error;
-  }
+  return parseShape(schema, parseJson((await readText(context)) || "{}"));
 }
 
-const limit = z
-  .string()
-  .regex(/^\d{1,5}$/, { error: `must be a whole number from 1 to ${HISTORY_LIMIT}` })
-  .transform(Number)
-  .pipe(z.int().min(1).max(HISTORY_LIMIT));
+const limit = z.coerce.number().int().min(1).max(HISTORY_LIMIT);
 
 /** The query of a list: the newest records of one workspace, or of all. */
 export const listQuery = z.strictObject({ workspace: z.string().optional(), limit: limit.default(1000) });

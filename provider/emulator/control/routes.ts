@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { Hono, type MiddlewareHandler } from "hono";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import {
   type KnownOutbound,
   OutboundFormatError,
@@ -9,36 +11,50 @@ import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { VERSION } from "../../lib/version.js";
 import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
-import { sendReply } from "../deliveries/delivery.js";
+import { resendDelivery, sendReply } from "../deliveries/delivery.js";
 import { HttpError } from "../checks.js";
 import { faultRule } from "../faults.js";
 import { registrationFields, workspaceOptions } from "../options.js";
-import { type EmulatorState, nextRecord, type WorkspaceState } from "../state.js";
-import { switches } from "../switches.js";
+import {
+  type DeliveryRecord,
+  type EmulatorState,
+  type HandshakeRecord,
+  nextRecord,
+  type RecordedRequest,
+  type WorkspaceState,
+} from "../state.js";
+import { switchSettings } from "../switches.js";
+import { listRecords, matchesPartially } from "../wait.js";
 import {
   changeWorkspace,
   createWorkspace,
-  dropRegistration,
   readConfiguration,
   removeWorkspace,
   resetState,
   takeOver,
   workspaceChange,
 } from "../workspaces.js";
-import { addRecordRoutes } from "./record-routes.js";
 import {
   type ControlApp,
   type ControlContext,
   type ControlEnv,
+  findById,
+  findConversation,
+  listQuery,
   parseQuery,
   readJson,
   readText,
   requireWorkspace,
 } from "./requests.js";
-import type { ContactMessageAnswer, HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
-import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js";
+import type { HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
+import { subscribeTo, viewConversation, type Viewer, viewRecord, viewWorkspace } from "./views.js";
 
 const anything = z.record(z.string(), z.unknown());
+
+const onMethodNotAllowed = (_context: ControlContext, methods: string[]): never => {
+  const allow = methods.join(", ");
+  throw new HttpError(405, `use ${allow}`, { headers: { allow } });
+};
 
 /** Creates the routes of the control API, to be mounted at `/_emulator`. */
 export function createApi(state: EmulatorState): ControlApp {
@@ -49,12 +65,11 @@ export function createApi(state: EmulatorState): ControlApp {
     context.set("viewer", { state, reveal: reveal === "true" });
     return next();
   };
-  api.use(notCached, readReveal);
+  api.use(notCached, readReveal, methodNotAllowed({ app: api, onMethodNotAllowed }));
   addEmulatorRoutes(api, state);
   addWorkspaceRoutes(api, state);
   addFaultRoutes(api, state);
   addRecordRoutes(api, state);
-  rejectOtherMethods(api);
   return api;
 }
 
@@ -66,20 +81,6 @@ const notCached: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
 };
 
-/** Returns methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
-export const listRoutes = ({ routes }: ControlApp): { method: string; path: string }[] =>
-  // Middleware is for every method.
-  routes.filter(({ method }) => method !== "ALL");
-
-function rejectOtherMethods(api: ControlApp): void {
-  for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
-    const allow = routes.map(({ method }) => method).join(", ");
-    api.all(path, () => {
-      throw new HttpError(405, `use ${allow}`, { headers: { allow } });
-    });
-  }
-}
-
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   const { directory, settings, flows } = state;
 
@@ -90,9 +91,7 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/settings", (context) => {
-    const chosen = Object.entries(settings).filter(([name]) => Object.hasOwn(switches, name));
-    const shown = Object.fromEntries(chosen.flatMap(([name, value]) => flatten(name, value)));
-    const view: SettingsView = { switches: shown, flows: [...flows.keys()] };
+    const view: SettingsView = { switches: switchSettings.parse(settings), flows: [...flows.keys()] };
     return context.json(view);
   });
 
@@ -106,15 +105,6 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
     await resetState(state, await readJson(context, resetBody));
     return context.body(null, 204);
   });
-}
-
-/** Flattens a group of switches to names such as `handshake.encoding`. */
-function flatten(name: string, value: unknown): [string, string | number | boolean][] {
-  if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([key, inner]) => flatten(`${name}.${key}`, inner));
-  }
-  const isShown = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  return isShown ? [[name, value]] : [];
 }
 
 function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
@@ -152,15 +142,14 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.delete(`${PATH}/registration`, (context) => {
-    dropRegistration(state, find(context));
+    takeOver(state, find(context), null);
     return context.body(null, 204);
   });
 
   api.post(`${PATH}/messages`, async (context) => {
     const workspace = find(context);
     const { status, body = null } = await sendAsContact(state, workspace, await readJson(context, anything));
-    const answer: ContactMessageAnswer = { status, body };
-    return Response.json(answer, { status: status >= 400 ? status : 200 });
+    return Response.json({ status, body }, { status: status >= 400 ? status : 200 });
   });
 
   api.post(`${PATH}/replies`, async (context) => {
@@ -169,7 +158,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
     const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
     const party = { contactId: sender_id, conversationId: conv_id };
     const place = getOrCreateConversation(state, workspace, party);
-    const { message, delivery } = sendReply(place, { from: "agent", content });
+    const { message, delivery } = sendReply(place, "agent", content);
     const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
     const answer: ReplyAnswer = { message, delivery: shown };
     return context.json(answer, 201);
@@ -228,6 +217,56 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
+const recordQuery = listQuery.extend({ conversation: z.string().optional() });
+const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
+
+type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
+
+/** Conversations, handshakes, deliveries and requests. */
+function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
+  const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
+  const lists: [kind: string, path: string, oldestFirst: () => readonly ListedRecord[]][] = [
+    ["handshake", "/handshakes", () => listRecords(state, "handshake")],
+    ["delivery", "/deliveries", listDeliveries],
+    ["request", "/requests", () => state.requests],
+  ];
+  for (const [kind, path, list] of lists) {
+    api.get(path, (context) => {
+      const { limit, ...wanted } = parseQuery(context, recordQuery);
+      if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
+      if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
+      const records = list().filter((record) => matchesPartially(record, wanted));
+      return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
+    });
+
+    api.get(`${path}/:id`, (context) =>
+      context.json(viewRecord(context.var.viewer, findById(kind, list(), context.req.param("id")))),
+    );
+  }
+
+  api.post("/deliveries/:id/resend", async (context) => {
+    const how = await readJson(context, resendBody);
+    const delivery = findById("delivery", listDeliveries(), context.req.param("id"));
+    const copy = resendDelivery(state, requireWorkspace(state, delivery.workspace), delivery, how);
+    return context.json(viewRecord(context.var.viewer, copy), 202);
+  });
+
+  api.get("/conversations", (context) => {
+    const { workspace, limit } = parseQuery(context, listQuery);
+    const workspaces =
+      workspace === undefined ? state.directory.values() : [requireWorkspace(state, workspace)];
+    const newestFirst = [...workspaces]
+      .flatMap(({ conversations }) => [...conversations.values()])
+      .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order);
+    return context.json(newestFirst.slice(0, limit).map(viewConversation));
+  });
+
+  api.get("/conversations/:id/messages", (context) => {
+    const { limit } = parseQuery(context, listQuery.pick({ limit: true }));
+    return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
+  });
+}
+
 /** How much may wait for a client that reads slowly. Beyond that its connection is closed, and it must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
@@ -237,41 +276,26 @@ const HEARTBEAT_MS = 15_000;
  * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. Not with
  * hono's streamSSE, which has no limit for what waits.
  */
-function streamEvents({ req, env: { incoming } }: ControlContext, viewer: Viewer): Response {
+function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET: the stream would have no reader.
   if (req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
-  const { closing } = viewer.state.outgoing;
-  const ended = new AbortController();
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const write = (text: string): void => {
-          controller.enqueue(Buffer.from(text));
-          if (Number(controller.desiredSize) < 0) incoming.socket.destroy();
-        };
-        let count = 0;
-        write(": live\n\n");
-        const unsubscribe = subscribeTo(viewer, (event) => {
-          count += 1;
-          write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
-        });
-        const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
-        const close = (): void => {
-          ended.abort();
-          controller.close();
-        };
-        closing.addEventListener("abort", close);
-        ended.signal.addEventListener("abort", () => {
-          unsubscribe();
-          clearInterval(heartbeat);
-          closing.removeEventListener("abort", close);
-        });
-      },
-      cancel: () => ended.abort(),
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
-  );
   // The last header stops proxies from buffering.
-  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
-  return new Response(stream, { headers });
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no", ...NOT_CACHED };
+  outgoing.writeHead(200, headers);
+  const write = (text: string): void => {
+    outgoing.write(text);
+    if (outgoing.writableLength > WAITING_BYTES) outgoing.destroy();
+  };
+  let count = 0;
+  write(": live\n\n");
+  const unsubscribe = subscribeTo(viewer, (event) => {
+    count += 1;
+    write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
+  });
+  const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
+  outgoing.once("close", () => {
+    unsubscribe();
+    clearInterval(heartbeat);
+  });
+  return RESPONSE_ALREADY_SENT;
 }

@@ -73,10 +73,6 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
 /** Returns the event of a change, if it has one. */
 function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
   switch (change.type) {
-    case "workspace-removed":
-    case "flow-failed":
-    case "reset":
-      return change;
     case "workspace":
       return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
     case "conversation":
@@ -89,8 +85,11 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
       return { ...change, delivery: viewRecord(viewer, change.delivery) };
     case "request":
       return { ...change, request: viewRecord(viewer, change.request) };
+    case "workspace-removed":
+    case "flow-failed":
     case "faults":
-      return { ...change, faults: viewer.state.faults.views };
+    case "reset":
+      return change;
     case "conversation-dropped":
   }
   return undefined;
@@ -111,7 +110,7 @@ function maskRecord<Shown extends { workspace: string | null }>(
     }
     if (typeof value !== "string") return value;
     if (field === "url") return hideQuery(value);
-    return field === "base64" ? MASK : maskNamed(redact?.(value) ?? value);
+    return maskNamed(redact?.(value) ?? value);
   };
   return JSON.parse(JSON.stringify(record, mask)) as Shown;
 }

@@ -1,16 +1,27 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
+import { SIGNATURE_HEADER, signBody } from "../../responder/signature.js";
 import {
   addMessage,
-  encodeBody,
   encodeMessage,
   getOrCreateConversation,
+  keyOf,
   recordCopy,
   recordDelivery,
   withDigits,
-  type SentBody,
 } from "../conversations.js";
 import { invalidOption } from "../checks.js";
-import type { ReplyContent } from "../flows/flow.js";
+import type { DeliveryFault } from "../faults.js";
+import type { FlowReply, ReplyContent } from "../flows/flow.js";
+import {
+  describeStatus,
+  describeTimeout,
+  NO_RESPONSE,
+  pause,
+  post,
+  type Outgoing,
+  type OutgoingRequest,
+  type OutgoingResult,
+} from "../service/outgoing.js";
 import {
   deliverableRegistration,
   nextRecord,
@@ -21,15 +32,16 @@ import {
   type Place,
   type WorkspaceState,
 } from "../state.js";
-import { performDelivery, type DeliveryJob } from "./perform.js";
+import type { Reading } from "../switches.js";
+import type { TurnEnd } from "./queue.js";
 
 export interface DeliveryOptions {
   /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
   timeoutMs?: number;
   /** Sent as `X-Hub-Signature-256` instead of the right signature. */
   signature?: string;
-  /** The exact bytes to sign and send instead of the message as JSON. */
-  body?: string | Uint8Array;
+  /** Signed and sent instead of the message as JSON. */
+  body?: string;
 }
 
 /** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
@@ -37,13 +49,12 @@ export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
   message: OutboundMessage,
-  { body, ...options }: DeliveryOptions = {},
+  { body: written, ...options }: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
-  const bytes = body === undefined ? undefined : encodeBody(body);
-  const { delivery } = recordOutbound(place, { from: "flow", body: message, bytes, url });
+  const { delivery } = recordOutbound(place, { from: "flow", body: message, written, url });
   await queueDelivery({ ...place, delivery, ...options });
   // The record itself stays pending: a restart resumes it.
   return delivery.verdict === "pending"
@@ -58,17 +69,11 @@ function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, meth
   throw invalidOption(`${method}: workspace "${workspace.name}" has no verified webhook`);
 }
 
-interface Reply {
-  from: "flow" | "agent";
-  content: ReplyContent;
-  /** Time since the previous reply is due. Default 0. */
-  delayMs?: number;
-}
-
-/** Records a reply, and queues its delivery if a webhook accepts deliveries. */
+/** Records a reply, and queues its delivery, due this long after the previous one, if a webhook accepts deliveries. */
 export function sendReply(
   place: Place,
-  { from, content, delayMs = 0 }: Reply,
+  from: "flow" | "agent",
+  { delayMs = 0, ...content }: FlowReply,
 ): { message: MessageRecord; delivery?: DeliveryRecord } {
   const { state, workspace, conversation } = place;
   const body = addressReply(conversation, content);
@@ -81,10 +86,10 @@ export function sendReply(
 }
 
 interface Outbound {
-  from: Reply["from"];
+  from: "flow" | "agent";
   body: OutboundMessage;
   /** Default: the body as `deliveryEncoding` writes it. */
-  bytes?: SentBody | undefined;
+  written?: string | undefined;
   url: string;
   /** Default: now. */
   dueMs?: number;
@@ -93,7 +98,7 @@ interface Outbound {
 /** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
-  { from, body, bytes, url, dueMs = Date.now() }: Outbound,
+  { from, body, written, url, dueMs = Date.now() }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const { state } = place;
   const numbered = nextRecord(state, "delivery");
@@ -101,7 +106,7 @@ function recordOutbound(
   const delivery = {
     message: withDigits(body),
     url,
-    ...(bytes ?? encodeMessage(body, state.settings.deliveryEncoding)),
+    request: { headers: {}, body: written ?? encodeMessage(body, state.settings.deliveryEncoding) },
     dueAt: new Date(dueMs).toISOString(),
     resendOf: null,
   };
@@ -126,7 +131,7 @@ interface ResendOptions {
 }
 
 /**
- * Sends the bytes of a delivery again, with the same headers and signature unless the options change them, after the other
+ * Sends the body of a delivery again, with the same headers and signature unless the options change them, after the other
  * deliveries of its conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config`
  * if no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
  */
@@ -134,7 +139,7 @@ export function resendDelivery(
   state: EmulatorState,
   workspace: WorkspaceState,
   delivery: DeliveryRecord,
-  { sign, body }: ResendOptions,
+  { sign, body = delivery.request.body }: ResendOptions,
 ): DeliveryRecord {
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
@@ -143,11 +148,19 @@ export function resendDelivery(
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   requireUrl(state, workspace, "resend");
-  const { request, base64 } = body === undefined ? delivery : encodeBody(body);
   const place = { state, workspace, conversation };
-  const copy = recordCopy(place, delivery, { request: { headers, body: request.body }, base64 });
+  const copy = recordCopy(place, delivery, { headers, body });
   void queueDelivery({ ...place, delivery: copy });
   return copy;
+}
+
+/** A delivery with everything that its attempts need. */
+interface DeliveryJob extends Place {
+  delivery: DeliveryRecord;
+  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
+  timeoutMs?: number | undefined;
+  /** Sent instead of the right signature. */
+  signature?: string | undefined;
 }
 
 /** Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes; never rejects. */
@@ -155,4 +168,129 @@ export function queueDelivery(job: DeliveryJob): Promise<void> {
   const { queue } = job.conversation;
   queue.lastDueMs = Math.max(queue.lastDueMs, Date.parse(job.delivery.dueAt));
   return queue.deliver((again) => performDelivery(job, again));
+}
+
+/** Attempts a delivery until it has a verdict. When the emulator closes it stays pending. */
+async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEnd> {
+  const { state, workspace } = job;
+  let except: DeliveryFault | undefined = again ? "reorder" : undefined;
+  while (await waitForAttempt(job)) {
+    const fault = state.faults.take("delivery", workspace.name, except);
+    if (fault === "reorder") return "after-next";
+    // Only the first attempt can be overtaken.
+    except = "reorder";
+    await attempt(job, fault);
+    if (fault === "duplicate") await performCopy(job);
+  }
+  return "done";
+}
+
+async function performCopy(job: DeliveryJob): Promise<void> {
+  if (job.conversation.queue.ended.aborted) return;
+  const copy = { ...job, delivery: recordCopy(job, job.delivery) };
+  while (await waitForAttempt(copy)) await attempt(copy, undefined);
+}
+
+/** Waits until an attempt is due. Returns false if none is to be made. */
+async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
+  const { state, conversation, delivery } = job;
+  if (delivery.verdict !== "pending") return false;
+  await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
+  if (state.outgoing.closing.aborted) return false;
+  if (isHeld(job) && !conversation.queue.ended.aborted) return true;
+  // Not published: it is gone with its conversation.
+  delivery.verdict = "failed";
+  delivery.reason = "its workspace or its conversation was removed";
+  return false;
+}
+
+function isHeld({ state: { directory }, workspace, conversation }: DeliveryJob): boolean {
+  const isKnown = directory.get(workspace.name) === workspace;
+  return isKnown && workspace.conversations.get(keyOf(conversation)) === conversation;
+}
+
+async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
+  const { state, conversation, delivery } = job;
+  const at = new Date().toISOString();
+  const begun = performance.now();
+  const result = await send(job, fault);
+  // Whether the endpoint accepted it is then unknown: a restart attempts it again.
+  if (conversation.queue.ended.aborted || !isHeld(job)) return;
+  const durationMs = performance.now() - begun;
+  const reason = judgeResponse(result, state.settings.deliveryResponse);
+  const response = "reason" in result ? null : result;
+  delivery.attempts.push({ at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" });
+  delivery.reason = reason;
+  if (response) delivery.status = response.status;
+  else delete delivery.status;
+  conclude(job);
+  state.changes.publish({ type: "delivery", delivery });
+}
+
+/** Each attempt looks up the URL and the key again, because the registration may have changed since the last. */
+async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<OutgoingResult> {
+  const { state, workspace, conversation, delivery } = job;
+  const registration = deliverableRegistration(workspace, state.settings);
+  if (!registration) return { reason: "no verified webhook is registered any more" };
+  const { webhook_url: url, webhook_verification_key: key } = registration;
+  const { body } = delivery.request;
+  const right = await signBody(key, body);
+  const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
+  const signature =
+    fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (job.signature ?? repeated ?? right);
+  const headers = {
+    "content-type": "application/json",
+    [SIGNATURE_HEADER]: signature,
+    "x-flow-ns": workspace.flowNs,
+    "x-action": "messages",
+  };
+  delivery.url = url;
+  delivery.signature = signature === right ? "right" : "wrong";
+  delivery.request = { headers, body };
+  const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
+  const outgoing = { ...state.outgoing, closing: conversation.queue.ended };
+  return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
+}
+
+/** Returns why a response does not mean that the delivery was accepted; empty if it does. */
+function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
+  if ("reason" in result) return result.reason;
+  const { status } = result;
+  if (reading === "any" || status === 200) return "";
+  return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
+}
+
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
+
+function conclude({ state, delivery }: DeliveryJob): void {
+  const { deliveryAttempts, deliveryRetryMs } = state.settings;
+  const attempts = delivery.attempts.length;
+  if (delivery.reason === "") delivery.verdict = "delivered";
+  else if (attempts >= deliveryAttempts) delivery.verdict = "failed";
+  else {
+    const pauseMs = Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
+    delivery.dueAt = new Date(Date.now() + pauseMs).toISOString();
+  }
+}
+
+/** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */
+async function postWithFault(
+  outgoing: Outgoing,
+  sent: OutgoingRequest,
+  fault: DeliveryFault | undefined,
+): Promise<OutgoingResult> {
+  const { body, timeoutMs } = sent;
+  if (fault === "close-before") return NO_RESPONSE;
+  if (fault === "broken-json") return post(outgoing, { ...sent, body: Buffer.from(body).subarray(0, -4) });
+  if (fault === "truncated" || fault === "close-after") {
+    const cutAt = fault === "truncated" ? Math.floor(Buffer.byteLength(body) / 2) : undefined;
+    await post(outgoing, { ...sent, cutAt });
+    return NO_RESPONSE;
+  }
+  if (typeof fault !== "object") return post(outgoing, sent);
+  const early = fault.afterChange ? await post(outgoing, sent) : undefined;
+  if ("status" in fault) return { status: fault.status, headers: {}, body: fault.body ?? "" };
+  await pause(early ? Math.min(fault.delayMs, timeoutMs) : fault.delayMs, outgoing.closing);
+  if (early && fault.delayMs >= timeoutMs) return { reason: describeTimeout(timeoutMs) };
+  return early ?? post(outgoing, sent);
 }

@@ -50,8 +50,6 @@ export interface FlowContext {
   workspace: string;
   /** The message to reply to. */
   message: InboundMessage;
-  /** How many messages the contact sent in this conversation before this one. */
-  messagesBefore: number;
   /** URLs of small media that the emulator serves itself. */
   samples: Readonly<Record<MediaKind, string>>;
 }

@@ -3,24 +3,17 @@ import type { InboundMessage } from "../../../schema/inbound.js";
 import { INBOUND_KINDS, inboundKindOf, MEDIA_KINDS } from "../../../schema/message-kind.js";
 import { flowReply, payloadOf, type Flow, type FlowReply } from "./flow.js";
 
-const pattern = z.string().check(({ value, issues }) => {
+const pattern = z.string().superRefine((source, context) => {
   try {
-    compilePattern(value);
+    compilePattern(source);
   } catch (error) {
-    issues.push({
-      code: "custom",
-      input: value,
-      message: `is not a valid regular expression: ${String(error)}`,
-    });
+    context.addIssue(`is not a valid regular expression: ${String(error)}`);
   }
 });
 
-/** Reports an invalid pattern as such, and anything else as neither of the two. */
-function describeText(issue: z.core.$ZodRawIssue): string {
-  const problems = issue.code === "invalid_union" ? issue.errors.flat() : [];
-  const problem = problems.find(({ code }) => code === "custom");
-  return problem ? `matches ${problem.message}` : 'must be a string, or { matches: "a regular expression" }';
-}
+const textCondition = z.union([z.string(), z.strictObject({ matches: pattern })], {
+  error: 'must be a string, or { matches: "a regular expression" }',
+});
 
 const condition = z
   .strictObject({
@@ -28,7 +21,7 @@ const condition = z
      * The text: `content`, or the title of a pressed button. A string must match the whole text, ignoring case and surrounding
      * spaces. `matches` is a JavaScript regular expression, without slashes, that ignores case and may match any part.
      */
-    text: z.union([z.string(), z.strictObject({ matches: pattern })], { error: describeText }).optional(),
+    text: textCondition.optional(),
     /** The payload of the pressed button. */
     payload: z.string().optional(),
     /** The `file_type` of an attachment. */

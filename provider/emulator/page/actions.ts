@@ -1,4 +1,5 @@
-import type { ContactMessageAnswer, ReplyAnswer } from "../control/shapes.js";
+import type { SentMessage } from "../contact.js";
+import type { ReplyAnswer } from "../control/shapes.js";
 import { ApiError, describeRefusal, send } from "./api.js";
 import { emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
@@ -34,11 +35,7 @@ const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 /** Sends as the contact. Throws if `bot_url` does not accept it. */
 export async function sendAsContact(party: Party, content: ContactContent): Promise<void> {
   const body = contactBody(party, content);
-  const answer = await send<ContactMessageAnswer>(
-    "POST",
-    ["workspaces", chosenWorkspace(), "messages"],
-    body,
-  );
+  const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
   // For the control API a redirect is not an error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }

@@ -1,4 +1,5 @@
-import type { ContactMessageAnswer, ControlError } from "../control/shapes.js";
+import type { SentMessage } from "../contact.js";
+import type { ControlError } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
 import { parseJson } from "./json.js";
 import { revealed } from "./store.js";
@@ -60,11 +61,11 @@ function unreachable(reason: unknown): never {
 
 /** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */
 function refusalOf(answer: unknown): string | undefined {
-  const { error, status, body } = Object(answer) as Partial<ControlError & ContactMessageAnswer>;
+  const { error, status, body } = Object(answer) as Partial<ControlError & SentMessage>;
   if (typeof error?.message === "string") return error.message;
   return typeof status === "number" ? describeRefusal({ status, body }) : undefined;
 }
 
 /** The text for a message that `bot_url` does not accept. */
-export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
+export const describeRefusal = ({ status, body }: SentMessage): string =>
   t("bot_url responded with {status}: {body}", { status, body: JSON.stringify(body) ?? "" });

@@ -9,24 +9,22 @@ interface CurlRequest extends HttpMessage {
 /** Headers that curl writes itself, or that belong to the connection. */
 const SKIPPED = /^(?:host|connection|content-length|transfer-encoding|keep-alive|expect)$/i;
 
-/** Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX shell. */
+/**
+ * Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX shell. The address is
+ * sent as it is, without patterns (`--globoff`) and with its dots (`--path-as-is`).
+ */
 export function curlCommand(request: CurlRequest): string {
+  const { method, url, body } = request;
   const parts = [
-    ...methodOptions(request),
-    `--url ${shellQuote(request.url)}`,
-    ...(/[[\]{}]/.test(request.url) ? ["--globoff"] : []),
-    ...(/\/\./.test(request.url) ? ["--path-as-is"] : []),
+    method === "HEAD" ? "--head" : `--request ${shellQuote(method)}`,
+    `--url ${shellQuote(url)}`,
+    "--globoff",
+    "--path-as-is",
     ...headerOptions(request),
     // Not --data, which would read a file for a body that starts with "@".
-    ...(request.body === "" ? [] : [`--data-raw ${shellQuote(request.body)}`]),
+    ...(body === "" ? [] : [`--data-raw ${shellQuote(body)}`]),
   ];
   return `curl ${parts.join(" \\\n  ")}`;
-}
-
-function methodOptions({ method, body }: CurlRequest): string[] {
-  if (method === "HEAD") return ["--head"];
-  const implied = body === "" ? "GET" : "POST";
-  return method === implied ? [] : [`--request ${shellQuote(method)}`];
 }
 
 function headerOptions({ headers, body }: CurlRequest): string[] {

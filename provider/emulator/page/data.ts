@@ -1,10 +1,6 @@
-import type {
-  ConversationView,
-  EmulatorEvent,
-  FaultView,
-  MessageView,
-  WorkspaceView,
-} from "../control/shapes.js";
+import type { ConversationView, EmulatorEvent, WorkspaceView } from "../control/shapes.js";
+import type { FaultView } from "../faults.js";
+import type { MessageRecord } from "../state.js";
 import { keyOf, type Exchange } from "./wire.js";
 
 /** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
@@ -21,7 +17,7 @@ export interface Data {
   /** By id. */
   conversations: ReadonlyMap<string, ConversationView>;
   /** The messages of the conversation in scope, by id. */
-  messages: ReadonlyMap<string, MessageView>;
+  messages: ReadonlyMap<string, MessageRecord>;
   /** The exchanges of the workspace in scope, by kind and id. */
   exchanges: ReadonlyMap<string, Exchange>;
   faults: readonly FaultView[];

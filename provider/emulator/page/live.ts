@@ -1,17 +1,12 @@
-import type {
-  ConversationView,
-  EmulatorEvent,
-  FaultView,
-  MessageView,
-  SettingsView,
-  WorkspaceView,
-} from "../control/shapes.js";
+import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } from "../control/shapes.js";
+import type { FaultView } from "../faults.js";
+import type { MessageRecord } from "../state.js";
 import { IN_CLEAR, read, routeOf } from "./api.js";
-import { applyEvents, emptyData, type Scope } from "./data.js";
+import { applyEvents, type Data, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
 import { attempt, showError } from "./notices.js";
 import { connection, data, flows, linked, revealed } from "./store.js";
-import { EXCHANGE_KINDS, ROUTES, type Exchange, type ExchangeId } from "./wire.js";
+import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
 const EVENT_TYPES = [
   "workspace",
@@ -95,43 +90,41 @@ export async function load(): Promise<void> {
     // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
-    const known = { ...emptyData(scope), faults, messages: new Map(messages.map((item) => [item.id, item])) };
-    data.value = applyEvents(known, [
-      ...workspaces.map((workspace) => ({ type: "workspace", workspace }) as const),
-      ...conversations.map((conversation) => ({ type: "conversation", conversation }) as const),
-      ...exchanges,
-      ...arrived,
-    ]);
+    const known: Data = {
+      scope,
+      workspaces: new Map(workspaces.map((item) => [item.name, item])),
+      conversations: new Map(conversations.map((item) => [item.id, item])),
+      messages: new Map(messages.map((item) => [item.id, item])),
+      exchanges: new Map(exchanges.map((item) => [keyOf(item.kind, item.record.id), item])),
+      faults,
+    };
+    data.value = applyEvents(known, arrived);
   } finally {
     if (meanwhile === arrived) meanwhile = undefined;
   }
 }
 
-async function readMessages({ conversation }: Scope): Promise<MessageView[]> {
+async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
   return conversation === null ? [] : read(["conversations", conversation, "messages"]);
 }
 
 /** The exchanges of the workspace, oldest first, and the one that the address names, which may be older than these. */
-async function readExchanges({ workspace }: Scope): Promise<EmulatorEvent[]> {
+async function readExchanges({ workspace }: Scope): Promise<Exchange[]> {
   if (workspace === null) return [];
   const lists = EXCHANGE_KINDS.map(async (kind) => {
     const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace });
-    return records.map((record) => ({ kind, record }));
+    return records.map((record) => ({ kind, record }) as Exchange);
   });
   const exchanges = (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
-  const events = [...exchanges, ...(await readLinked())].map(({ kind, record }) => ({
-    type: kind,
-    [kind]: record,
-  }));
-  return events as unknown as EmulatorEvent[];
+  return [...exchanges, ...(await readLinked())];
 }
 
-async function readLinked(): Promise<{ kind: ExchangeId["kind"]; record: Exchange["record"] }[]> {
+async function readLinked(): Promise<Exchange[]> {
   const exchange = linked.value;
   if (exchange === null) return [];
   const { kind, id } = exchange;
   try {
-    return [{ kind, record: await read([ROUTES[kind], id]) }];
+    return [{ kind, record: await read([ROUTES[kind], id]) } as Exchange];
   } catch (error) {
     showError(error);
     if (linked.value === exchange) linked.value = null;

@@ -1,12 +1,13 @@
-import type { DeliveryView, HandshakeView, HttpView, RequestView } from "../control/shapes.js";
+import type { ReceivedResponse } from "../service/outgoing.js";
+import type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "../state.js";
 import { parseJson } from "./json.js";
 import { contentOf, type MessageContent } from "./messages.js";
 
 /** One exchange on the wire: a request to the emulator, or one that it made. */
 export type Exchange =
-  | { kind: "request"; record: RequestView }
-  | { kind: "handshake"; record: HandshakeView }
-  | { kind: "delivery"; record: DeliveryView };
+  | { kind: "request"; record: RecordedRequest }
+  | { kind: "handshake"; record: HandshakeRecord }
+  | { kind: "delivery"; record: DeliveryRecord };
 
 /** The routes of the control API. */
 export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
@@ -38,7 +39,7 @@ export const methodOf = ({ kind, record }: Exchange): string => (kind === "reque
 /** One HTTP call: a delivery has several if it is tried again. */
 interface Call {
   durationMs: number;
-  response: HttpView | null;
+  response: ReceivedResponse | null;
   reason?: string;
   /** The injected fault that matched it, as JSON; empty if none. */
   fault?: string;

@@ -2,7 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { fromIncomingMessage } from "../../responder/node.js";
 import { BODY_LIMIT_BYTES } from "../../responder/request.js";
+import { isLoopback } from "../../lib/url.js";
 import { HttpError, invalidOption } from "../checks.js";
+import { assertSameOrigin } from "../control/guard.js";
+import type { EmulatorState } from "../state.js";
 import { toJson, type HttpRequest, type HttpResponse } from "./exchange.js";
 
 /** Longer than clients keep an idle connection, so that none is closed while they send. */
@@ -14,35 +17,31 @@ export function addressOf({ url: target = "/" }: IncomingMessage): URL {
   return URL.parse(text) ?? new URL("http://emulator/");
 }
 
-interface Service {
-  /** Throws an HttpError if nothing of the request may be processed. */
-  guard: (incoming: IncomingMessage) => void;
-  respond: (request: HttpRequest) => Promise<HttpResponse>;
-}
-
 /**
- * Reads a request of the service and sends its response. Not with hono: connections are cut on purpose here, and creating a
- * Response and reading it again costs a third of the requests per second.
+ * Returns one of the two interfaces of the service. On loopback it is guarded: the keys of a test are not secret, so a web page
+ * could read and change a registration with them. On other addresses it is as open as the service's. Not with hono: connections
+ * are cut on purpose here, and creating a Response and reading it again costs a third of the requests per second.
  */
-export async function respondRaw(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  { guard, respond }: Service,
-): Promise<void> {
-  try {
-    guard(incoming);
-    const body = await readBody(incoming);
-    const { method = "", headers } = incoming;
-    const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
-    const request = { method, address: addressOf(incoming), headers: Object.fromEntries(pairs), body };
-    send(outgoing, await respond(request));
-  } catch (error) {
-    // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
-    const text = error instanceof Error ? error.message : String(error);
-    const [status, message] =
-      error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];
-    send(outgoing, toJson(status, { status: "error", message }));
-  }
+export function createService(
+  state: EmulatorState,
+  respond: (state: EmulatorState, request: HttpRequest) => Promise<HttpResponse>,
+): RequestHandler {
+  return async (incoming, outgoing) => {
+    try {
+      if (isLoopback(state.settings.host)) assertSameOrigin(state.settings, incoming);
+      const body = await readBody(incoming);
+      const { method = "", headers } = incoming;
+      const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+      const request = { method, address: addressOf(incoming), headers: Object.fromEntries(pairs), body };
+      send(outgoing, await respond(state, request));
+    } catch (error) {
+      // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
+      const text = error instanceof Error ? error.message : String(error);
+      const [status, message] =
+        error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];
+      send(outgoing, toJson(status, { status: "error", message }));
+    }
+  };
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -100,7 +99,7 @@ export async function listen(
     server.listen(port, host, resolve);
   });
   return {
-    origin: formatOrigin(server.address()),
+    origin: formatOrigin(server.address() as AddressInfo),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
@@ -109,9 +108,7 @@ export async function listen(
   };
 }
 
-function formatOrigin(bound: AddressInfo | string | null): string {
-  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
-  const { address, family, port } = bound;
+function formatOrigin({ address, family, port }: AddressInfo): string {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
   return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${port}`;
 }

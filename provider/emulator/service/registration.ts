@@ -9,7 +9,7 @@ import {
 import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
 import type { EmulatorState, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading, SwitchSettings } from "../switches.js";
-import { publishWorkspace, readConfiguration, register, unregister } from "../workspaces.js";
+import { publishWorkspace, readConfiguration, register } from "../workspaces.js";
 import { respondRecorded, toJson, type Call, type HttpRequest, type HttpResponse } from "./exchange.js";
 import { performHandshake } from "./handshake.js";
 
@@ -91,7 +91,7 @@ async function performAction(
   parseBody(requestSchemas[action], body);
   if (action === "get-webhook" && !workspace.everSet) return respondBeforeFirstSet(settings.beforeFirstSet);
   if (action === "set-webhook") await setWebhook(state, workspace, parseBody(setWebhookRequest, body));
-  if (action === "delete-webhook") unregister(workspace);
+  if (action === "delete-webhook") register(workspace, null);
   return { status: "ok", data: presentConfiguration(workspace, settings) };
 }
 
@@ -110,7 +110,7 @@ async function setWebhook(
   } else if (failedHandshake === "unverified") {
     register(workspace, { ...set, webhook_status: "failed" });
   } else {
-    if (failedHandshake === "clears") unregister(workspace);
+    if (failedHandshake === "clears") register(workspace, null);
     throw rejectFields({ webhook_url: [`the verification handshake failed: ${reason}`] });
   }
 }

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryRecord, EmulatorOptions } from "../../../provider/emulator/index.js";
-import { encodeMessage } from "../../../provider/emulator/conversations.js";
 import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
-import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
 import {
   answering,
@@ -67,23 +65,6 @@ describe("deliver", () => {
     const expected = ["sha256=wrong", await signBody(verificationKey, body)];
     expect(deliveries().map(signatureOf)).toEqual(expected);
   });
-
-  test.each<[string, Respond, object]>([
-    [
-      "refuses",
-      (_, response) => response.writeHead(401).end("bad signature"),
-      { status: 401, attempts: [{ response: { body: "bad signature" } }] },
-    ],
-    [
-      "redirects",
-      (_, response) => response.writeHead(308, { location: "http://127.0.0.1:1/" }).end(),
-      { status: 308, reason: expect.stringContaining("redirects are not followed") },
-    ],
-  ])("reports an endpoint that %s", async (_what, respond, expected) => {
-    const { acme } = await startScene({}, respond);
-    const record = await acme.deliver(message);
-    expect(record).toMatchObject({ verdict: "failed", ...expected });
-  });
 });
 
 /** One of each kind of section 2.4, and how its content names it. */
@@ -112,33 +93,19 @@ describe("a reply of section 2.4", () => {
   );
 });
 
-/** What `json_encode` of PHP 8 prints for the same values. */
-test.each([
-  ["é", String.raw`\u00e9`],
-  ["👋", String.raw`\ud83d\udc4b`],
-  ["https://a.example/b", String.raw`https:\/\/a.example\/b`],
-  ['a "b" \\ c', String.raw`a \"b\" \\ c`],
-  ["\n\t\u0001", String.raw`\n\t\u0001`],
-  ["\u2028", String.raw`\u2028`],
-  ["<&'>", "<&'>"],
-])("as PHP writes it, %j, and all digits of a conversation id", (content, written) => {
-  const { request } = encodeMessage({ ...outbound(content), conv_id: 9007199254740993n }, "php");
-  const common = '{"sender_id":"contact-1","type":"text","message_type":"outgoing","private":false,';
-  expect(request.body).toBe(`${common}"text":"${written}","conv_id":9007199254740993}`);
-});
-
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
+/** As `JSON.stringify`, and as `json_encode` of PHP 8 writes it. */
 test.each<[Reading<"deliveryEncoding">, string]>([
-  ["json", '"text":"Olá, é você? 👋"'],
-  ["php", String.raw`"text":"Ol\u00e1, \u00e9 voc\u00ea? \ud83d\udc4b"`],
+  ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
+  ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],
 ])("deliveryEncoding %s writes accents its way, and signs what it wrote", async (...row) => {
   const [deliveryEncoding, written] = row;
   const { acme, deliveries } = await startScene({ deliveryEncoding });
-  await acme.deliver(message);
+  await acme.deliver({ ...outbound('é 👋 a/b "c" \\ \n\u0001 \u2028<&\'>'), conv_id: 9007199254740993n });
   const [delivery] = deliveries();
   expect(delivery?.body).toContain(written);
-  expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
+  expect(delivery?.body).toContain('"conv_id":9007199254740993');
   expect(await judge(delivery)).toBe(200);
 });
 

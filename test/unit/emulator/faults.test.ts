@@ -169,9 +169,9 @@ describe("a rule", () => {
     [{ operation: "get-webhook", fault: "html", times: 0 }, "times"],
     [{ operation: "get-webhook", fault: "html", workspace: "nobody" }, "nobody"],
     [{ operation: "get-webhook", status: 503 }, "status"],
-    [{ operation: "message", fault: "reorder" }, "'reorder' is a fault of the operation delivery"],
-    [{ operation: "delivery", fault: "html" }, "'html' is a fault of answers"],
-    [{ operation: "delivery", fault: { statusField: "x" } }, "{ statusField } is a fault of answers"],
+    [{ operation: "message", fault: "reorder" }, "fault: is not a fault of this operation"],
+    [{ operation: "delivery", fault: "html" }, "fault: is not a fault of this operation"],
+    [{ operation: "delivery", fault: { statusField: "x" } }, "fault: is not a fault of this operation"],
   ])("that is none is refused: %j", async (rule, named) => {
     const { emulator } = await startSilent();
     expect(() => emulator.injectFault(rule as FaultRule)).toThrow(refused(named));

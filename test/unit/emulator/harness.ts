@@ -6,7 +6,7 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
-import { createApi, listRoutes } from "../../../provider/emulator/control/routes.js";
+import { createApi } from "../../../provider/emulator/control/routes.js";
 import type { EmulatorState } from "../../../provider/emulator/state.js";
 import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
@@ -229,9 +229,10 @@ export const received = ({ conversations }: Workspace): unknown[] =>
   );
 
 /** Every route of the control API, such as `GET /_emulator/workspaces/{name}`. */
-export const CONTROL_ROUTES = listRoutes(createApi({} as EmulatorState)).map(
-  ({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`,
-);
+export const CONTROL_ROUTES = createApi({} as EmulatorState)
+  // Middleware is for every method.
+  .routes.filter(({ method }) => method !== "ALL")
+  .map(({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`);
 
 /** Calls the control API: `control(emulator, "POST /_emulator/reset", { workspaces: true })`. */
 export function control(

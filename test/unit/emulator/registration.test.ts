@@ -64,15 +64,6 @@ describe("a request that is refused", () => {
     },
   );
 
-  test.each([
-    ["a form", `ChaveApi=${apiKey}`, 400],
-    ["a list", "[]", 422],
-    ["more than 1 MiB", JSON.stringify({ ChaveApi: apiKey, padding: "x".repeat(1024 * 1024) }), 413],
-  ])("a body of %s gets %3$i", async (_what, body, status) => {
-    const { acme } = await startAcme();
-    expect(await post(addressOf(acme, "get-webhook"), body)).toMatchObject({ status });
-  });
-
   const somewhere = { webhook_url: "http://127.0.0.1:1/", webhook_verification_key: "k-secret" };
   test.each([
     ["get-webhook", { email: "k-secret@b.example" }, "email"],

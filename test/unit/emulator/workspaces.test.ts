@@ -9,7 +9,6 @@ import {
 import {
   apiKey,
   call,
-  emptyConfiguration,
   refused,
   sendTo,
   set,
@@ -73,18 +72,6 @@ describe("close", () => {
   });
 });
 
-describe("a workspace", () => {
-  test("is what its options say: registered without a handshake, with a bot code and a flow API key", async () => {
-    const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "a-key" };
-    const options = { botCode: "mine", flowApiKey: "my-key", mayManageFlow: false, registration };
-    const { acme } = await startSilent(withWorkspace(options));
-    expect(acme.registration).toEqual({ ...registration, webhook_status: "verified", bot_url: acme.botUrl });
-    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: registration });
-    expect(acme).toMatchObject({ botCode: "mine", flowApiKey: "my-key", handshakes: [] });
-    expect((await sendTo(acme, text)).status).toBe(403);
-  });
-});
-
 describe("removeWorkspace", () => {
   test("leaves neither address nor bot, and frees name and bot code", async () => {
     const { emulator, acme } = await startSilent();
@@ -135,17 +122,4 @@ describe("change", () => {
     expect(() => acme.change(whole)).toThrow(refused(named));
     expect({ ...acme }).toEqual(before);
   });
-});
-
-test("takeOver registers somebody else's endpoint, and removeRegistration empties the registration", async () => {
-  const { acme } = await startAcme();
-  const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
-  expect(() => acme.takeOver({ ...theirs, webhook_url: "" })).toThrow(refused("webhook_url"));
-  acme.takeOver(theirs);
-  const data = { ...theirs, webhook_status: "verified", bot_url: acme.botUrl };
-  expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data });
-  expect(acme.handshakes).toEqual([]);
-  acme.removeRegistration();
-  expect(acme.registration).toBeUndefined();
-  expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
 });

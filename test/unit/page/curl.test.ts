@@ -31,5 +31,7 @@ it.each([
 
 it("keeps curl from reading patterns and dots in the address", () => {
   const command = curlCommand({ method: "GET", url: "http://[::1]/a/../{b}", headers: {}, body: "" });
-  expect(wordsIn(command)).toEqual(["--url", "http://[::1]/a/../{b}", "--globoff", "--path-as-is"]);
+  expect(wordsIn(command)).toEqual(
+    "--request GET --url http://[::1]/a/../{b} --globoff --path-as-is".split(" "),
+  );
 });

@@ -8,9 +8,6 @@ const PATHS = {
   bolt: "M13 3 5 14h6l-1 7 8-11h-6z",
   crack: "M12 3v5l-3 3 5 3-3 3 1 4M4 4h16v16H4z",
   plus: "M12 5v14M5 12h14",
-  left: "M15 5l-7 7 7 7",
-  right: "M9 5l7 7-7 7",
-  down: "M5 9l7 7 7-7",
   close: "M6 6l12 12M18 6 6 18",
   copy: "M9 9h11v11H9zM15 9V4H4v11h5",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
@@ -40,8 +37,6 @@ export interface ToolProps {
   /** Its failure is shown. */
   action: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
   disabled?: boolean;
-  /** Looks disabled, but keeps the focus. */
-  "aria-disabled"?: boolean;
 }
 
 /** A small button that does something at once. */

@@ -1,9 +1,5 @@
-import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
-import { addressOf } from "../address.js";
 import { t } from "../i18n/translate.js";
-import { data, messages, party, workspace } from "../store.js";
-import { CopyButton, Tool } from "./buttons.js";
+import { messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
@@ -23,14 +19,6 @@ export function Chat() {
         <p class="text-light">
           <Text>{contactId}</Text> · {t("Conversation {id}", { id: conversationId })}
         </p>
-        {data.value.scope.conversation !== null && (
-          <CopyButton
-            compact
-            icon="link"
-            label={t("Copy link to this conversation")}
-            text={async () => addressOf(data.value.scope)}
-          />
-        )}
       </div>
       <MessageLog key={id} />
       <Composer key={`${id} composer`} party={current} />
@@ -38,42 +26,18 @@ export function Chat() {
   );
 }
 
-/** Scrolled further up than this, the log shows a button that leads to its end. */
-const NEAR_END_PX = 80;
-
 /** The messages, oldest first. In a reversed column the browser follows the latest one, unless it is scrolled up. */
 function MessageLog() {
-  const element = useRef<HTMLDivElement>(null);
-  const isNearEnd = useSignal(true);
   return (
-    <div class="log-frame flex">
-      <div
-        ref={element}
-        class="log flex"
-        role="log"
-        aria-live="polite"
-        aria-label={t("Messages")}
-        tabIndex={0}
-        onScroll={({ currentTarget }) => (isNearEnd.value = currentTarget.scrollTop > -NEAR_END_PX)}
-        data-testid="log"
-      >
-        <div class="vstack p-4">
-          {messages.value.length === 0 && (
-            <p class="text-light">{t("No messages yet. The first one opens the conversation.")}</p>
-          )}
-          {messages.value.map((message) => (
-            <Message key={message.id} message={message} />
-          ))}
-        </div>
+    <div class="log flex" role="log" aria-live="polite" aria-label={t("Messages")} tabIndex={0}>
+      <div class="vstack p-4">
+        {messages.value.length === 0 && (
+          <p class="text-light">{t("No messages yet. The first one opens the conversation.")}</p>
+        )}
+        {messages.value.map((message) => (
+          <Message key={message.id} message={message} />
+        ))}
       </div>
-      {!isNearEnd.value && (
-        <Tool
-          compact
-          icon="down"
-          label={t("Go to the latest message")}
-          action={() => element.current?.scrollTo({ top: 0 })}
-        />
-      )}
     </div>
   );
 }

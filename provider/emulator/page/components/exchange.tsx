@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useId, useMemo } from "preact/hooks";
-import type { DeliveryView, HttpView } from "../../control/shapes.js";
+import type { HttpMessage } from "../../service/outgoing.js";
+import type { DeliveryRecord } from "../../state.js";
 import { resend } from "../actions.js";
 import { addressOf } from "../address.js";
 import { IN_CLEAR, read } from "../api.js";
@@ -48,7 +49,7 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
 function EditDelivery({ id }: { id: string }) {
   const body = useSignal("");
   async function load(): Promise<void> {
-    body.value = (await read<DeliveryView>(["deliveries", id], IN_CLEAR)).request.body;
+    body.value = (await read<DeliveryRecord>(["deliveries", id], IN_CLEAR)).request.body;
   }
   return (
     <FormDialog
@@ -132,7 +133,7 @@ function Line({ name, value }: { name: string; value: string }) {
 }
 
 /** Status, headers and body of one direction; null if there was no response. */
-function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
+function HttpPart({ title, part }: { title: string; part: (HttpMessage & { status?: number }) | null }) {
   const heading = useId();
   return (
     <section class="card vstack gap-2" aria-labelledby={heading}>
@@ -147,7 +148,7 @@ function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
   );
 }
 
-function Headers({ headers }: Pick<HttpView, "headers">) {
+function Headers({ headers }: Pick<HttpMessage, "headers">) {
   const entries = Object.entries(headers);
   if (entries.length === 0) return null;
   return (

@@ -1,8 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedMouseEvent } from "preact";
-import type { FaultView } from "../../control/shapes.js";
 import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-names.js";
-import type { FaultOperation } from "../../faults.js";
+import type { FaultOperation, FaultView } from "../../faults.js";
 import { send } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { data } from "../store.js";
@@ -64,7 +63,6 @@ function FaultForm() {
   const operation = useSignal<FaultOperation>("message");
   const workspace = useSignal(data.peek().scope.workspace ?? "");
   const chosen = useSignal<FaultKind>("status");
-  const isRandom = useSignal(false);
   const kinds = faultKindsOf(operation.value);
   const kind = kinds.includes(chosen.value) ? chosen.value : "status";
   const number = { type: "number", min: 0 } as const;
@@ -115,9 +113,7 @@ function FaultForm() {
           {...number}
           max={1}
           step="any"
-          onText={(text) => (isRandom.value = text !== "")}
         />
-        {isRandom.value && <Field label={t("Seed")} name="seed" {...number} defaultValue="1" />}
       </div>
       <footer>
         <button data-testid="fault-add">{t("Inject fault")}</button>
@@ -127,8 +123,8 @@ function FaultForm() {
 }
 
 /** The rule that the form describes. The emulator checks it. */
-function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...fields }: Fields): object {
-  const { times, probability, seed } = fields;
+function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...often }: Fields): object {
+  const { times, probability } = often;
   const known = kind === "statusField" ? value : numberOf(value);
   return {
     operation,
@@ -137,7 +133,6 @@ function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...f
     every: times || probability ? undefined : 1,
     times: numberOf(times),
     probability: numberOf(probability),
-    seed: numberOf(seed),
     fault: value === undefined ? kind : { [kind]: known, afterChange: afterChange && true },
   };
 }

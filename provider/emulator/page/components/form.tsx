@@ -38,7 +38,6 @@ interface SelectProps<Value extends string> {
   options: readonly Value[];
   /** The text of an option, if it is not the option itself. */
   nameOf?: (option: Value) => string;
-  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
   onChange: (value: Value) => unknown;
   hideLabel?: boolean;
   name?: string;
@@ -53,10 +52,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
       <select
         {...select}
         value={value}
-        onChange={({ currentTarget: control }) => {
-          const chosen = options[control.selectedIndex] ?? value;
-          void revertIfFailed(onChange(chosen), () => (control.value = value));
-        }}
+        onChange={(event) => void onChange(options[event.currentTarget.selectedIndex] ?? value)}
         aria-label={label}
       >
         {options.map((option) => (
@@ -73,7 +69,6 @@ interface CheckProps {
   name?: string;
   checked?: boolean;
   defaultChecked?: boolean;
-  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
   onChange?: (checked: boolean) => unknown;
   children: ComponentChildren;
 }
@@ -82,22 +77,10 @@ interface CheckProps {
 export function Check({ onChange, children, ...input }: CheckProps) {
   return (
     <label class="flex items-center gap-2">
-      <input
-        {...input}
-        type="checkbox"
-        onChange={({ currentTarget: box }) => {
-          const { checked } = box;
-          void revertIfFailed(onChange?.(checked), () => (box.checked = !checked));
-        }}
-      />
+      <input {...input} type="checkbox" onChange={(event) => void onChange?.(event.currentTarget.checked)} />
       {children}
     </label>
   );
-}
-
-/** Preact only renders a control again when its value changes, so not after a rejected change. */
-async function revertIfFailed(change: unknown, revert: () => void): Promise<void> {
-  if (change instanceof Promise && (await change) === false) revert();
 }
 
 /** The values of a form by field name. A check box that is not checked is missing. */

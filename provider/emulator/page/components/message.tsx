@@ -1,20 +1,18 @@
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
-import type { MessageView } from "../../control/shapes.js";
+import type { MessageRecord } from "../../state.js";
 import { sendAsContact } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
 import { attempt } from "../notices.js";
 import { data, party } from "../store.js";
 import { keyOf } from "../wire.js";
-import { Tool } from "./buttons.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
 /** The names of the authors on the page. */
 export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
 
 /** One message: its author, content and time, and for a reply the state of its delivery. */
-export function Message({ message }: { message: MessageView }) {
+export function Message({ message }: { message: MessageRecord }) {
   const { from, at } = message;
   const content = contentOf(message.body);
   return (
@@ -128,49 +126,15 @@ function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
   );
 }
 
-/** Cards side by side, one in view. They slide by finger, by arrow keys and by the two buttons. */
+/** Cards side by side, one in view. They slide by finger, wheel, and arrow keys. */
 function Carousel({ cards }: { cards: readonly Card[] }) {
-  const track = useRef<HTMLUListElement>(null);
-  const position = useSignal(0);
-  const slide = (step: number) =>
-    track.current?.children[position.value + step]?.scrollIntoView({ block: "nearest", inline: "start" });
   const label = t("Carousel of {count} cards", { count: cards.length });
   return (
-    <div class="carousel" role="group" aria-label={label} data-testid="carousel">
-      <ul
-        ref={track}
-        tabIndex={0}
-        aria-label={label}
-        onScroll={({ currentTarget: { scrollLeft, scrollWidth } }) => {
-          position.value = Math.round((scrollLeft / scrollWidth) * cards.length);
-        }}
-      >
-        {cards.map((card, index) => (
-          <CardItem key={index} card={card} />
-        ))}
-      </ul>
-      {cards.length > 1 && (
-        <div class="hstack justify-between">
-          <Tool
-            compact
-            icon="left"
-            label={t("Previous card")}
-            aria-disabled={position.value === 0}
-            action={() => slide(-1)}
-          />
-          <small data-testid="carousel-position">
-            {t("Card {position} of {count}", { position: position.value + 1, count: cards.length })}
-          </small>
-          <Tool
-            compact
-            icon="right"
-            label={t("Next card")}
-            aria-disabled={position.value >= cards.length - 1}
-            action={() => slide(1)}
-          />
-        </div>
-      )}
-    </div>
+    <ul class="carousel" tabIndex={0} aria-label={label} data-testid="carousel">
+      {cards.map((card, index) => (
+        <CardItem key={index} card={card} />
+      ))}
+    </ul>
   );
 }
 

@@ -20,8 +20,6 @@ import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
 
-const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
-
 const WIRE_NAMES = {
   all: "Everything",
   message: "Messages",
@@ -52,7 +50,7 @@ export function Wire() {
         <Select
           label={t("Kind")}
           value={kind.value}
-          options={KINDS}
+          options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
           nameOf={(name) => t(WIRE_NAMES[name])}
           onChange={(chosen) => (kind.value = chosen)}
           hideLabel

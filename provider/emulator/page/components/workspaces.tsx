@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ConversationView, WorkspaceView } from "../../control/shapes.js";
+import type { WorkspaceView } from "../../control/shapes.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
@@ -105,8 +105,11 @@ function Registration({
 }: {
   workspace: WorkspaceView;
 }) {
-  const change = (part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>) =>
-    attempt(() => send("PATCH", ["workspaces", name], part));
+  async function change(part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>): Promise<void> {
+    const isDone = await attempt(() => send("PATCH", ["workspaces", name], part));
+    // Draws the control again, which already shows the rejected value.
+    if (!isDone) data.value = { ...data.value };
+  }
   // A function given in code is not in the list, but may be the flow that replies.
   const choices = [...new Set([...flows.value, flow])];
   return (
@@ -228,25 +231,20 @@ function ConversationList() {
         <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
       )}
       <ul class="list" data-testid="conversations">
-        {conversations.value.map((item) => (
-          <Item key={item.id} conversation={item} />
+        {conversations.value.map(({ id, messageCount: count, lastAt, ...item }) => (
+          <Choice key={id} workspace={item.workspace} conversation={id}>
+            <strong>
+              {item.contactName === "" ? <em>{t("no name")}</em> : <Text>{item.contactName}</Text>}
+            </strong>
+            <time dateTime={lastAt}>{clockOf(lastAt)}</time>
+            <small>
+              <Text>{item.contactId}</Text> · #<Text>{item.conversationId}</Text> ·{" "}
+              {count === 1 ? t("1 message") : t("{count} messages", { count })}
+            </small>
+          </Choice>
         ))}
       </ul>
     </section>
-  );
-}
-
-function Item({ conversation }: { conversation: ConversationView }) {
-  const { id, contactId, contactName, conversationId, messageCount, lastAt } = conversation;
-  return (
-    <Choice workspace={conversation.workspace} conversation={id}>
-      <strong>{contactName === "" ? <em>{t("no name")}</em> : <Text>{contactName}</Text>}</strong>
-      <time dateTime={lastAt}>{clockOf(lastAt)}</time>
-      <small>
-        <Text>{contactId}</Text> · #<Text>{conversationId}</Text> ·{" "}
-        {messageCount === 1 ? t("1 message") : t("{count} messages", { count: messageCount })}
-      </small>
-    </Choice>
   );
 }
 

@@ -75,7 +75,5 @@ export const timeOf = (iso: string): string =>
   formatTime(iso, { ...CLOCK, second: "2-digit", fractionalSecondDigits: 3, hour12: false });
 
 function formatTime(iso: string, format: Intl.DateTimeFormatOptions): string {
-  const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return t("unreadable");
-  return new Intl.DateTimeFormat(language.value, format).format(date);
+  return new Intl.DateTimeFormat(language.value, format).format(new Date(iso));
 }
