@@ -2,10 +2,8 @@ import { Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import type { RunOptions } from "../../fleet/options.js";
 import { EXIT } from "../output.js";
-import { runCommand } from "./command.js";
+import { runCommand, type FleetSource } from "./command.js";
 import { count } from "./document.js";
-import { renderReport } from "./render.js";
-import type { FleetSource } from "./session.js";
 
 export const destroyCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
@@ -21,7 +19,7 @@ export const destroyCommand = (source: FleetSource): Command =>
       work: async ({ open, run, confirm, print }, options) => {
         const fleet = await open();
         if (!(await confirm(() => questionOf(fleet)))) return EXIT.failed;
-        return print(await run((given) => fleet.destroy({ ...given, ...options })), renderReport);
+        return print(await run((given) => fleet.destroy({ ...given, ...options })));
       },
     },
   );
@@ -37,7 +35,7 @@ export const refreshCommand = (source: FleetSource): Command =>
       examples: ["refresh", "refresh --json"],
       work: async ({ open, run, print }, options) => {
         const fleet = await open();
-        return print(await run((given) => fleet.refresh({ ...given, ...options })), renderReport);
+        return print(await run((given) => fleet.refresh({ ...given, ...options })));
       },
     },
   );

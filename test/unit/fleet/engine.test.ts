@@ -35,10 +35,9 @@ async function openEngine(webhook = stringKeyWebhook, environment: Record<string
   await mkdir(fleet.folder);
   const engine = new Engine(fleet, environment);
   const stack = { name: "test-0-of-1", index: 0, workspaces: [...fleet.workspaces] };
-  const options = { signal: NEVER, onEvent: () => undefined, callsPerOrigin: 3 };
-  const webhooks = callWebhook(fleet, [stack]);
+  const task = { stack, webhooks: callWebhook(fleet, [stack]), signal: NEVER, onEvent: () => undefined };
   return (action: StackTask["action"], exists = true) =>
-    engine.run({ action, stack }, { ...options, exists, webhooks });
+    engine.run({ ...task, action, exists, callsPerOrigin: 3 });
 }
 
 it("creates a stack with the secrets provider, and leaves none behind after a preview", async () => {
@@ -111,9 +110,20 @@ describe("the reason of a command that failed", () => {
     ["how to log in", { errors: "error: PULUMI_ACCESS_TOKEN must be set" }, /set PULUMI_BACKEND_URL/],
     ["the exit code alone", {}, /^pulumi ended with exit code 3$/],
   ])("is %s", (_, end, message) => {
-    const call = { args: ["up", "--stack", "s1"], folder: "/fleet", environment: {} };
-    expect(() => outputOf({ code: 3, output: "", errors: "", ...end }, call)).toThrow(message);
+    const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
+    expect(() => outputOf({ call, code: 3, output: "", errors: "", ...end })).toThrow(message);
   });
+});
+
+it("ends the engine if its events cannot be read, and reports that", async () => {
+  const event = '{"sequence":1,"resOutputsEvent":{}}';
+  await standIn(
+    `trap 'echo ended >> ${folder}/end; exit 1' INT; echo '${event}'; while :; do sleep 0.1; done`,
+  );
+  const { outcome, failures } = await (await openEngine())("up");
+  expect(outcome).toBe("failed");
+  expect(failures).toMatchObject([{ stack: "test-0-of-1", message: expect.stringContaining("undefined") }]);
+  expect(await readFile(join(folder, "end"), "utf8")).toBe("ended\n");
 });
 
 it.each([

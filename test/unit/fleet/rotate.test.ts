@@ -34,7 +34,7 @@ class FakeKeys {
   #rotate(workspace: string, rotation: string | undefined): WebhookReport {
     const isNew = this.rotationOf.get(workspace) !== rotation;
     this.rotationOf.set(workspace, rotation);
-    return { workspace, change: isNew ? "update" : "same", status: "verified" };
+    return { workspace, change: isNew ? "update" : "same" };
   }
 
   #see(workspace: string): WebhookReport {

@@ -64,7 +64,7 @@ describe("workspaces that leave the list", () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     const { code, message } = await failureOf(upFleet(context, options));
     expect(code).toBe("invalid_config");
-    expect(message).toContain(`--max-removals ${count}`);
+    expect(message).toContain(`maxRemovals: must be at least ${count}, got`);
     expect(engine.takeBegun()).toEqual([]);
   });
 
