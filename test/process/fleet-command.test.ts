@@ -2,7 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
-import { CTRL_C, END_OF_INPUT, folder, run, runOnTerminal, start } from "./fleet-command/harness.ts";
+import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
+import { makeFolder } from "./program.ts";
 
 const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
 
@@ -82,11 +83,10 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test("writes Markdown and JSON into files too, and joins the reports of shares", async () => {
-    const [markdown, one, two] = ["report.md", "1.json", "2.json"].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const folder = await makeFolder();
+    const [markdown = "", one = "", two = ""] = ["a.md", "1.json", "2.json"].map((name) =>
+      join(folder, name),
+    );
     await run(["up", "--only-failed", "--markdown-file", markdown, "--json-file", one]);
     expect(await readFile(markdown, "utf8")).toMatch(/^## Fleet production, up: done/);
     const failed = fleetReport({ outcome: "failed", stacks: [], failures: [{ stack: "s", message: "m" }] });
@@ -158,20 +158,20 @@ describe("what is asked, with a fake fleet", () => {
 });
 
 async function startUp(up: "until-stopped" | "for-ever") {
-  const { running, readCalls } = start(["up", "--only-failed"], { up });
+  const { child, ended, readCalls } = await start(["up", "--only-failed"], { up });
   const untilCalled = (name: string) =>
-    vi.waitFor(async () => expect(names(await readCalls())).toContain(name), { timeout: 30_000 });
+    vi.waitFor(() => expect(names(readCalls())).toContain(name), { timeout: 30_000 });
   await untilCalled("waiting");
-  return { running, untilCalled };
+  return { child, ended, untilCalled };
 }
 
 describe("a run that is to end, with a fake fleet", () => {
   test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
     "%s %s lets it finish, prints the summary, and ends with 130",
     async (...signals) => {
-      const { running } = await startUp("until-stopped");
-      for (const signal of signals) running.kill(signal);
-      const { exitCode, stdout, stderr } = await running;
+      const { child, ended } = await startUp("until-stopped");
+      for (const signal of signals) child.kill(signal);
+      const { exitCode, stdout, stderr } = await ended;
       expect(exitCode).toBe(130);
       expect(stdout).toContain("Fleet production, up: stopped");
       expect(stderr).toContain("press Ctrl-C again to stop at once");
@@ -179,13 +179,13 @@ describe("a run that is to end, with a fake fleet", () => {
   );
 
   test("a second Ctrl-C ends it with 130, at once and without a summary", async () => {
-    const { running, untilCalled } = await startUp("for-ever");
-    running.kill("SIGINT");
+    const { child, ended, untilCalled } = await startUp("for-ever");
+    child.kill("SIGINT");
     await untilCalled("asked to stop");
     // Those that come too close after the first are the same press.
-    const again = setInterval(() => running.kill("SIGINT"), 50);
-    const ended = await running;
+    const again = setInterval(() => child.kill("SIGINT"), 50);
+    const said = await ended;
     clearInterval(again);
-    expect(ended).toMatchObject({ exitCode: 130, stdout: "" });
+    expect(said).toMatchObject({ exitCode: 130, stdout: "" });
   });
 });

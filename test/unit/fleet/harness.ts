@@ -62,6 +62,8 @@ class FakeEngine implements Pick<
 > {
   apiKey: string | undefined;
   readonly backend = new Map<string, Set<string>>();
+  /** The rotation that each stack has. */
+  readonly #rotations = new Map<string, string>();
   /** What was written to the index stack, in order. */
   readonly indexes: FleetIndex[] = [];
   readonly scripts = new Map<string, Script>();
@@ -100,18 +102,22 @@ class FakeEngine implements Pick<
 
   takeTasks = (): StackTask[] => this.#begun.splice(0);
 
-  #apply({ action, stack }: StackTask): WebhookReport[] {
+  #apply({ action, stack, rotation, webhooks }: StackTask): WebhookReport[] {
     const held = [...(this.backend.get(stack.name) ?? [])];
     if (action === "destroy") this.backend.delete(stack.name);
     if (action === "destroy" || action === "refresh") {
       return held.map((name) => reportOf(name, action === "destroy" ? "delete" : "same"));
     }
     const wanted = stack.workspaces.map(({ name }) => name);
+    const isRotated =
+      action === "up" && rotation !== undefined && this.#rotations.get(stack.name) !== rotation;
+    if (isRotated) this.#rotations.set(stack.name, rotation);
     if (action === "up") this.backend.set(stack.name, new Set(wanted));
     return [
       ...held.filter((name) => !wanted.includes(name)).map((name) => reportOf(name, "delete")),
       ...(wanted.map((workspace) => {
-        const change = held.includes(workspace) ? "same" : "create";
+        const isString = typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
+        const change = !held.includes(workspace) ? "create" : isRotated && !isString ? "update" : "same";
         // A preview does not know the bot URL of a new webhook.
         return action === "up" || change === "same" ? reportOf(workspace, change) : { workspace, change };
       }) satisfies WebhookReport[]),
