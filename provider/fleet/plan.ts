@@ -55,18 +55,12 @@ export async function planFleet(context: FleetContext, options: PlanOptions): Pr
     ...seen,
     // A rejected key wins over the stop that follows from it.
     outcome: failures.length > 0 ? "failed" : stoppedBy === undefined ? ran.outcome : "stopped",
-    stacks: ran.stacks.map((report) => addFailures(report, failures)),
     failures: [...ran.failures, ...failures],
     ...(stoppedBy && { stoppedBy }),
     randomKeys: countRandomKeys(run.webhooks),
     removals: [...new Set([...findRemovals(run, index), ...deleted])].toSorted(),
     index: isStale(index, ran.stacks) ? "stale" : "current",
   };
-}
-
-function addFailures(report: StackReport, failures: readonly FleetFailure[]): StackReport {
-  const own = failures.filter(({ stack }) => stack === report.stack);
-  return own.length === 0 ? report : { ...report, outcome: "failed", failures: [...report.failures, ...own] };
 }
 
 /** What one call showed: if it is unknown, why, and the failure that an `up` would have for the same reason. */

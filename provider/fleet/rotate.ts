@@ -28,7 +28,7 @@ export interface KeysByWorkspace {
   unknown: string[];
 }
 
-/** How a rotation ended. For each stack it has what `up` did and the drift found by verification. It contains no keys. */
+/** How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys. */
 export interface RotationReport extends FleetReport<"rotate"> {
   rotation: string;
   /** In their order; those that were not started are `stopped`. */
@@ -105,128 +105,115 @@ async function runWaves(
   rotation: string,
   planned: readonly PlacedStack[][],
 ): Promise<RotationReport> {
-  const rotated = new Map<string, RotatedStack>();
+  const reports: StackReport[] = [];
+  const newKeys = new Set<string>();
+  const wavesNow = (): RotationWave[] => planned.map((places) => toWave(places, reports, newKeys));
   for (const [index, places] of planned.entries()) {
     const position = { wave: index + 1, waves: planned.length };
     run.stop.emit({ type: "wave-started", ...position, stacks: places.map(({ name }) => name) });
-    for (const one of await runWave(run, rotation, places)) rotated.set(one.report.stack, one);
-    const { outcome } = toWave(places, rotated);
+    for (const { report, workspaces } of await runWave(run, rotation, places)) {
+      reports.push(report);
+      for (const name of workspaces) newKeys.add(name);
+    }
+    const { outcome = "done" } = wavesNow()[index] ?? {};
     run.stop.emit({ type: "wave-ended", ...position, outcome });
     if (outcome !== "done") break;
   }
-  const waves = planned.map((places) => toWave(places, rotated));
-  const failed = waves.findIndex(({ outcome }) => outcome !== "done");
-  const outcome = waves[failed]?.outcome ?? "done";
-  const stoppedBy =
-    outcome === "done" ? undefined : (run.stop.why ?? describeFailed(failed + 1, waves.length));
-  const isUnchanged = waves.every((wave) => wave.outcome === "done" && wave.rotated === 0);
-  const notStarted = planned.flat().filter(({ name }) => !rotated.has(name));
-  const report = toReport(run, {
-    stacks: [...rotated.values()].map((one) => one.report),
-    skipped: notStarted.map((stack) => skip(stack, "stopped")),
-    failures: waves.flatMap(({ failures }) => failures),
-  });
+  const waves = wavesNow();
+  const last = waves.findIndex(({ outcome }) => outcome !== "done");
+  const outcome = waves[last]?.outcome ?? "done";
+  const later = last + 1 < waves.length ? ", so no later one was started" : "";
+  const failed = `wave ${last + 1} of ${waves.length} failed${later}`;
+  const isUnchanged = outcome === "done" && waves.every(({ rotated }) => rotated === 0);
+  const notStarted = planned.flat().filter(({ name }) => reports.every(({ stack }) => stack !== name));
   return {
-    ...report,
+    ...toReport(run, {
+      stacks: reports,
+      skipped: notStarted.map((stack) => skip(stack, "stopped")),
+      failures: waves.flatMap(({ failures }) => failures),
+    }),
     outcome,
-    ...(stoppedBy && { stoppedBy }),
+    ...(outcome !== "done" && { stoppedBy: run.stop.why ?? failed }),
     rotation,
     waves,
-    keys: toKeys(planned.flat(), rotated),
+    keys: toKeys(planned.flat(), new Set(notStarted), newKeys),
     ...(isUnchanged && { note: nothingNew(rotation) }),
   };
 }
 
-const describeFailed = (wave: number, waves: number): string =>
-  `wave ${wave} of ${waves} failed${wave < waves ? ", so no later one was started" : ""}`;
-
 const nothingNew = (rotation: string): string =>
   `Every workspace already had the key of rotation ${rotation}: nothing was changed. To rotate again, give another name`;
 
-/** What became of a stack: one report of its `up` and its verification, and the workspaces that are registered with the new key. */
-interface RotatedStack {
-  report: StackReport;
-  newKeys: ReadonlySet<string>;
+function toWave(
+  places: readonly PlacedStack[],
+  reports: readonly StackReport[],
+  newKeys: ReadonlySet<string>,
+): RotationWave {
+  const stacks = places.map(({ name }) => name);
+  const ran = reports.filter(({ stack }) => stacks.includes(stack));
+  const failures = ran.flatMap((report) => report.failures);
+  const isDone = ran.length === places.length && ran.every((report) => report.outcome === "done");
+  const rotated = ran
+    .flatMap(({ webhooks }) => webhooks)
+    .filter(({ workspace, change }) => change !== "same" && newKeys.has(workspace)).length;
+  return { stacks, outcome: failures.length > 0 ? "failed" : isDone ? "done" : "stopped", rotated, failures };
 }
 
-function toWave(places: readonly PlacedStack[], rotated: ReadonlyMap<string, RotatedStack>): RotationWave {
-  const ran = places.flatMap(({ name }) => rotated.get(name) ?? []);
-  const failures = ran.flatMap(({ report }) => report.failures);
-  const isDone = ran.length === places.length && ran.every(({ report }) => report.outcome === "done");
-  const changed = ran.flatMap(({ report, newKeys }) =>
-    report.webhooks.filter(({ workspace, change }) => change !== "same" && newKeys.has(workspace)),
-  );
-  return {
-    stacks: places.map(({ name }) => name),
-    outcome: failures.length > 0 ? "failed" : isDone ? "done" : "stopped",
-    rotated: changed.length,
-    failures,
-  };
-}
-
-function toKeys(places: readonly PlacedStack[], rotated: ReadonlyMap<string, RotatedStack>): KeysByWorkspace {
+function toKeys(
+  places: readonly PlacedStack[],
+  notStarted: ReadonlySet<PlacedStack>,
+  newKeys: ReadonlySet<string>,
+): KeysByWorkspace {
   const keys: KeysByWorkspace = { new: [], old: [], unknown: [] };
-  for (const { name: stack, workspaces } of places) {
-    const newKeys = rotated.get(stack)?.newKeys;
-    for (const { name } of workspaces) {
-      keys[newKeys === undefined ? "old" : newKeys.has(name) ? "new" : "unknown"].push(name);
+  for (const place of places) {
+    for (const { name } of place.workspaces) {
+      keys[notStarted.has(place) ? "old" : newKeys.has(name) ? "new" : "unknown"].push(name);
     }
   }
-  for (const names of Object.values(keys) as string[][]) names.sort();
-  return keys;
+  return { new: keys.new.toSorted(), old: keys.old.toSorted(), unknown: keys.unknown.toSorted() };
+}
+
+/** One report of a stack, and the workspaces that are registered with the new key. */
+interface RotatedStack {
+  report: StackReport;
+  workspaces: string[];
 }
 
 /** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
 async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<RotatedStack[]> {
   const up = await runStacks(run, places, { action: "up", rotation });
-  const seen =
-    up.outcome === "done"
-      ? await runStacks(run, places, { action: "preview", rotation, refresh: true })
-      : undefined;
-  return up.stacks.map((report) =>
-    toRotated(
-      run,
-      report,
-      seen?.stacks.find(({ stack }) => stack === report.stack),
-    ),
-  );
+  const verify = { action: "preview", rotation, refresh: true } as const;
+  const seen = up.outcome === "done" ? (await runStacks(run, places, verify)).stacks : [];
+  return up.stacks.map((report) => {
+    const verified = seen.find(({ stack }) => stack === report.stack);
+    return toRotated(run, report, verified);
+  });
 }
 
-/** Merges what `up` did with a stack, the drift that the verification found, and the failures of both. */
+/** Merges what `up` did with a stack and what the verification found. */
 function toRotated({ webhooks, stop }: Run, up: StackReport, seen: StackReport | undefined): RotatedStack {
-  const { stack } = up;
-  const failed = new Set(up.failures.map(({ workspace }) => workspace));
   const isSameString = ({ workspace, change }: WebhookReport): boolean =>
     change === "same" && typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
-  const drifts = new Map(
-    seen?.webhooks.flatMap(({ workspace, drift }) => (drift ? [[workspace, drift] as const] : [])),
-  );
+  const failed = new Set(up.failures.map(({ workspace }) => workspace));
+  const withNewKey = up.webhooks.filter((one) => !isSameString(one) && !failed.has(one.workspace));
+  const notRotated = seen ? up.webhooks.filter(isSameString) : [];
   const wrong: FleetFailure[] = [
-    ...(seen ? up.webhooks.filter(isSameString) : []).map(({ workspace }) => ({
-      workspace,
-      stack,
-      message: NOT_ROTATED,
-    })),
-    ...[...drifts].map(([workspace, drift]) => ({ workspace, stack, message: describeDrift(drift) })),
+    ...notRotated.map(({ workspace }) => ({ workspace, stack: up.stack, message: NOT_ROTATED })),
+    ...(seen?.webhooks ?? []).flatMap(({ workspace, drift }) =>
+      drift ? [{ workspace, stack: up.stack, message: describeDrift(drift) }] : [],
+    ),
   ];
   for (const failure of wrong) stop.emit({ type: "failure", failure });
   const failures = [...up.failures, ...(seen?.failures ?? []), ...wrong];
   const unverified = up.outcome === "done" ? "stopped" : up.outcome;
-  const newKeys = up.webhooks.filter((one) => !isSameString(one) && !failed.has(one.workspace));
-  return {
-    newKeys: new Set(newKeys.map(({ workspace }) => workspace)),
-    report: {
-      ...up,
-      outcome: failures.length > 0 ? "failed" : (seen?.outcome ?? unverified),
-      seconds: up.seconds + (seen?.seconds ?? 0),
-      webhooks: up.webhooks.map((one) => {
-        const drift = drifts.get(one.workspace);
-        return { ...one, ...(drift && { drift }) };
-      }),
-      failures,
-      notes: [...up.notes, ...(seen?.notes ?? [])],
-    },
+  const report: StackReport = {
+    ...up,
+    outcome: failures.length > 0 ? "failed" : (seen?.outcome ?? unverified),
+    seconds: up.seconds + (seen?.seconds ?? 0),
+    failures,
+    notes: [...up.notes, ...(seen?.notes ?? [])],
   };
+  return { report, workspaces: withNewKey.map(({ workspace }) => workspace) };
 }
 
 function describeDrift({ kind, properties }: Drift): string {

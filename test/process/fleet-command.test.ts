@@ -1,16 +1,23 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import type { FleetPlan } from "../../dist/provider/fleet/plan.js";
 import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import type { Wishes } from "./fleet-command/fake-fleet.ts";
 import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
 import { makeFolder } from "./program.ts";
+
+type Wish = Omit<Wishes, "callsFile">;
 
 const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
 
 const botUrls = { acme: "https://bots.example/a", globex: "https://bots.example/g" };
 const key = { name: "acme", type: "apichat:index:VerificationKey", change: "update" } as const;
 const KEY_ALONE = [stackReport("production-0-of-2", { same: 4 }, { others: [key] })];
-const NOTHING_TO_DO = { stacks: [stackReport("production-0-of-2", { same: 4 })], removals: [] };
+const NOTHING_TO_DO: Partial<FleetPlan> = {
+  stacks: [stackReport("production-0-of-2", { same: 4 })],
+  removals: [],
+};
 const removals = Array.from({ length: 11 }, (_, index) => `workspace-${index}`);
 
 describe("a fleet's command line, with a fake fleet", () => {
@@ -68,7 +75,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ]);
   });
 
-  test.each([
+  test.each<[string, Wish, number, RegExp]>([
     ["with nothing to do runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "after a plan that failed changes nothing",
@@ -140,7 +147,7 @@ describe("what is asked, with a fake fleet", () => {
   );
 
   const QUESTION = "Apply this plan? (y/N) ";
-  test.each([
+  test.each<[string, string, string, Wish, number, string[]]>([
     ["up", QUESTION, "y\n", {}, 0, ["plan", "up"]],
     ["up", QUESTION, "yup\n", {}, 1, ["plan"]],
     ["up", QUESTION, END_OF_INPUT, {}, 1, ["plan"]],

@@ -22,12 +22,6 @@ interface OutputOptions {
   yes?: boolean | undefined;
 }
 
-/** A question, and the answers that agree. */
-interface Question {
-  text: string;
-  agreed: RegExp;
-}
-
 /** Whose command line it is. */
 export interface FleetSource {
   /** How the command line is called, such as `node fleet.ts`. */
@@ -48,11 +42,13 @@ export interface Session extends Pick<FleetSource, "open"> {
   run: <Report>(
     start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
   ) => Promise<Report>;
-  /** Asks, unless `--yes` was given. Returns whether the user agreed; if not, prints that nothing was changed. */
-  confirm: (question: () => Question | Promise<Question>) => Promise<boolean>;
+  /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
+  confirm: (question: string, agreed: RegExp) => Promise<boolean>;
   /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
   print: (report: AnyReport) => Promise<number>;
 }
+
+export const YES = /^y(es)?$/i;
 
 /** What a command of a fleet does, and its help. */
 interface CommandSpec<Options> {
@@ -114,7 +110,11 @@ function createSession(
         progress.end();
       }
     },
-    confirm: async (question) => output.yes === true || isAgreed(await question(), signal),
+    confirm: async (question, agreed) => {
+      const isAgreed = output.yes === true || agreed.test((await ask(question, signal)).trim());
+      if (!isAgreed) note("nothing was changed");
+      return isAgreed;
+    },
     print: async (report) => {
       const { json, markdown, jsonFile, markdownFile } = output;
       const format = json ? "json" : markdown ? "markdown" : "text";
@@ -164,17 +164,6 @@ export function runCommand<Options>(
 function requireTerminal(command: string): void {
   if (process.stdin.isTTY && process.stderr.isTTY) return;
   throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
-}
-
-export const yesOrNo = (question: string): Question => ({
-  text: `${question} (y/N) `,
-  agreed: /^y(es)?$/i,
-});
-
-async function isAgreed({ text, agreed }: Question, signal: AbortSignal): Promise<boolean> {
-  const isSo = agreed.test((await ask(text, signal)).trim());
-  if (!isSo) note("nothing was changed");
-  return isSo;
 }
 
 /** Throws if a report could not be written, which would only show at the end of the run. */

@@ -253,18 +253,13 @@ const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): Piece
     ? [code(property), "[secret]", "[secret]"]
     : [code(property), code(expected), code(actual)];
 
-const OTHER_CHANGES: Record<DriftedResource["change"], [expected: string, actual: string]> = {
-  create: ["there", "missing"],
-  update: ["as declared", "differs"],
-  delete: ["removed", "still there"],
-};
-
 /** The last part of the type is the name of the class. */
 const cellsOfOther = ({ name, type, stack, change }: DriftedResource): Piece[] => [
   code(name),
   code(stack),
   code(type.split(":").at(-1) ?? type),
-  ...OTHER_CHANGES[change],
+  "as declared",
+  `up would ${change} it`,
 ];
 
 /** The most names in a list. */

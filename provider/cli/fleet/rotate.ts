@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { RotateOptions } from "../../fleet/options.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
-import { runCommand, yesOrNo, type FleetSource } from "./command.js";
+import { runCommand, YES, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 
 export const rotateCommand = (source: FleetSource): Command =>
@@ -24,8 +24,7 @@ an interrupted rotation. It asks on a terminal; without one it needs --yes.`,
       work: async ({ open, run, confirm, print }, options) => {
         const fleet = await open();
         const workspaces = count(fleet.workspaces.length, "workspace");
-        if (!(await confirm(() => yesOrNo(`Give ${workspaces} a new key, wave by wave?`))))
-          return EXIT.failed;
+        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `, YES))) return EXIT.failed;
         return print(await run((given) => fleet.rotate({ ...given, ...options })));
       },
     },

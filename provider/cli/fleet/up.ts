@@ -5,7 +5,7 @@ import type { UpOptions } from "../../fleet/options.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
-import { runCommand, yesOrNo, type Session, type FleetSource } from "./command.js";
+import { runCommand, YES, type Session, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 import { MAX_REMOVALS_OPTION } from "./plan.js";
 import { countChanges, listOthers, renderReport } from "./render.js";
@@ -40,7 +40,9 @@ async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOp
   if (!options.onlyFailed) {
     const plan = skipPlan ? undefined : await planFirst(fleet, session, options);
     if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
-    if (!(await session.confirm(() => yesOrNo(questionOf(fleet, plan))))) return EXIT.failed;
+    const all = count(fleet.workspaces.length, "workspace");
+    const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
+    if (!(await session.confirm(`${question} (y/N) `, YES))) return EXIT.failed;
   }
   const report = await session.run((given) => fleet.up({ ...given, ...options }));
   return session.print(report);
@@ -65,12 +67,10 @@ async function planFirst(
 }
 
 /** A workspace that left the list and no longer has a webhook is still in the index stack. */
-const isEmpty = (plan: FleetPlan): boolean =>
-  countPending(plan) === 0 && listOthers(plan) === "" && plan.index === "current";
-
-function countPending({ stacks, removals }: FleetPlan): number {
-  const { create, update, delete: deleted } = countChanges(stacks);
-  return create + update + deleted + removals.length;
+function isEmpty(plan: FleetPlan): boolean {
+  const { create, update, delete: deleted } = countChanges(plan.stacks);
+  const isWithout = create + update + deleted + plan.removals.length === 0;
+  return isWithout && listOthers(plan) === "" && plan.index === "current";
 }
 
 function reportNothing(
@@ -83,10 +83,4 @@ function reportNothing(
   note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
   const nothing = { stacks: [], skipped: [], failures: [] };
   return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
-}
-
-function questionOf(fleet: Fleet, plan: FleetPlan | undefined): string {
-  if (plan) return "Apply this plan?";
-  const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
-  return `Bring ${all} in line with the list, without a plan?`;
 }

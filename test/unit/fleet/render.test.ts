@@ -145,7 +145,7 @@ acme       s      webhookVerificationKey  [secret]                   [secret]   
 acme       s      webhook                 registered                 nothing is registered  node fleet.ts up --refresh
 acme       s      webhook                 registered                 not deployed yet       node fleet.ts up
 acme       s      webhook                 removed: it left the list  still deployed         node fleet.ts up, or put the workspace back into the list
-r          s      VerificationKey         there                      missing                node fleet.ts up --refresh
+r          s      VerificationKey         as declared                up would create it     node fleet.ts up --refresh
 `);
     expect(renderReport(report, "markdown")).toContain(
       "| `acme` | `s` | `webhookVerificationKey` | \\[secret\\] | \\[secret\\] | node fleet.ts up --refresh |\n",
