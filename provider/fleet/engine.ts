@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { reportVariables } from "../lib/provider-process.js";
@@ -10,28 +11,26 @@ import type { PlacedStack } from "./placement.js";
 import { prepareProject, withProgram } from "./project.js";
 import { callPulumi, outputOf, type PulumiCall, type PulumiEnd } from "./pulumi.js";
 import { failureOf } from "./failures.js";
-import type { Failure, StackReport } from "./reports.js";
-import { countRandomKeys, webhooksOf, type Webhooks } from "./webhooks.js";
+import type { StackReport } from "./reports.js";
+import { countRandomKeys, type Webhooks } from "./webhooks.js";
 import { outputsProgram, toYaml } from "./yaml-program.js";
 
 /** One command of the engine for one stack of a fleet. */
 export interface StackTask {
   action: "preview" | "up" | "refresh" | "destroy";
   stack: PlacedStack;
+  /** Whether the backend has the stack. */
+  exists: boolean;
+  /** The arguments of the stack's webhooks; empty for a command without a program. */
+  webhooks: Webhooks;
+  /** The name of a rotation, which random keys follow. */
   rotation?: string;
   /** Queries the service first. */
   refresh?: boolean;
-}
-
-export interface TaskOptions {
-  /** Whether the backend has the stack. */
-  exists: boolean;
-  signal: AbortSignal;
-  onEvent: (event: StackEvent) => void;
   /** How many calls to one origin the stack may have in progress. */
   callsPerOrigin: number;
-  /** The arguments of all webhooks, including those of other stacks. */
-  webhooks: Webhooks;
+  signal: AbortSignal;
+  onEvent: (event: StackEvent) => void;
 }
 
 /** The stacks of a fleet in the engine's backend. It works in the fleet's folder, where only running commands have programs. */
@@ -92,58 +91,48 @@ export class Engine {
   }
 
   /** Runs one task. What goes wrong is in the report. */
-  async run(task: StackTask, options: TaskOptions): Promise<StackReport> {
+  async run(task: StackTask): Promise<StackReport> {
     const started = performance.now();
+    const { action, exists, signal, onEvent } = task;
     const stack = task.stack.name;
-    const { exists, signal, onEvent } = options;
-    const isRefresh = task.action === "refresh";
-    const reader = new EventReader({ stack, isRefresh, redact: this.#redact, onEvent });
+    const reader = new EventReader({ stack, isRefresh: action === "refresh", redact: this.#redact, onEvent });
     let isComplete = false;
     const failure = await failureOf(stack, async () => {
-      if (task.action === "destroy") await this.#refuseAfterKilledUp(stack);
+      if (action === "destroy") await this.#refuseAfterKilledUp(stack);
       if (!exists) await this.#init(stack);
-      const call = this.#toCall([...argsOf(task), "--parallel", String(options.callsPerOrigin)]);
-      const end = await this.#execute(task, options, {
-        ...call,
-        signal,
-        onEvent: (event) => reader.read(event),
-      });
+      const end = await this.#execute(task, (event) => reader.read(event));
       isComplete = end.code === 0;
-      if (task.action === "up" && isComplete) await this.#forgetPending(task, reader);
+      if (action === "up" && isComplete) await this.#forgetPending(task, reader);
       // A preview needs a stack, and must leave none behind.
-      if (task.action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
-      outputOf(end, call);
+      if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
+      // What the engine prints in the end only repeats the errors of its events.
+      if (reader.result().failures.length === 0) outputOf(end);
     });
     const read = reader.result();
-    // What the engine prints in the end only repeats the errors of its events.
-    const all = read.failures.length > 0 || !failure ? read.failures : [this.#withoutKeys(failure)];
+    const own = failure ? [{ ...failure, message: this.#redact(failure.message) }] : [];
     const isStopped = signal.aborted && !isComplete;
-    const failures = isStopped ? all.filter(({ workspace }) => workspace !== undefined) : all;
+    const failures = isStopped
+      ? read.failures.filter(({ workspace }) => workspace !== undefined)
+      : [...read.failures, ...own];
     const outcome = isStopped ? "stopped" : failures.length > 0 ? "failed" : "done";
     return { ...read, stack, outcome, seconds: (performance.now() - started) / 1000, failures };
   }
 
   /** Runs the engine's command, with the program of the stack if it needs one: not to refresh or to destroy. */
-  #execute(
-    { action, stack, rotation }: StackTask,
-    { webhooks }: TaskOptions,
-    call: PulumiCall,
-  ): Promise<PulumiEnd> {
-    const own = webhooksOf([stack], webhooks);
+  #execute(task: StackTask, onEvent: (event: EngineEvent) => void): Promise<PulumiEnd> {
+    const { action, stack, webhooks, rotation, signal } = task;
     // A run that is killed loses the random keys that no checkpoint has stored.
-    const skips = action !== "preview" && !this.#checkpoints && countRandomKeys(own) === 0;
-    const environment = { ...call.environment, PULUMI_SKIP_CHECKPOINTS: String(skips) };
-    const run = (...more: string[]): Promise<PulumiEnd> =>
-      callPulumi({ ...call, environment, args: [...call.args, ...more] });
+    const skips = action !== "preview" && !this.#checkpoints && countRandomKeys(webhooks) === 0;
+    const run = (...more: string[]): Promise<PulumiEnd> => {
+      const { environment, ...call } = this.#toCall([...argsOf(task), ...more]);
+      const variables = { ...environment, PULUMI_SKIP_CHECKPOINTS: String(skips) };
+      return callPulumi({ ...call, environment: variables, signal, onEvent });
+    };
     if (action === "refresh" || action === "destroy") return run();
-    return withProgram(this.#fleet, toYaml(own, rotation), (folder) => {
+    return withProgram(this.#fleet, toYaml(webhooks, rotation), (folder) => {
       const runHere = (): Promise<PulumiEnd> => run("--cwd", folder);
       return action === "up" ? this.#marked(stack.name, runHere) : runHere();
     });
-  }
-
-  #withoutKeys({ message, ...failure }: Failure): Failure {
-    return { ...failure, message: this.#redact(message) };
   }
 
   #toCall(args: readonly string[]): PulumiCall {
@@ -152,8 +141,7 @@ export class Engine {
 
   /** Returns what a command prints. Throws with its own reason if it fails. */
   async #ask(...args: string[]): Promise<string> {
-    const call = this.#toCall(args);
-    return outputOf(await callPulumi(call), call);
+    return outputOf(await callPulumi(this.#toCall(args)));
   }
 
   async #init(stack: string): Promise<void> {
@@ -204,7 +192,7 @@ export class Engine {
   }
 }
 
-function argsOf({ action, stack, refresh = false }: StackTask): string[] {
+function argsOf({ action, stack, refresh = false, callsPerOrigin }: StackTask): string[] {
   const yes = ["--yes", "--skip-preview"];
   const options = {
     preview: [`--refresh=${refresh}`],
@@ -212,5 +200,6 @@ function argsOf({ action, stack, refresh = false }: StackTask): string[] {
     refresh: yes,
     destroy: [...yes, "--remove", "--continue-on-error"],
   };
-  return [action, "--json", "--stack", stack.name, ...options[action]];
+  const parallel = ["--parallel", String(callsPerOrigin)];
+  return [action, "--json", "--stack", stack.name, ...options[action], ...parallel];
 }

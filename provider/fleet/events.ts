@@ -5,7 +5,14 @@ import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
 import type { DriftedProperty } from "../webhook/state.js";
 import { toFailure } from "./failures.js";
-import type { Drift, Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "./reports.js";
+import type {
+  Drift,
+  FleetFailure,
+  OtherChange,
+  StackReport,
+  WebhookChange,
+  WebhookReport,
+} from "./reports.js";
 
 /** The resource types of both providers: a stack of the dynamic one keeps its types until the next `up`. */
 const OURS = /^(?:pulumi-nodejs:dynamic\/apichat|apichat:index):(ApiChatWebhook|VerificationKey)$/;
@@ -28,7 +35,7 @@ const CHANGES: Partial<Record<string, WebhookChange>> = {
 /** What happens in one stack. */
 export type StackEvent =
   | { type: "webhook"; webhook: WebhookReport }
-  | { type: "failure"; failure: Failure }
+  | { type: "failure"; failure: FleetFailure }
   | { type: "note"; line: string; text?: string };
 
 /** A resource as an engine event shows it: secrets are objects. */
@@ -49,9 +56,8 @@ export class EventReader {
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #others = new Map<string, OtherChange>();
-  readonly #failures = new Map<string, Failure>();
-  /** Errors that name no resource of ours. */
-  readonly #general = new Set<string>();
+  /** Each once. One without a workspace names no resource of ours. */
+  readonly #failures = new Map<string, FleetFailure>();
   readonly #notes = new Set<string>();
   /** Whether the state contains operations of a run that was killed. */
   hasPending = false;
@@ -71,25 +77,27 @@ export class EventReader {
     // A webhook that is gone and has left the list has no other step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
     const webhooks = [...new Map([...found, ...this.#webhooks]).values()];
-    const failures = [...this.#failures.values()];
     return {
       webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
-      ...(this.#others.size > 0 ? { others: [...this.#others.values()] } : {}),
-      failures: failures.length > 0 ? failures : this.#generalFailures(),
+      others: [...this.#others.values()],
+      failures: selectTelling([...this.#failures.values()]),
       notes: [...this.#notes],
     };
   }
 
-  #readStep({ metadata, planning = false }: { metadata: StepEventMetadata; planning?: boolean }): void {
+  #readStep({ metadata }: { metadata: StepEventMetadata }): void {
     const { op, type, urn, old, new: now } = metadata;
     const name = nameIn(urn);
     const change = CHANGES[op];
     if (op === "refresh" && isWebhook(type)) this.#readRefresh(name, metadata);
     if (change === undefined) return;
     if (isWebhook(type)) {
-      const shown = change === "delete" ? describe(old) : describe(now, planning ? old : now);
-      const { drift } = this.#refreshed.get(name) ?? {};
-      const webhook = { workspace: name, change, ...shown, ...(drift && { drift }) };
+      const webhook = toReport(
+        name,
+        change,
+        change === "delete" ? old : now,
+        this.#refreshed.get(name)?.drift,
+      );
       this.#webhooks.set(name, webhook);
       this.#options.onEvent({ type: "webhook", webhook });
     } else if (change !== "same" && !type.startsWith("pulumi:")) {
@@ -100,7 +108,7 @@ export class EventReader {
   #readRefresh(workspace: string, { old: before, new: after }: StepEventMetadata): void {
     const drift = readDrift(before, after);
     const change = after ? (drift ? "update" : "same") : "delete";
-    const webhook = { workspace, change, ...describe(after ?? before), ...(drift && { drift }) } as const;
+    const webhook = toReport(workspace, change, after ?? before, drift);
     this.#refreshed.set(workspace, webhook);
     if (this.#options.isRefresh) this.#options.onEvent({ type: "webhook", webhook });
   }
@@ -115,17 +123,14 @@ export class EventReader {
 
   #readError(message: string, urn: string | undefined): void {
     const text = cleanError(message);
-    if (!isOurs(urn)) {
-      if (text !== "") this.#general.add(text);
-      return;
-    }
-    const where = { workspace: nameIn(urn), stack: this.#options.stack };
-    const id = `${where.workspace} ${text}`;
-    if (this.#failures.has(id)) return;
+    const { stack } = this.#options;
+    const where = isOurs(urn) ? { workspace: nameIn(urn), stack } : { stack };
+    const id = JSON.stringify([where, text]);
+    if (this.#failures.has(id) || text === "") return;
     const wire = findWire(text);
     const failure = wire ? toFailure(wire.failure, where) : { ...where, message: text };
     this.#failures.set(id, failure);
-    this.#options.onEvent({ type: "failure", failure });
+    if (failure.workspace !== undefined) this.#options.onEvent({ type: "failure", failure });
   }
 
   /** A line that the provider has printed under its resource gets the name of it. */
@@ -136,16 +141,15 @@ export class EventReader {
     this.#notes.add(note.line);
     this.#options.onEvent({ type: "note", ...note });
   }
+}
 
-  /** Errors of the whole run. That an update failed says nothing if another text says why. */
-  #generalFailures(): Failure[] {
-    const texts = [...this.#general];
-    const telling = texts.filter(
-      (text) => !/^(?:error: )?(?:update|preview|refresh|destroy) failed$/.test(text),
-    );
-    const { stack } = this.#options;
-    return (telling.length > 0 ? telling : texts).map((message) => ({ stack, message }));
-  }
+/** Failures of webhooks say why the run failed. If there are none, any text says more than that an update failed. */
+function selectTelling(failures: FleetFailure[]): FleetFailure[] {
+  const own = failures.filter(({ workspace }) => workspace !== undefined);
+  const telling = failures.filter(
+    ({ message }) => !/^(?:error: )?(?:update|preview|refresh|destroy) failed$/.test(message),
+  );
+  return [own, telling, failures].find((some) => some.length > 0) ?? [];
 }
 
 /** How the service differs from what was last applied, as the provider's read found it; undefined if it does not. */
@@ -175,19 +179,15 @@ const textOf = (value: unknown): string | undefined => (typeof value === "string
 
 const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
 
-/** `live` has the status: in a preview, the new state has only the expected one. */
-function describe(shown?: Shown | null, live = shown): Partial<WebhookReport> {
-  if (!shown) return {};
-  const found = {
-    botUrl: shown.id,
-    status: textOf(live?.outputs["status"]),
-    baseUrl: textOf(shown.inputs["baseUrl"]),
-    webhookUrl: textOf(shown.inputs["webhookUrl"]),
-  };
-  const known = Object.entries(found).filter(
-    ([, value]) => value !== undefined && value !== "" && value !== UNKNOWN,
-  );
-  return Object.fromEntries(known.map(([name, value]) => [name, hideQuery(String(value))]));
+/** A preview does not know the bot URL of a new webhook. */
+function toReport(
+  workspace: string,
+  change: WebhookChange,
+  shown: Shown | null | undefined,
+  drift: Drift | undefined,
+): WebhookReport {
+  const isKnown = shown && shown.id !== "" && shown.id !== UNKNOWN;
+  return { workspace, change, ...(isKnown && { botUrl: hideQuery(shown.id) }), ...(drift && { drift }) };
 }
 
 /** The lines of a text of the engine, without its marks for colours and without empty ones. */

@@ -1,24 +1,24 @@
-import { renderFailure, type Failure as ErrorData } from "../errors/index.js";
-import type { Failure } from "./reports.js";
+import { renderFailure, type Failure } from "../errors/index.js";
+import type { FleetFailure } from "./reports.js";
 
 /** A table or a live line has room for one line. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** A failure that the provider or a call of this process reported as data. */
-export const toFailure = (error: ErrorData, where: Pick<Failure, "stack" | "workspace">): Failure => {
+export const toFailure = (error: Failure, where: Pick<FleetFailure, "stack" | "workspace">): FleetFailure => {
   const { subject: _, ...bare } = error;
   return { ...where, message: renderFailure(bare, "fleet"), error: bare };
 };
 
 /** A failure in one line. The hint about where an API key comes from is too long for a table. */
-export function lineOf({ message, error }: Failure): string {
+export function lineOf({ message, error }: FleetFailure): string {
   if (error === undefined) return firstLine(message);
   const hints = error.hints.filter(({ id }) => id !== "give_api_key");
   return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
 /** What failures of one cause share, without the workspace, such as "get-webhook at https://platform.example: HTTP 401". */
-export function describeCause({ message, error }: Failure): string {
+export function describeCause({ message, error }: FleetFailure): string {
   if (error === undefined) return firstLine(message);
   const { operation, code, httpStatus, facts, transcript } = error;
   const origin = originOf(facts.at);
@@ -30,7 +30,7 @@ export function describeCause({ message, error }: Failure): string {
 const originOf = (at = ""): string => URL.parse(at)?.origin ?? "";
 
 /** Does something with a stack. Returns why it failed. */
-export async function failureOf(stack: string, work: () => Promise<void>): Promise<Failure | undefined> {
+export async function failureOf(stack: string, work: () => Promise<void>): Promise<FleetFailure | undefined> {
   try {
     await work();
     return undefined;
@@ -40,12 +40,12 @@ export async function failureOf(stack: string, work: () => Promise<void>): Promi
 }
 
 /** Groups failures that differ only in the workspace, in the order of the first of each. */
-export const groupFailures = <F extends Failure>(failures: readonly F[]): F[][] => [
+export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[][] => [
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
 /** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
-export function causeOf(failure: Failure): string {
+export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];
   return JSON.stringify([workspace === undefined, error?.code, describeCause(failure), hints]);

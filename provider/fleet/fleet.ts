@@ -1,10 +1,10 @@
 import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
-import { destroyFleet, recordDestroy, refreshFleet } from "./destroy.js";
+import { destroyFleet, recordIndex, refreshFleet } from "./destroy.js";
 import { Engine } from "./engine.js";
-import { readIndex, updateIndex } from "./index-stack.js";
-import type { PlanOptions, RotateOptions, RunOptions, UpOptions, WatchOptions } from "./options.js";
+import { readIndex } from "./index-stack.js";
+import type { PlanOptions, RotateOptions, RunOptions, UpOptions } from "./options.js";
 import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
 import { writeProject } from "./project.js";
@@ -42,7 +42,7 @@ export interface Fleet {
   /** Rotates the verification key of each workspace, wave by wave; each wave is verified before the next. */
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
-  watch(options?: WatchOptions): Promise<DriftReport>;
+  watch(options?: RunOptions): Promise<DriftReport>;
   /**
    * Updates the index stack from a report of `up` or `destroy`, because sharded runs do not write it. Returns the report, with a
    * failure added if that went wrong.
@@ -76,7 +76,6 @@ export async function openFleet(
   const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
   const context: FleetContext = { fleet, stacks, engine };
-  const readBackend = async () => ({ fleet, engine, existing: new Set(await engine.listStacks()) });
   return {
     name: fleet.name,
     project: fleet.project,
@@ -90,12 +89,11 @@ export async function openFleet(
     rotate: (options = {}) => rotateFleet(context, options),
     watch: (options = {}) => watchFleet(context, options),
     write: (stack, folder) => writeStack(context, stack, folder),
-    recordIndex: async (report) => {
-      if (report.action === "destroy") return addFailure(report, await recordDestroy(context, report));
-      const backend = await readBackend();
-      return addFailure(report, await updateIndex(backend, await readIndex(backend), report.stacks));
+    recordIndex: async (report) => addFailure(report, await recordIndex(context, report)),
+    botUrls: async () => {
+      const existing = new Set(await engine.listStacks());
+      return (await readIndex({ fleet, engine, existing })).botUrls;
     },
-    botUrls: async () => (await readIndex(await readBackend())).botUrls,
   };
 }
 

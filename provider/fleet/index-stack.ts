@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalidConfig } from "../lib/files.js";
 import { failureOf } from "./failures.js";
-import { DEFAULT_MAX_REMOVALS } from "./options.js";
+import { DEFAULT_MAX_REMOVALS, wrongOption } from "./options.js";
 import { indexStackName } from "./placement.js";
-import type { Failure, StackReport } from "./reports.js";
+import type { FleetFailure, StackReport } from "./reports.js";
 import type { Run } from "./run.js";
 
 /** What the index stack exports, by workspace. */
@@ -22,8 +22,8 @@ export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">)
 }
 
 /**
- * Throws `invalid_config` if the index has workspaces of a stack that the backend does not have: a run would make new keys
- * for them. The engine leaves only a copy of a state if it is killed in the write that changes `PULUMI_DIY_BACKEND_GZIP`.
+ * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would give them new keys.
+ * A killed engine can leave a state as a copy only, if it was about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
  */
 export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -48,12 +48,12 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
 export function refuseTooManyRemovals(removals: readonly string[], max = DEFAULT_MAX_REMOVALS): void {
-  if (removals.length <= max) return;
-  throw invalidConfig([
-    `workspaces: the list lacks ${removals.length} workspaces that have a webhook (${nameSome(removals)}), and at most ${max} may be ` +
-      "removed at once. Nothing was changed. If the list was cut short, fix it; if they must be removed, give " +
-      `--max-removals ${removals.length}`,
-  ]);
+  const { length } = removals;
+  if (length <= max) return;
+  const text =
+    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook (${nameSome(removals)}). ` +
+    "Nothing was changed. If the list was cut short, fix it; set this only if they must be removed";
+  throw wrongOption("maxRemovals", text);
 }
 
 /**
@@ -124,7 +124,7 @@ export async function updateIndex(
   { fleet, engine, existing }: Pick<Run, "fleet" | "engine" | "existing">,
   before: FleetIndex,
   reports: readonly StackReport[],
-): Promise<Failure | undefined> {
+): Promise<FleetFailure | undefined> {
   const after = nextIndex(before, reports);
   const stack = indexStackName(fleet.name);
   if (isDeepStrictEqual(after, before)) return undefined;

@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
-import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";
+import { ApiChatError } from "../errors/index.js";
+import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
 
-/** How much of a run is in progress at once, and when it stops. */
-export interface FleetLimits {
+/** The options of every run: how much is in progress at once, and when it stops. */
+export interface RunOptions {
   /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
   stacksAtOnce?: number;
   /** How many calls to one origin of the service are in progress at once, divided among the stacks. Default 32. */
@@ -11,10 +12,6 @@ export interface FleetLimits {
   stopAfterFailures?: number;
   /** Runs one shard of the stacks, such as "2/4", so that several machines can split a fleet. Default: all. */
   shard?: string;
-}
-
-/** The options of every run. */
-export interface RunOptions extends FleetLimits {
   /** Ends the run: no more stacks start, and the engine finishes and stores its current steps. */
   signal?: AbortSignal;
   /** Called for every event. If it throws, the run stops and rejects with that error. */
@@ -42,18 +39,13 @@ export interface RotateOptions extends RunOptions {
   waveSize?: number;
 }
 
-export interface WatchOptions extends RunOptions {
-  /** How the fleet's command line is called, for what the report says to do. Default "node fleet.ts". */
-  command?: string;
-}
-
 /** What happens during a run. Contains no secrets. */
 export type FleetEvent =
   | { type: "run-started"; action: FleetAction; stacks: number; workspaces: number }
   | { type: "stack-started"; stack: string; workspaces: number }
   | { type: "stack-ended"; report: StackReport }
   | { type: "webhook"; stack: string; webhook: WebhookReport }
-  | { type: "failure"; failure: Failure }
+  | { type: "failure"; failure: FleetFailure }
   | {
       type: "note";
       stack: string;
@@ -67,6 +59,10 @@ export type FleetEvent =
 
 // The command line loads this file for its help: no zod here.
 
+/** The failure of an option that does not fit what was found. The command line names the option in its own way. */
+export const wrongOption = (field: keyof UpOptions | keyof RotateOptions, text: string): ApiChatError =>
+  new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field, text }] });
+
 /** Each running stack is an engine with its provider: more need too much memory on any machine. */
 export const MAX_STACKS_AT_ONCE = 32;
 
@@ -78,11 +74,3 @@ export const DEFAULT_LIMITS = {
 
 /** How many workspaces an `up` may remove: a list that was cut short would remove customers' webhooks. */
 export const DEFAULT_MAX_REMOVALS = 10;
-
-const SHARD = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/;
-
-/** The two numbers of a shard such as "2/4"; undefined for any other text. */
-export function parseShard(text: string): { shard: number; shards: number } | undefined {
-  const [, shard, shards] = (SHARD.exec(text) ?? []).map(Number);
-  return shard !== undefined && shards !== undefined && shard <= shards ? { shard, shards } : undefined;
-}

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
-import { NEVER } from "../lib/abort.js";
+import { anySignal } from "../lib/abort.js";
 
 /** One call of the command `pulumi`. */
 export interface PulumiCall {
@@ -16,11 +16,12 @@ export interface PulumiCall {
   environment: Readonly<Record<string, string>>;
   /** Asks the engine once to stop: it finishes its current steps and writes the state. */
   signal?: AbortSignal;
-  /** With `--json`: called for every event. */
+  /** With `--json`: called for every event. If it throws, the engine is asked to stop, and the call rejects with that error. */
   onEvent?: (event: EngineEvent) => void;
 }
 
 export interface PulumiEnd {
+  call: Pick<PulumiCall, "args" | "folder">;
   /** null if a signal ended it. */
   code: number | null;
   /** Its stdout without the events. */
@@ -38,7 +39,7 @@ export function killEngines(): void {
 
 /** Runs the `pulumi` on PATH to its end. Rejects if there is none, with how to get one. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
-  const { args, folder, environment, signal = NEVER, onEvent } = call;
+  const { args, folder, environment, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
@@ -53,29 +54,31 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(() =>
       child.kill("SIGINT"),
     );
-  signal.addEventListener("abort", interrupt, { once: true });
-  if (signal.aborted) interrupt();
+  const failed = new AbortController();
+  const stop = anySignal(call.signal, failed.signal);
+  stop.addEventListener("abort", interrupt, { once: true });
+  if (stop.aborted) interrupt();
   const lines: string[] = [];
-  const readLines = async (): Promise<void> => {
-    for await (const line of createInterface({ input: child.stdout })) {
-      hasBegun.resolve();
-      const event = onEvent && parseEvent(line);
-      if (event) onEvent(event);
-      else lines.push(line);
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    hasBegun.resolve();
+    const event = onEvent && parseEvent(line);
+    if (event === undefined) lines.push(line);
+    else if (!failed.signal.aborted) {
+      try {
+        onEvent?.(event);
+      } catch (error) {
+        failed.abort(error);
+      }
     }
-  };
+  });
+  const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
   try {
-    const [[code], errors] = await Promise.all([
-      once(child, "close") as Promise<[number | null]>,
-      readText(child.stderr),
-      readLines(),
-    ]);
-    return { code, output: lines.join("\n"), errors };
-  } catch (error) {
-    throw explainMissing(error);
+    const [[code], errors] = await Promise.all([ended, readText(child.stderr)]);
+    failed.signal.throwIfAborted();
+    return { call, code, output: lines.join("\n"), errors };
   } finally {
     running.delete(child);
-    signal.removeEventListener("abort", interrupt);
+    stop.removeEventListener("abort", interrupt);
   }
 }
 
@@ -92,15 +95,17 @@ function parseEvent(line: string): EngineEvent | undefined {
 /** How long an engine may take until it prints its first event, in milliseconds. */
 const START_MS = 5_000;
 
-const explainMissing = (error: unknown): Error =>
-  (error as NodeJS.ErrnoException).code === "ENOENT"
-    ? new Error("the command pulumi is not on PATH: install it (https://www.pulumi.com/docs/install/)", {
-        cause: error,
-      })
-    : new Error(`the command pulumi cannot be run: ${String(error)}`, { cause: error });
+function explainMissing(cause: NodeJS.ErrnoException): never {
+  const why =
+    cause.code === "ENOENT"
+      ? "is not on PATH: install it (https://www.pulumi.com/docs/install/)"
+      : `cannot be run: ${String(cause)}`;
+  throw new Error(`the command pulumi ${why}`, { cause });
+}
 
 /** Returns what a command printed. Throws with the command's own reason if it failed. */
-export function outputOf(end: PulumiEnd, { args, folder }: PulumiCall): string {
+export function outputOf(end: PulumiEnd): string {
+  const { args, folder } = end.call;
   if (end.code === 0) return end.output;
   const reason = reasonOf(end);
   if (/currently locked|\[409\]|already in progress/.test(reason)) {

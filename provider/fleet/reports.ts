@@ -1,4 +1,4 @@
-import type { Failure as ErrorData } from "../errors/index.js";
+import type { Failure } from "../errors/index.js";
 import type { DriftedProperty } from "../webhook/state.js";
 
 /** A command over the stacks of a fleet. */
@@ -19,11 +19,6 @@ export interface WebhookReport {
   change: WebhookChange;
   /** Unknown before the first `up`. */
   botUrl?: string;
-  status?: string;
-  /** Where it is registered. */
-  baseUrl?: string;
-  /** The declared URL; absent if a preview does not know it. Values of a query are hidden. */
-  webhookUrl?: string;
   /** What a refresh found to differ; absent if nothing does. */
   drift?: Drift;
 }
@@ -37,14 +32,14 @@ export interface Drift {
 export type { DriftedProperty } from "../webhook/state.js";
 
 /** Why something failed. Contains no secrets. */
-export interface Failure {
+export interface FleetFailure {
   /** The workspace, unless the whole stack failed. */
   workspace?: string;
   stack: string;
   /** The first line says everything. */
   message: string;
   /** The failure as data, if it is this package's. */
-  error?: ErrorData;
+  error?: Failure;
 }
 
 /** A resource that is not a webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
@@ -61,17 +56,17 @@ export interface StackReport {
   outcome: Outcome;
   seconds: number;
   webhooks: WebhookReport[];
-  failures: Failure[];
-  /** Other resources that change; absent if none does. */
-  others?: OtherChange[];
+  failures: FleetFailure[];
+  /** Other resources that change. */
+  others: OtherChange[];
   /** Lines that the provider printed for people, such as warnings. */
   notes: string[];
 }
 
-/** A whole run over the stacks of a fleet. */
-export interface FleetReport {
+/** A whole run over the stacks of a fleet. `action` tells the reports of the commands apart. */
+export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "destroy"> {
   fleet: string;
-  action: FleetAction;
+  action: Action;
   outcome: Outcome;
   /** ISO 8601, UTC. */
   startedAt: string;
@@ -79,7 +74,7 @@ export interface FleetReport {
   stacks: StackReport[];
   /** Stacks that were not run, and why: `already-done` if the last run finished them, `stopped` if this run ended first. */
   skipped: { stack: string; workspaces: number; reason: "already-done" | "stopped" }[];
-  failures: Failure[];
+  failures: FleetFailure[];
   /** Why the run stopped early; absent if it did not. */
   stoppedBy?: string;
 }

@@ -1,20 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { invalidConfig, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
-import type { RotateOptions } from "./options.js";
+import { wrongOption, type RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
-import type { Failure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
-import {
-  announce,
-  beginRun,
-  runStacks,
-  skip,
-  toReport,
-  type FleetContext,
-  type Run,
-  type StacksRun,
-} from "./run.js";
+import type { Drift, FleetFailure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
+import { announce, beginRun, runStacks, skip, toReport, type FleetContext, type Run } from "./run.js";
 import { refuseAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
@@ -24,7 +15,7 @@ export interface RotationWave {
   outcome: Outcome;
   /** How many webhooks got a key that differs from their earlier one. */
   rotated: number;
-  failures: Failure[];
+  failures: FleetFailure[];
 }
 
 /** Which key workspaces have, by their names. Those with only the old key are safe: the receiver keeps it. */
@@ -37,8 +28,8 @@ export interface KeysByWorkspace {
   unknown: string[];
 }
 
-/** How a rotation ended. For each stack it has what `up` did and the drift found by verification. It contains no keys. */
-export interface RotationReport extends FleetReport {
+/** How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys. */
+export interface RotationReport extends FleetReport<"rotate"> {
   rotation: string;
   /** In their order; those that were not started are `stopped`. */
   waves: RotationWave[];
@@ -58,12 +49,12 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
   const index = await readIndex(run);
   refuseLostStacks(run, index);
   requireDeployed(run, index);
-  const rotation = chooseRotation(run, options);
+  const rotation = chooseRotation(run);
   requireRotated(run, rotation);
   await writePrivateFile(unfinishedFile(run), rotation);
   const stacks = run.stacks.filter(({ workspaces }) => workspaces.length > 0);
   announce(run, stacks);
-  const waves = splitIntoWaves(stacks, options.waveSize ?? run.limits.stacksAtOnce);
+  const waves = splitIntoWaves(stacks, run.options.waveSize ?? run.options.stacksAtOnce);
   const report = await runWaves(run, rotation, waves);
   if (report.outcome === "done") await rm(unfinishedFile(run), { force: true });
   return report;
@@ -73,25 +64,26 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 export const unfinishedFile = ({ fleet }: Pick<Run, "fleet">): string => join(fleet.folder, "rotation.txt");
 
 /** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
-function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {
+function chooseRotation(run: Run): string {
+  const { rotation: given } = run.options;
   const [defined] = run.fleet.rotations;
   const unfinished = readFileIfExists(unfinishedFile(run));
   if (defined !== undefined && given !== undefined && given !== defined) {
-    throw invalidConfig([
-      `rotation: the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; put the new name in front of them`,
-    ]);
+    throw wrongOption(
+      "rotation",
+      `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; put the new name in front of them`,
+    );
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
   // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
-  const first =
-    defined === undefined
-      ? `run rotate --rotation ${unfinished}`
-      : `run rotate with rotations that begin with ${JSON.stringify(unfinished)}`;
-  throw invalidConfig([
-    `rotation: ${JSON.stringify(rotation)} cannot start until ${JSON.stringify(unfinished)} has finished, because some ` +
-      `workspaces may still have the previous key. First ${first}`,
-  ]);
+  const name = JSON.stringify(unfinished);
+  const first = defined === undefined ? `the name ${name}` : `rotations that begin with ${name}`;
+  throw wrongOption(
+    "rotation",
+    `${JSON.stringify(rotation)} cannot start until ${name} has finished, because some ` +
+      `workspaces may still have the previous key. First run rotate with ${first}`,
+  );
 }
 
 /** Throws `invalid_config` if a derived key would stay as it is. Only its update shows that of a key that is a string. */
@@ -109,132 +101,122 @@ const NOT_ROTATED =
 
 /** Runs one wave after the other. The first that is not done is the last. */
 async function runWaves(
-  run: Run,
+  run: Run<"rotate">,
   rotation: string,
   planned: readonly PlacedStack[][],
 ): Promise<RotationReport> {
-  const waves = planned.map((places): RotationWave => {
-    return { stacks: places.map(nameOf), outcome: "stopped", rotated: 0, failures: [] };
-  });
-  const stacks: StackReport[] = [];
-  const withNewKey = new Set<string>();
+  const reports: StackReport[] = [];
+  const newKeys = new Set<string>();
+  const wavesNow = (): RotationWave[] => planned.map((places) => toWave(places, reports, newKeys));
   for (const [index, places] of planned.entries()) {
-    const position = { wave: index + 1, waves: waves.length };
-    run.stop.emit({ type: "wave-started", ...position, stacks: places.map(nameOf) });
-    const { wave, reports, newKeys } = await runWave(run, rotation, places);
-    waves[index] = wave;
-    stacks.push(...reports);
-    newKeys.forEach((name) => withNewKey.add(name));
-    run.stop.emit({ type: "wave-ended", ...position, outcome: wave.outcome });
-    if (wave.outcome !== "done") break;
+    const position = { wave: index + 1, waves: planned.length };
+    run.stop.emit({ type: "wave-started", ...position, stacks: places.map(({ name }) => name) });
+    for (const { report, workspaces } of await runWave(run, rotation, places)) {
+      reports.push(report);
+      for (const name of workspaces) newKeys.add(name);
+    }
+    const { outcome = "done" } = wavesNow()[index] ?? {};
+    run.stop.emit({ type: "wave-ended", ...position, outcome });
+    if (outcome !== "done") break;
   }
-  const started = new Set(stacks.map(({ stack }) => stack));
-  const notStarted = planned.flat().filter(({ name }) => !started.has(name));
-  const known = namesOf(planned.flat().filter(({ name }) => started.has(name)));
-  const outcome = waves.find((wave) => wave.outcome !== "done")?.outcome ?? "done";
-  const stoppedBy = outcome === "done" ? undefined : (run.stop.why ?? describeFailedWave(waves));
-  const report = toReport(run, {
-    outcome,
-    stacks,
-    skipped: notStarted.map((stack) => skip(stack, "stopped")),
-    failures: waves.flatMap(({ failures }) => failures),
-    ...(stoppedBy && { stoppedBy }),
-  });
-  const keys = {
-    new: known.filter((name) => withNewKey.has(name)),
-    old: namesOf(notStarted),
-    unknown: known.filter((name) => !withNewKey.has(name)),
-  };
+  const waves = wavesNow();
+  const last = waves.findIndex(({ outcome }) => outcome !== "done");
+  const outcome = waves[last]?.outcome ?? "done";
+  const later = last + 1 < waves.length ? ", so no later one was started" : "";
+  const failed = `wave ${last + 1} of ${waves.length} failed${later}`;
   const isUnchanged = outcome === "done" && waves.every(({ rotated }) => rotated === 0);
-  return { ...report, rotation, waves, keys, ...(isUnchanged && { note: nothingNew(rotation) }) };
-}
-
-const nameOf = ({ name }: { name: string }): string => name;
-
-const namesOf = (places: readonly PlacedStack[]): string[] =>
-  places.flatMap(({ workspaces }) => workspaces.map(nameOf)).toSorted();
-
-function describeFailedWave(waves: readonly RotationWave[]): string | undefined {
-  const index = waves.findIndex(({ outcome }) => outcome === "failed");
-  if (index < 0) return undefined;
-  const later = index + 1 < waves.length ? ", so no later one was started" : "";
-  return `wave ${index + 1} of ${waves.length} failed${later}`;
+  const notStarted = planned.flat().filter(({ name }) => reports.every(({ stack }) => stack !== name));
+  return {
+    ...toReport(run, {
+      stacks: reports,
+      skipped: notStarted.map((stack) => skip(stack, "stopped")),
+      failures: waves.flatMap(({ failures }) => failures),
+    }),
+    outcome,
+    ...(outcome !== "done" && { stoppedBy: run.stop.why ?? failed }),
+    rotation,
+    waves,
+    keys: toKeys(planned.flat(), new Set(notStarted), newKeys),
+    ...(isUnchanged && { note: nothingNew(rotation) }),
+  };
 }
 
 const nothingNew = (rotation: string): string =>
   `Every workspace already had the key of rotation ${rotation}: nothing was changed. To rotate again, give another name`;
 
-/** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
-async function runWave(
-  run: Run,
-  rotation: string,
+function toWave(
   places: readonly PlacedStack[],
-): Promise<{ wave: RotationWave; reports: StackReport[]; newKeys: string[] }> {
-  const up = await runStacks(run, places, { action: "up", rotation });
-  const seen =
-    up.outcome === "done"
-      ? await runStacks(run, places, { action: "preview", rotation, refresh: true })
-      : undefined;
-  const hasNewKey = ({ workspace, change }: WebhookReport): boolean =>
-    change !== "same" || typeof run.webhooks.get(workspace)?.webhookVerificationKey !== "string";
-  const wrong = seen
-    ? [
-        ...findWrong(up, (webhook) => (hasNewKey(webhook) ? undefined : NOT_ROTATED)),
-        ...findWrong(seen, describeDrift),
-      ]
-    : [];
-  for (const failure of wrong) run.stop.emit({ type: "failure", failure });
-  const failures = [...up.failures, ...(seen?.failures ?? []), ...wrong];
-  const failed = new Set(up.failures.map(({ workspace }) => workspace));
-  const withKey = up.stacks
+  reports: readonly StackReport[],
+  newKeys: ReadonlySet<string>,
+): RotationWave {
+  const stacks = places.map(({ name }) => name);
+  const ran = reports.filter(({ stack }) => stacks.includes(stack));
+  const failures = ran.flatMap((report) => report.failures);
+  const isDone = ran.length === places.length && ran.every((report) => report.outcome === "done");
+  const rotated = ran
     .flatMap(({ webhooks }) => webhooks)
-    .filter((webhook) => hasNewKey(webhook) && !failed.has(webhook.workspace));
-  const wave: RotationWave = {
-    stacks: places.map(nameOf),
-    outcome: failures.length > 0 ? "failed" : (seen ?? up).outcome,
-    rotated: withKey.filter(({ change }) => change !== "same").length,
-    failures,
-  };
-  const reports = up.stacks.map((report) => mergeReports(report, { seen, failures }));
-  return { wave, reports, newKeys: withKey.map(({ workspace }) => workspace) };
+    .filter(({ workspace, change }) => change !== "same" && newKeys.has(workspace)).length;
+  return { stacks, outcome: failures.length > 0 ? "failed" : isDone ? "done" : "stopped", rotated, failures };
 }
 
-/** The problems of the workspaces of a run. */
-const findWrong = (
-  { stacks }: StacksRun,
-  describe: (webhook: WebhookReport) => string | undefined,
-): Failure[] =>
-  stacks.flatMap(({ stack, webhooks }) =>
-    webhooks.flatMap((webhook) => {
-      const message = describe(webhook);
-      return message === undefined ? [] : [{ workspace: webhook.workspace, stack, message }];
-    }),
-  );
-
-function describeDrift({ drift }: WebhookReport): string | undefined {
-  if (drift === undefined) return undefined;
-  const names = drift.properties.map(({ property }) => property).join(", ");
-  return `after the rotation, the webhook is not as it was set; the service shows ${drift.kind}: ${names}`;
+function toKeys(
+  places: readonly PlacedStack[],
+  notStarted: ReadonlySet<PlacedStack>,
+  newKeys: ReadonlySet<string>,
+): KeysByWorkspace {
+  const keys: KeysByWorkspace = { new: [], old: [], unknown: [] };
+  for (const place of places) {
+    for (const { name } of place.workspaces) {
+      keys[notStarted.has(place) ? "old" : newKeys.has(name) ? "new" : "unknown"].push(name);
+    }
+  }
+  return { new: keys.new.toSorted(), old: keys.old.toSorted(), unknown: keys.unknown.toSorted() };
 }
 
-/** One report of a stack: what `up` did, the drift that the verification found, and the failures of both. */
-function mergeReports(
-  up: StackReport,
-  { seen, failures }: { seen: StacksRun | undefined; failures: readonly Failure[] },
-): StackReport {
-  const second = seen?.stacks.find(({ stack }) => stack === up.stack);
-  const drift = new Map(second?.webhooks.map((webhook) => [webhook.workspace, webhook.drift]));
-  const own = failures.filter(({ stack }) => stack === up.stack);
+/** One report of a stack, and the workspaces that are registered with the new key. */
+interface RotatedStack {
+  report: StackReport;
+  workspaces: string[];
+}
+
+/** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
+async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<RotatedStack[]> {
+  const up = await runStacks(run, places, { action: "up", rotation });
+  const verify = { action: "preview", rotation, refresh: true } as const;
+  const seen = up.outcome === "done" ? (await runStacks(run, places, verify)).stacks : [];
+  return up.stacks.map((report) => {
+    const verified = seen.find(({ stack }) => stack === report.stack);
+    return toRotated(run, report, verified);
+  });
+}
+
+/** Merges what `up` did with a stack and what the verification found. */
+function toRotated({ webhooks, stop }: Run, up: StackReport, seen: StackReport | undefined): RotatedStack {
+  const isSameString = ({ workspace, change }: WebhookReport): boolean =>
+    change === "same" && typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
+  const failed = new Set(up.failures.map(({ workspace }) => workspace));
+  const withNewKey = up.webhooks.filter((one) => !isSameString(one) && !failed.has(one.workspace));
+  const notRotated = seen ? up.webhooks.filter(isSameString) : [];
+  const wrong: FleetFailure[] = [
+    ...notRotated.map(({ workspace }) => ({ workspace, stack: up.stack, message: NOT_ROTATED })),
+    ...(seen?.webhooks ?? []).flatMap(({ workspace, drift }) =>
+      drift ? [{ workspace, stack: up.stack, message: describeDrift(drift) }] : [],
+    ),
+  ];
+  for (const failure of wrong) stop.emit({ type: "failure", failure });
+  const failures = [...up.failures, ...(seen?.failures ?? []), ...wrong];
   const unverified = up.outcome === "done" ? "stopped" : up.outcome;
-  return {
+  const report: StackReport = {
     ...up,
-    outcome: own.length > 0 ? "failed" : (second?.outcome ?? unverified),
-    seconds: up.seconds + (second?.seconds ?? 0),
-    webhooks: up.webhooks.map((webhook) => {
-      const found = drift.get(webhook.workspace);
-      return { ...webhook, ...(found && { drift: found }) };
-    }),
-    failures: own,
-    notes: [...up.notes, ...(second?.notes ?? [])],
+    outcome: failures.length > 0 ? "failed" : (seen?.outcome ?? unverified),
+    seconds: up.seconds + (seen?.seconds ?? 0),
+    failures,
+    notes: [...up.notes, ...(seen?.notes ?? [])],
   };
+  return { report, workspaces: withNewKey.map(({ workspace }) => workspace) };
+}
+
+function describeDrift({ kind, properties }: Drift): string {
+  const names = properties.map(({ property }) => property).join(", ");
+  return `after the rotation, the webhook is not as it was set; the service shows ${kind}: ${names}`;
 }

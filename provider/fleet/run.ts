@@ -2,20 +2,12 @@ import * as z from "zod";
 import { invalidOptions } from "../client/options.js";
 import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
-import type { ResolvedFleet } from "./definition.js";
+import { wholeNumber, type ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
-import type { StackEvent } from "./events.js";
-import {
-  DEFAULT_LIMITS,
-  MAX_STACKS_AT_ONCE,
-  parseShard,
-  type FleetEvent,
-  type FleetLimits,
-  type RunOptions,
-} from "./options.js";
+import { DEFAULT_LIMITS, MAX_STACKS_AT_ONCE, type FleetEvent, type RunOptions } from "./options.js";
 import { countInName, type PlacedStack } from "./placement.js";
-import type { Failure, FleetAction, FleetReport, Outcome, StackReport } from "./reports.js";
-import { callWebhook, type Webhooks } from "./webhooks.js";
+import type { FleetAction, FleetFailure, FleetReport, StackReport } from "./reports.js";
+import { callWebhook, webhooksOf, type Webhooks } from "./webhooks.js";
 
 /** What every run of an open fleet needs. */
 export interface FleetContext {
@@ -26,9 +18,9 @@ export interface FleetContext {
 }
 
 /** One run over the stacks of a fleet, or over one shard of them. */
-export interface Run extends FleetContext {
-  action: FleetAction;
-  limits: Required<Omit<FleetLimits, "shard">>;
+export interface Run<Action extends FleetAction = FleetAction> extends FleetContext {
+  action: Action;
+  options: FilledOptions;
   /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
   /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
@@ -41,20 +33,21 @@ export interface Run extends FleetContext {
 }
 
 /** Checks the options and what is in the backend. Throws `invalid_config`. */
-export async function beginRun(
+export async function beginRun<Action extends FleetAction>(
   { fleet, stacks: all, engine }: FleetContext,
-  action: FleetAction,
-  options: RunOptions,
-): Promise<Run> {
-  const limits = checkOptions(action, options);
-  const shard = parseShard(options.shard ?? "1/1");
+  action: Action,
+  given: RunOptions,
+): Promise<Run<Action>> {
+  const { data: options, problems } = parse(optionsShape, given);
+  if (problems) throw invalidOptions(action, problems, "check");
+  const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
-  const stacks = all.filter(({ index }) => shard === undefined || index % shard.shards === shard.shard - 1);
+  const stacks = all.filter(({ index }) => index % shards === shard - 1);
   const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const existing = new Set(await engine.listStacks());
   requireSameSplit(fleet.name, all.length, existing);
-  const stop = new RunStop(options);
-  return { fleet, engine, stacks, action, limits, existing, webhooks, startedAt: Date.now(), stop };
+  const stop = new RunStop(given);
+  return { fleet, engine, stacks, action, options, existing, webhooks, startedAt: Date.now(), stop };
 }
 
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */
@@ -78,7 +71,7 @@ class RunStop {
   readonly signal: AbortSignal = this.#controller.signal;
   /** Why the run ends; undefined until it ends. */
   why: string | undefined;
-  /** What `onEvent` threw first. */
+  /** What `onEvent` threw first, or `onDone`. */
   thrown: { error: unknown } | undefined;
 
   constructor({ signal, onEvent }: RunOptions) {
@@ -96,17 +89,19 @@ class RunStop {
   }
 
   emit(event: FleetEvent): void {
+    this.guard(() => this.#onEvent?.(event));
+  }
+
+  /** Ends the run if `work` throws: engines must not go on without it. */
+  guard(work: () => void): void {
     try {
-      this.#onEvent?.(event);
+      work();
     } catch (error) {
       this.thrown ??= { error };
       this.stop("the program that drives the fleet failed");
     }
   }
 }
-
-/** The result of a run over stacks. */
-export type StacksRun = Pick<FleetReport, "outcome" | "stacks" | "skipped" | "failures" | "stoppedBy">;
 
 /** Reports how much there is to do. */
 export function announce({ action, stop }: Run, stacks: readonly PlacedStack[]): void {
@@ -118,18 +113,18 @@ export function announce({ action, stop }: Run, stacks: readonly PlacedStack[]):
  * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires or there are
  * too many failures. Rejects only with what `onEvent` threw.
  */
-export async function runStacks(
-  run: Run,
+export async function runStacks<Action extends FleetAction>(
+  run: Run<Action>,
   places: readonly PlacedStack[],
-  task: Omit<StackTask, "stack">,
-): Promise<StacksRun> {
-  const { stop, limits, existing, webhooks } = run;
-  const atOnce = Math.min(limits.stacksAtOnce, places.length);
-  const callsPerOrigin = Math.max(1, Math.floor(limits.callsPerOrigin / Math.max(1, atOnce)));
+  task: Pick<StackTask, "action" | "rotation" | "refresh">,
+): Promise<FleetReport<Action>> {
+  const { stop, options, existing, webhooks } = run;
+  const atOnce = Math.min(options.stacksAtOnce, places.length);
+  const callsPerOrigin = Math.max(1, Math.floor(options.callsPerOrigin / Math.max(1, atOnce)));
   const reports = new Map<PlacedStack, StackReport>();
-  const failures = new Set<Failure>();
+  const failures = new Set<FleetFailure>();
 
-  const noteFailure = (failure: Failure): void => {
+  const noteFailure = (failure: FleetFailure): void => {
     // Failures of events are in the report too.
     if (failures.has(failure)) return;
     failures.add(failure);
@@ -139,13 +134,19 @@ export async function runStacks(
   const runTask = async (place: PlacedStack): Promise<void> => {
     const { name: stack, workspaces } = place;
     stop.emit({ type: "stack-started", stack, workspaces: workspaces.length });
-    const onEvent = (event: StackEvent): void =>
-      event.type === "failure" ? noteFailure(event.failure) : stop.emit({ ...event, stack });
-    const options = { signal: stop.signal, onEvent, callsPerOrigin, webhooks, exists: existing.has(stack) };
-    const report = await run.engine.run({ ...task, stack: place }, options);
+    const report = await run.engine.run({
+      ...task,
+      stack: place,
+      exists: existing.has(stack),
+      webhooks: webhooksOf(place, webhooks),
+      callsPerOrigin,
+      signal: stop.signal,
+      onEvent: (event) =>
+        event.type === "failure" ? noteFailure(event.failure) : stop.emit({ ...event, stack }),
+    });
     reports.set(place, report);
     report.failures.forEach(noteFailure);
-    if (report.outcome === "done") run.onDone?.(stack);
+    if (report.outcome === "done") stop.guard(() => run.onDone?.(stack));
     stop.emit({ type: "stack-ended", report });
   };
   // All take from one iterator, so that each stack is taken once.
@@ -155,12 +156,11 @@ export async function runStacks(
   };
   await Promise.all(Array.from({ length: atOnce }, takeStacks));
   if (stop.thrown) throw stop.thrown.error;
-  const stacks = places.flatMap((place) => reports.get(place) ?? []);
-  const skipped = places.filter((place) => !reports.has(place)).map((place) => skip(place, "stopped"));
-  const outcome = outcomeOf(stacks, skipped);
-  // A run that had nothing left when it was to stop was not stopped.
-  const stoppedBy = outcome === "stopped" ? stop.why : undefined;
-  return { outcome, stacks, skipped, failures: [...failures], ...(stoppedBy && { stoppedBy }) };
+  return toReport(run, {
+    stacks: places.flatMap((place) => reports.get(place) ?? []),
+    skipped: places.filter((place) => !reports.has(place)).map((place) => skip(place, "stopped")),
+    failures: [...failures],
+  });
 }
 
 /** How a report lists a stack that did not run. */
@@ -170,26 +170,36 @@ export const skip = (
 ): FleetReport["skipped"][number] => ({ stack, workspaces: workspaces.length, reason });
 
 /** Ends the run if it has the most failures that its options allow. */
-export function stopAfter({ stop, limits: { stopAfterFailures } }: Run, failures: number): void {
+export function stopAfter({ stop, options: { stopAfterFailures } }: Run, failures: number): void {
   if (failures < stopAfterFailures) return;
-  const count = stopAfterFailures === 1 ? "1 failure" : `${stopAfterFailures} failures`;
-  stop.stop(`${count}, the most allowed (--stop-after-failures)`);
+  stop.stop(`${stopAfterFailures === 1 ? "1 failure" : `${stopAfterFailures} failures`}, the most allowed`);
 }
 
-function outcomeOf(stacks: readonly StackReport[], skipped: FleetReport["skipped"]): Outcome {
-  if (skipped.length > 0 || stacks.some(({ outcome }) => outcome === "stopped")) return "stopped";
-  return stacks.some(({ outcome }) => outcome === "failed") ? "failed" : "done";
+/** The report of a run, by what came of its stacks. */
+export function toReport<Action extends FleetAction>(
+  { fleet, action, startedAt, stop }: Run<Action>,
+  ran: Pick<FleetReport, "stacks" | "skipped" | "failures">,
+): FleetReport<Action> {
+  const isStopped =
+    ran.skipped.some(({ reason }) => reason === "stopped") ||
+    ran.stacks.some(({ outcome }) => outcome === "stopped");
+  return {
+    ...ran,
+    fleet: fleet.name,
+    action,
+    outcome: isStopped ? "stopped" : ran.failures.length > 0 ? "failed" : "done",
+    startedAt: new Date(startedAt).toISOString(),
+    seconds: (Date.now() - startedAt) / 1000,
+    // A run that had nothing left when it was to stop was not stopped.
+    ...(isStopped && stop.why !== undefined && { stoppedBy: stop.why }),
+  };
 }
 
-/** The report of a run over stacks. `failure`: of what follows the stacks, such as the index stack. */
-export function toReport({ fleet, action, startedAt }: Run, ran: StacksRun, failure?: Failure): FleetReport {
-  const seconds = (Date.now() - startedAt) / 1000;
-  const report = { ...ran, fleet: fleet.name, action, startedAt: new Date(startedAt).toISOString(), seconds };
-  return addFailure(report, failure);
-}
-
-/** A run that was stopped stays `stopped`, whatever else failed. */
-export const addFailure = (report: FleetReport, failure: Failure | undefined): FleetReport =>
+/** Adds a failure of what follows the stacks, such as the index stack. A run that was stopped stays `stopped`. */
+export const addFailure = <Report extends FleetReport>(
+  report: Report,
+  failure: FleetFailure | undefined,
+): Report =>
   failure === undefined
     ? report
     : {
@@ -198,50 +208,35 @@ export const addFailure = (report: FleetReport, failure: Failure | undefined): F
         failures: [...report.failures, failure],
       };
 
-function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER) {
-  const range = to === Number.MAX_SAFE_INTEGER ? `${from}` : `${from} to ${to}`;
-  // A string instead of a number is quoted, so that the mistake is visible.
-  const error = ({ input }: { input?: unknown }): string =>
-    `must be a whole number from ${range}, got ${JSON.stringify(input) ?? typeof input}`;
-  return z.int({ error }).min(from, { error }).max(to, { error });
-}
+const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
-const flag = z.boolean().optional();
+/** The two numbers of a shard such as "2/4". */
+const numbersOf = (shard = "1/1") => shard.split("/").map(Number) as [shard: number, shards: number];
 
-const base = z.strictObject({
+/** The options of a run, with their defaults. */
+type FilledOptions = z.output<typeof optionsShape>;
+
+/** The options of all runs. */
+const optionsShape = z.strictObject({
   stacksAtOnce: wholeNumber(1, MAX_STACKS_AT_ONCE).default(DEFAULT_LIMITS.stacksAtOnce),
   callsPerOrigin: wholeNumber(1).default(DEFAULT_LIMITS.callsPerOrigin),
   stopAfterFailures: wholeNumber(1).default(DEFAULT_LIMITS.stopAfterFailures),
   shard: z
     .string()
-    .refine((text) => parseShard(text) !== undefined, {
+    .refine((text) => SHARD.test(text) && numbersOf(text)[0] <= numbersOf(text)[1], {
       error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
     })
     .optional(),
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
   onEvent: z.custom((value) => typeof value === "function", { error: "must be a function" }).optional(),
+  refresh: z.boolean().default(false),
+  onlyFailed: z.boolean().default(false),
+  maxRemovals: wholeNumber(0).optional(),
+  rotation: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
+      error: 'must be a short name of letters, digits, ".", "_" and "-", such as "2026-12"',
+    })
+    .optional(),
+  waveSize: wholeNumber(1).optional(),
 });
-
-const SHAPES = {
-  plan: base.extend({ refresh: flag }),
-  up: base.extend({ refresh: flag, onlyFailed: flag, maxRemovals: wholeNumber(0).optional() }),
-  refresh: base,
-  destroy: base,
-  rotate: base.extend({
-    rotation: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-        error: 'must be a short name of letters, digits, ".", "_" and "-", such as "2026-12"',
-      })
-      .optional(),
-    waveSize: wholeNumber(1).optional(),
-  }),
-  watch: base.extend({ command: z.string().optional() }),
-} satisfies Record<FleetAction, z.ZodType>;
-
-/** Returns the limits, with their defaults. Throws `invalid_config` with everything that is wrong with the options of a run. */
-function checkOptions(action: FleetAction, options: object): Run["limits"] {
-  const { data, problems } = parse<z.output<typeof base>>(SHAPES[action], options);
-  if (problems) throw invalidOptions(action, problems, "check");
-  return data;
-}

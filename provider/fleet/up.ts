@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { invalidConfig, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { readFileIfExists, writePrivateFile } from "../lib/files.js";
 import {
   findRemovals,
   readIndex,
@@ -8,15 +8,24 @@ import {
   refuseLostStacks,
   updateIndex,
 } from "./index-stack.js";
-import type { UpOptions } from "./options.js";
+import { wrongOption, type UpOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
 import type { FleetReport } from "./reports.js";
-import { announce, beginRun, runStacks, skip, toReport, type FleetContext, type Run } from "./run.js";
+import {
+  addFailure,
+  announce,
+  beginRun,
+  runStacks,
+  skip,
+  toReport,
+  type FleetContext,
+  type Run,
+} from "./run.js";
 
 /** Brings every stack to what the list says, and then the index stack to what they contain. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
-  const { refresh = false, onlyFailed = false, maxRemovals } = options;
   const run = await beginRun(context, "up", options);
+  const { refresh, onlyFailed, maxRemovals } = run.options;
   const before = await readIndex(run);
   refuseLostStacks(run, before);
   refuseTooManyRemovals(findRemovals(run, before), maxRemovals);
@@ -31,7 +40,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   const ran = await runStacks(run, stacks, { action: "up", refresh });
   const alreadyDone = all.filter(({ name }) => done.has(name)).map((stack) => skip(stack, "already-done"));
   const failure = options.shard === undefined ? await updateIndex(run, before, ran.stacks) : undefined;
-  return toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }, failure);
+  return addFailure(toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }), failure);
 }
 
 /** The stacks that an `up` runs: those with workspaces, and those that exist, whose workspaces may have left the list. */
@@ -40,9 +49,10 @@ export const findDeployable = ({ stacks, existing }: Run): PlacedStack[] =>
 
 /** The stacks that the last `up` on this machine finished and that still exist. */
 function readDone({ existing }: Run, file: string): Set<string> {
-  const text = readFileIfExists(file);
-  if (text !== undefined) return new Set(text.split("\n").filter((name) => existing.has(name)));
-  throw invalidConfig([
-    "onlyFailed: no up has run on this machine, so it is unknown what failed; run up without --only-failed",
-  ]);
+  const names = readFileIfExists(file)?.split("\n");
+  if (names) return new Set(names.filter((name) => existing.has(name)));
+  throw wrongOption(
+    "onlyFailed",
+    "no up has run on this machine, so it is unknown what failed; run up without this option",
+  );
 }

@@ -66,9 +66,9 @@ function problemsOfValues(value: unknown, path = ""): string[] {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** The webhooks of some stacks. */
-export function webhooksOf(stacks: readonly PlacedStack[], webhooks: Webhooks): Webhooks {
-  const names = new Set(stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name)));
+/** The webhooks of a stack. */
+export function webhooksOf({ workspaces }: PlacedStack, webhooks: Webhooks): Webhooks {
+  const names = new Set(workspaces.map(({ name }) => name));
   return new Map([...webhooks].filter(([name]) => names.has(name)));
 }
 

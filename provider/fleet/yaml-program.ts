@@ -44,7 +44,6 @@ export function toYaml(
     );
   const resources: Record<string, unknown> = {};
   const botUrls: Record<string, string> = {};
-  const statuses: Record<string, string> = {};
   for (const [index, [name, { webhookVerificationKey: key, ...args }]] of [...webhooks].entries()) {
     if (typeof key !== "string") {
       resources[`key${index}`] = {
@@ -57,9 +56,8 @@ export function toYaml(
     const properties = { ...propertiesOf(args), webhookVerificationKey };
     resources[`webhook${index}`] = { type: "apichat:ApiChatWebhook", name, properties };
     botUrls[name] = `\${webhook${index}.botUrl}`;
-    statuses[name] = `\${webhook${index}.status}`;
   }
-  return { variables, resources, outputs: { botUrls, statuses } };
+  return { variables, resources, outputs: { botUrls } };
 }
 
 /** The schema has a list of seeds. Only random keys have a rotation of this kind. */

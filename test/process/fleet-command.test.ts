@@ -1,12 +1,23 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { fleetPlan, fleetReport } from "../support/fleet-reports.ts";
-import { CTRL_C, END_OF_INPUT, folder, run, runOnTerminal, start } from "./fleet-command/harness.ts";
+import type { FleetPlan } from "../../dist/provider/fleet/plan.js";
+import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import type { Wishes } from "./fleet-command/fake-fleet.ts";
+import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
+import { makeFolder } from "./program.ts";
+
+type Wish = Omit<Wishes, "callsFile">;
 
 const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
 
 const botUrls = { acme: "https://bots.example/a", globex: "https://bots.example/g" };
+const key = { name: "acme", type: "apichat:index:VerificationKey", change: "update" } as const;
+const KEY_ALONE = [stackReport("production-0-of-2", { same: 4 }, { others: [key] })];
+const NOTHING_TO_DO: Partial<FleetPlan> = {
+  stacks: [stackReport("production-0-of-2", { same: 4 })],
+  removals: [],
+};
 const removals = Array.from({ length: 11 }, (_, index) => `workspace-${index}`);
 
 describe("a fleet's command line, with a fake fleet", () => {
@@ -17,9 +28,9 @@ describe("a fleet's command line, with a fake fleet", () => {
       0,
       { name: "plan", options: { stacksAtOnce: 3, refresh: true } },
     ],
-    ["plan", { planFails: true }, 1, { name: "plan", options: {} }],
-    ["plan", { removals }, 2, { name: "plan", options: {} }],
-    ["plan --max-removals 11", { removals }, 0, { name: "plan", options: {} }],
+    ["plan", { plan: { outcome: "failed" } }, 1, { name: "plan", options: {} }],
+    ["plan", { plan: { removals } }, 2, { name: "plan", options: {} }],
+    ["plan --max-removals 11", { plan: { removals } }, 0, { name: "plan", options: {} }],
     ["up --only-failed --shard 2/4", {}, 0, { name: "up", options: { onlyFailed: true, shard: "2/4" } }],
     ["up --skip-plan --yes", {}, 0, { name: "up", options: {} }],
     ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
@@ -36,9 +47,9 @@ describe("a fleet's command line, with a fake fleet", () => {
       0,
       { name: "write", options: { stack: "production-0-of-2", folder: "stack" } },
     ],
-    ["watch", { drift: "no-drift" }, 0, { name: "watch", options: { command: "node fleet.ts" } }],
-    ["watch", { drift: "drift" }, 1, { name: "watch", options: { command: "node fleet.ts" } }],
-    ["watch", { drift: "failed" }, 2, { name: "watch", options: { command: "node fleet.ts" } }],
+    ["watch", {}, 0, { name: "watch", options: {} }],
+    ["watch", { watch: "drift" }, 1, { name: "watch", options: {} }],
+    ["watch", { watch: "failed" }, 2, { name: "watch", options: {} }],
   ] as const)("%s with %j ends with %i", async (words, wishes, exitCode, call) => {
     const { calls, ...ended } = await run(words.split(" "), wishes);
     expect(ended.exitCode).toBe(exitCode);
@@ -48,7 +59,9 @@ describe("a fleet's command line, with a fake fleet", () => {
   test("up --yes plans on stderr, and prints nothing on stdout but the report", async () => {
     const refused = await run(["up", "--yes", "--json", "--max-removals", "0"]);
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr.split("\n").at(-1)).toMatch(/"code":"invalid_config".*--max-removals 1/);
+    expect(refused.stderr.split("\n").at(-1)).toMatch(
+      /"code":"invalid_config".*--max-removals: must be at least 1/,
+    );
     expect(names(refused.calls)).toEqual(["open", "plan"]);
 
     const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--max-removals", "1"]);
@@ -62,11 +75,11 @@ describe("a fleet's command line, with a fake fleet", () => {
     ]);
   });
 
-  test.each([
-    ["with nothing to do runs nothing", { nothingToDo: true }, 0, /nothing to do: 4 webhooks as declared/],
+  test.each<[string, Wish, number, RegExp]>([
+    ["with nothing to do runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "after a plan that failed changes nothing",
-      { planFails: true },
+      { plan: { outcome: "failed" } },
       1,
       /error: the plan failed, .* --skip-plan/,
     ],
@@ -77,11 +90,10 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test("writes Markdown and JSON into files too, and joins the reports of shares", async () => {
-    const [markdown, one, two] = ["report.md", "1.json", "2.json"].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const folder = await makeFolder();
+    const [markdown = "", one = "", two = ""] = ["a.md", "1.json", "2.json"].map((name) =>
+      join(folder, name),
+    );
     await run(["up", "--only-failed", "--markdown-file", markdown, "--json-file", one]);
     expect(await readFile(markdown, "utf8")).toMatch(/^## Fleet production, up: done/);
     const failed = fleetReport({ outcome: "failed", stacks: [], failures: [{ stack: "s", message: "m" }] });
@@ -134,23 +146,15 @@ describe("what is asked, with a fake fleet", () => {
     },
   );
 
-  const CREATE = "Create 3, update 2 and delete 1 webhooks? (y/N) ";
-  const others = [{ kind: "key" as const, change: "update" as const, count: 2 }];
-  test.each([
-    ["up", CREATE, "y\n", {}, 0, ["plan", "up"]],
-    ["up", CREATE, "yup\n", {}, 1, ["plan"]],
-    ["up", CREATE, END_OF_INPUT, {}, 1, ["plan"]],
-    ["up", CREATE, CTRL_C, {}, 130, ["plan"]],
-    [
-      "up",
-      "Write the index stack production-index? (y/N) ",
-      "y\n",
-      { nothingToDo: true, indexIsStale: true },
-      0,
-      ["plan", "up"],
-    ],
-    ["up", "Apply this: 2 keys to update? (y/N) ", "y\n", { nothingToDo: true, others }, 0, ["plan", "up"]],
-    ["rotate", "Give 4 workspaces in 2 stacks a new key, in 2 waves? (y/N) ", "y\n", {}, 0, ["rotate"]],
+  const QUESTION = "Apply this plan? (y/N) ";
+  test.each<[string, string, string, Wish, number, string[]]>([
+    ["up", QUESTION, "y\n", {}, 0, ["plan", "up"]],
+    ["up", QUESTION, "yup\n", {}, 1, ["plan"]],
+    ["up", QUESTION, END_OF_INPUT, {}, 1, ["plan"]],
+    ["up", QUESTION, CTRL_C, {}, 130, ["plan"]],
+    ["up", QUESTION, "y\n", { plan: { ...NOTHING_TO_DO, index: "stale" } }, 0, ["plan", "up"]],
+    ["up", QUESTION, "y\n", { plan: { ...NOTHING_TO_DO, stacks: KEY_ALONE } }, 0, ["plan", "up"]],
+    ["rotate", "Give 4 workspaces a new key, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
     ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "2\n", { botUrls }, 0, ["destroy"]],
     ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "y\n", { botUrls }, 1, []],
   ])("%s asks %j; %j with %j ends with %i", async (command, until, typed, wishes, exitCode, calls) => {
@@ -161,20 +165,20 @@ describe("what is asked, with a fake fleet", () => {
 });
 
 async function startUp(up: "until-stopped" | "for-ever") {
-  const { running, readCalls } = start(["up", "--only-failed"], { up });
+  const { child, ended, readCalls } = await start(["up", "--only-failed"], { up });
   const untilCalled = (name: string) =>
-    vi.waitFor(async () => expect(names(await readCalls())).toContain(name), { timeout: 30_000 });
+    vi.waitFor(() => expect(names(readCalls())).toContain(name), { timeout: 30_000 });
   await untilCalled("waiting");
-  return { running, untilCalled };
+  return { child, ended, untilCalled };
 }
 
 describe("a run that is to end, with a fake fleet", () => {
   test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
     "%s %s lets it finish, prints the summary, and ends with 130",
     async (...signals) => {
-      const { running } = await startUp("until-stopped");
-      for (const signal of signals) running.kill(signal);
-      const { exitCode, stdout, stderr } = await running;
+      const { child, ended } = await startUp("until-stopped");
+      for (const signal of signals) child.kill(signal);
+      const { exitCode, stdout, stderr } = await ended;
       expect(exitCode).toBe(130);
       expect(stdout).toContain("Fleet production, up: stopped");
       expect(stderr).toContain("press Ctrl-C again to stop at once");
@@ -182,13 +186,13 @@ describe("a run that is to end, with a fake fleet", () => {
   );
 
   test("a second Ctrl-C ends it with 130, at once and without a summary", async () => {
-    const { running, untilCalled } = await startUp("for-ever");
-    running.kill("SIGINT");
+    const { child, ended, untilCalled } = await startUp("for-ever");
+    child.kill("SIGINT");
     await untilCalled("asked to stop");
     // Those that come too close after the first are the same press.
-    const again = setInterval(() => running.kill("SIGINT"), 50);
-    const ended = await running;
+    const again = setInterval(() => child.kill("SIGINT"), 50);
+    const said = await ended;
     clearInterval(again);
-    expect(ended).toMatchObject({ exitCode: 130, stdout: "" });
+    expect(said).toMatchObject({ exitCode: 130, stdout: "" });
   });
 });

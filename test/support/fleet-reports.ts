@@ -13,8 +13,14 @@ export function stackReport(
       change,
     })),
   );
-  return { stack, outcome: "done", seconds: 2.04, webhooks, failures: [], notes: [], ...more };
+  const nothing = { failures: [], others: [], notes: [] };
+  return { stack, outcome: "done", seconds: 2.04, webhooks, ...nothing, ...more };
 }
+
+const STACKS = [
+  stackReport("production-0-of-2", { create: 3, same: 1 }),
+  stackReport("production-1-of-2", { update: 2 }),
+];
 
 export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({
   fleet: "production",
@@ -22,33 +28,19 @@ export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({
   outcome: "done",
   startedAt: "2026-11-21T22:00:00.000Z",
   seconds: 12.34,
-  stacks: [
-    stackReport("production-0-of-2", { create: 3, same: 1 }),
-    stackReport("production-1-of-2", { update: 2 }),
-  ],
+  stacks: STACKS,
   skipped: [],
   failures: [],
   ...more,
 });
 
-const NOTHING = { create: 0, update: 0, delete: 0, same: 0, others: 0, randomKeys: 0, failures: [] };
-
 export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
-  fleet: "production",
-  outcome: "done",
-  seconds: 3.21,
-  stacks: [
-    { ...NOTHING, stack: "production-0-of-2", outcome: "done", create: 3, same: 1 },
-    { ...NOTHING, stack: "production-1-of-2", outcome: "done", update: 2, delete: 1 },
-  ],
-  totals: { create: 3, update: 2, delete: 1, same: 1 },
-  others: [],
-  takenOver: 0,
+  ...fleetReport(),
+  action: "plan",
+  randomKeys: 0,
   creates: { free: 1, adopted: 1, taken: 1, unknown: 0 },
   unknownReasons: [],
   removals: ["initech"],
   index: "current",
-  failures: [],
-  skipped: [],
   ...more,
 });

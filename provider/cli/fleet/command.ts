@@ -1,39 +1,54 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { InvalidArgumentError, Option, type Command } from "commander";
-import { DEFAULT_LIMITS, parseShard } from "../../fleet/options.js";
+import { Option, type Command } from "commander";
+import type { Fleet } from "../../fleet/fleet.js";
+import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
+import { orAborted } from "../../lib/abort.js";
 import { parseCount } from "../option-values.js";
 import { ENDINGS, EXIT, note, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
-import type { Format, RenderOptions } from "./document.js";
-import { ask, runOnFleet, type FleetSource, type Session } from "./session.js";
+import { FleetProgress, type LiveLine } from "./progress.js";
+import { renderReport, type AnyReport } from "./render.js";
+import { ask, runToEnd, type Stop } from "./session.js";
 
-/** Where a report goes. */
+/** Where a report goes, and whether to ask. */
 interface OutputOptions {
-  json?: boolean;
+  json?: boolean | undefined;
   /** Prints Markdown in place of a table. */
-  markdown?: boolean;
-  jsonFile?: string;
-  markdownFile?: string;
+  markdown?: boolean | undefined;
+  jsonFile?: string | undefined;
+  markdownFile?: string | undefined;
+  yes?: boolean | undefined;
 }
 
-/** A question, and the answers that agree. */
-interface Question {
-  text: string;
-  agreed: RegExp;
+/** Whose command line it is. */
+export interface FleetSource {
+  /** How the command line is called, such as `node fleet.ts`. */
+  name: string;
+  /** Reads the definition and the list, which may need variables of the environment, and the backend. */
+  open: () => Promise<Fleet>;
 }
 
-export interface CommandSession extends Session {
+/** What the work of a command gets. */
+export interface Session extends Pick<FleetSource, "open"> {
+  /** How the command line is called. */
+  program: string;
   output: OutputOptions;
-  /** Asks, unless `--yes` was given. Returns whether the user agreed; if not, prints that nothing was changed. */
-  confirm: (question: () => Question | Promise<Question>) => Promise<boolean>;
+  screen: LiveLine;
+  /** Fires at Ctrl-C. */
+  signal: AbortSignal;
+  /** Runs the fleet, and shows its progress on stderr. */
+  run: <Report>(
+    start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
+  ) => Promise<Report>;
+  /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
+  confirm: (question: string, agreed: RegExp) => Promise<boolean>;
   /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
-  print: <Report extends { outcome: string }>(
-    report: Report,
-    render: (report: Report, format: Format, options?: RenderOptions) => string,
-  ) => Promise<number>;
+  print: (report: AnyReport) => Promise<number>;
 }
+
+export const YES = /^y(es)?$/i;
 
 /** What a command of a fleet does, and its help. */
 interface CommandSpec<Options> {
@@ -46,7 +61,7 @@ interface CommandSpec<Options> {
   /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
   asks?: (options: Options) => boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
-  work: (session: CommandSession, options: Options) => Promise<number>;
+  work: (session: Session, options: Options) => Promise<number>;
   /** The exit code after an error. Default 1. */
   failed?: number;
 }
@@ -61,30 +76,54 @@ export function fleetCommand<Options>(
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
   const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
   return command.addHelpText("after", help).action(() => {
-    const given = command.opts<OutputOptions & { yes?: boolean }>();
-    const { json, markdown, jsonFile, markdownFile, yes = false, ...rest } = given;
+    const { json, markdown, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
+    const output = { json, markdown, jsonFile, markdownFile, yes };
     const options = rest as Options;
-    return runOnFleet(source, failed, async (session) => {
+    return runToEnd(failed, async (stop, screen) => {
       if (!yes && asks?.(options)) requireTerminal(command.name());
-      await checkFolders(given);
-      return work(
-        {
-          ...session,
-          output: given,
-          confirm: async (question) => yes || isAgreed(await question(), session.signal),
-          print: async (report, render) => {
-            const { program } = session;
-            const format = json ? "json" : markdown ? "markdown" : "text";
-            printText(render(report, format, { table: tableOptionsOf(process.stdout), program }));
-            if (markdownFile) await writeFile(markdownFile, render(report, "markdown", { program }));
-            if (jsonFile) await writeFile(jsonFile, render(report, "json"));
-            return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
-          },
-        },
-        options,
-      );
+      await checkFolders(output);
+      return work(createSession(source, output, stop, screen), options);
     });
   });
+}
+
+function createSession(
+  { name: program, open }: FleetSource,
+  output: OutputOptions,
+  stop: Stop,
+  screen: LiveLine,
+): Session {
+  const { signal } = stop;
+  return {
+    open: () => orAborted(open(), signal),
+    program,
+    output,
+    screen,
+    signal,
+    run: async (start) => {
+      const progress = new FleetProgress(screen, signal);
+      stop.isRunning = true;
+      try {
+        return await start({ signal, onEvent: (event) => progress.take(event) });
+      } finally {
+        stop.isRunning = false;
+        progress.end();
+      }
+    },
+    confirm: async (question, agreed) => {
+      const isAgreed = output.yes === true || agreed.test((await ask(question, signal)).trim());
+      if (!isAgreed) note("nothing was changed");
+      return isAgreed;
+    },
+    print: async (report) => {
+      const { json, markdown, jsonFile, markdownFile } = output;
+      const format = json ? "json" : markdown ? "markdown" : "text";
+      printText(renderReport(report, format, { table: tableOptionsOf(process.stdout), program }));
+      if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
+      if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
+      return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+    },
+  };
 }
 
 /** Adds the options of a command that ends with a report. */
@@ -118,33 +157,13 @@ export function runCommand<Options>(
       `start no more stacks after this many failures (default ${stopAfterFailures})`,
       parseCount,
     )
-    .option(
-      "--shard <k/n>",
-      "run one shard of the stacks, such as 2/4, on one of several machines",
-      parseShardOption,
-    );
+    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
   return fleetCommand(source, withReport(command), { ...spec, about: about + STOPPING });
-}
-
-function parseShardOption(text: string): string {
-  if (parseShard(text) !== undefined) return text;
-  throw new InvalidArgumentError("It must be a shard such as 2/4.");
 }
 
 function requireTerminal(command: string): void {
   if (process.stdin.isTTY && process.stderr.isTTY) return;
   throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
-}
-
-export const yesOrNo = (question: string): Question => ({
-  text: `${question} (y/N) `,
-  agreed: /^y(es)?$/i,
-});
-
-async function isAgreed({ text, agreed }: Question, signal: AbortSignal): Promise<boolean> {
-  const isSo = agreed.test((await ask(text, signal)).trim());
-  if (!isSo) note("nothing was changed");
-  return isSo;
 }
 
 /** Throws if a report could not be written, which would only show at the end of the run. */

@@ -2,10 +2,8 @@ import { Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import type { RunOptions } from "../../fleet/options.js";
 import { EXIT } from "../output.js";
-import { runCommand } from "./command.js";
+import { runCommand, type FleetSource } from "./command.js";
 import { count } from "./document.js";
-import { renderReport } from "./render.js";
-import type { FleetSource } from "./session.js";
 
 export const destroyCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
@@ -18,10 +16,14 @@ export const destroyCommand = (source: FleetSource): Command =>
         "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks; without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
       asks: () => true,
-      work: async ({ open, run, confirm, print }, options) => {
+      work: async ({ open, output, run, confirm, print }, options) => {
         const fleet = await open();
-        if (!(await confirm(() => questionOf(fleet)))) return EXIT.failed;
-        return print(await run((given) => fleet.destroy({ ...given, ...options })), renderReport);
+        // With --yes it does not depend on what the index stack says.
+        const number = output.yes ? 0 : await countWebhooks(fleet);
+        const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
+        const question = `Remove ${what}? Type ${number} to continue: `;
+        if (!(await confirm(question, new RegExp(`^${number}$`)))) return EXIT.failed;
+        return print(await run((given) => fleet.destroy({ ...given, ...options })));
       },
     },
   );
@@ -37,18 +39,12 @@ export const refreshCommand = (source: FleetSource): Command =>
       examples: ["refresh", "refresh --json"],
       work: async ({ open, run, print }, options) => {
         const fleet = await open();
-        return print(await run((given) => fleet.refresh({ ...given, ...options })), renderReport);
+        return print(await run((given) => fleet.refresh({ ...given, ...options })));
       },
     },
   );
 
-async function questionOf(fleet: Fleet) {
-  const known = Object.keys(await fleet.botUrls()).length;
-  // Before the index stack is written, the maximum.
-  const webhooks = known > 0 ? known : fleet.workspaces.length;
-  const stacks = count(fleet.stacks.length, "stack");
-  return {
-    text: `Remove ${count(webhooks, "webhook")} of ${stacks}? Type ${webhooks} to continue: `,
-    agreed: new RegExp(`^${webhooks}$`),
-  };
+/** Before the index stack is written, the number of webhooks is the maximum. */
+async function countWebhooks(fleet: Fleet): Promise<number> {
+  return Object.keys(await fleet.botUrls()).length || fleet.workspaces.length;
 }

@@ -127,13 +127,8 @@ const toEntities = (text: string): string =>
 /** "1 stack", "4 stacks". */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-/** "0.4 s", "12 s", "2 min 5 s", "1 h 2 min". */
+/** "0.4 s", "12.3 s", "125 min 5 s". */
 export function duration(seconds: number): string {
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  return minutes < 60
-    ? `${minutes} min ${whole % 60} s`
-    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }

@@ -6,11 +6,12 @@ import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
 import type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
 import { ENDINGS } from "../output.js";
 import { useOwnErrorFormat, reportError } from "../report-error.js";
+import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
 import { reportsCommand } from "./report.js";
 import { rotateCommand } from "./rotate.js";
-import { endProcess, type FleetSource } from "./session.js";
+import { endProcess } from "./session.js";
 import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
 import { upCommand } from "./up.js";
 import { watchCommand } from "./watch.js";
@@ -19,29 +20,14 @@ import { watchCommand } from "./watch.js";
 
 export type { FleetDefinition, KeyArguments, WebhookArguments } from "../../fleet/definition.js";
 export type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
-export type {
-  FleetEvent,
-  FleetLimits,
-  PlanOptions,
-  RotateOptions,
-  RunOptions,
-  UpOptions,
-  WatchOptions,
-} from "../../fleet/options.js";
+export type { FleetEvent, PlanOptions, RotateOptions, RunOptions, UpOptions } from "../../fleet/options.js";
 export type { PlacedStack } from "../../fleet/placement.js";
-export type {
-  ChangeCounts,
-  CreateCounts,
-  FleetPlan,
-  OtherCount,
-  PlannedStack,
-  UnknownReason,
-} from "../../fleet/plan.js";
+export type { CreateCounts, FleetPlan, UnknownReason } from "../../fleet/plan.js";
 export type {
   Drift,
   DriftedProperty,
-  Failure as FleetFailure,
   FleetAction,
+  FleetFailure,
   FleetReport,
   OtherChange,
   Outcome,
@@ -55,7 +41,7 @@ export { formatEnvironmentLines } from "./bot-url-lines.js";
 export type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
 export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";
 export type { Format, RenderOptions } from "./document.js";
-export { renderDrift, renderPlan, renderReport, renderRotation } from "./render.js";
+export { renderReport, type AnyReport } from "./render.js";
 
 /**
  * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the

@@ -3,9 +3,7 @@ import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
 import { DEFAULT_MAX_REMOVALS, type PlanOptions } from "../../fleet/options.js";
 import { parseCountOrNone } from "../option-values.js";
 import { ENDINGS } from "../output.js";
-import { runCommand } from "./command.js";
-import { renderPlan } from "./render.js";
-import type { FleetSource } from "./session.js";
+import { runCommand, type FleetSource } from "./command.js";
 
 export const MAX_REMOVALS_OPTION = [
   "--max-removals <n>",
@@ -28,7 +26,7 @@ URL), taken (a different URL) or unknown. It names the workspaces that are no lo
       work: async ({ open, run, print }, { maxRemovals, ...options }) => {
         const fleet = await open();
         const plan = await run((given) => fleet.plan({ ...given, ...options }));
-        const code = await print(plan, renderPlan);
+        const code = await print(plan);
         // Pending changes are not a failure, but more removals than `up` allows are: it would throw this too.
         refuseTooManyRemovals(plan.removals, maxRemovals);
         return code;

@@ -1,7 +1,7 @@
 import { clearLine, cursorTo } from "node:readline";
 import { causeOf, lineOf } from "../../fleet/failures.js";
 import type { FleetEvent } from "../../fleet/options.js";
-import type { Failure, Outcome, StackReport } from "../../fleet/reports.js";
+import type { FleetFailure, Outcome, StackReport } from "../../fleet/reports.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { count, duration } from "./document.js";
 import { countChanges } from "./render.js";
@@ -57,7 +57,7 @@ export class FleetProgress {
   #wave = "";
   #failures = 0;
   /** The first failure of each cause. */
-  readonly #causes = new Map<string, Failure>();
+  readonly #causes = new Map<string, FleetFailure>();
   readonly #running = new Set<string>();
   readonly #ended = new Set<string>();
   readonly #seen = new Set<string>();
@@ -118,7 +118,7 @@ export class FleetProgress {
   }
 
   /** If the cause is the same, names the first failure instead of repeating the text. */
-  #fail(failure: Failure): string {
+  #fail(failure: FleetFailure): string {
     this.#failures += 1;
     const cause = causeOf(failure);
     const first = this.#causes.get(cause);
@@ -152,7 +152,7 @@ const WAVE_ENDS: Record<Outcome, string> = { done: "verified", failed: "failed",
 /** Such as `production-2-of-4: done in 3.2 s: create 3, same 12`. */
 function describeStack(report: StackReport): string {
   const { stack, outcome, seconds } = report;
-  const counts = Object.entries(countChanges(report)).filter(([, number]) => number > 0);
+  const counts = Object.entries(countChanges([report])).filter(([, number]) => number > 0);
   const changes = counts.map((pair) => pair.join(" ")).join(", ");
   return `${stack}: ${outcome} in ${duration(seconds)}${changes === "" ? "" : `: ${changes}`}`;
 }

@@ -1,8 +1,18 @@
+import { removalCommand } from "../../errors/index.js";
 import { describeCause, groupFailures, lineOf } from "../../fleet/failures.js";
 import type { FleetPlan } from "../../fleet/plan.js";
-import { WEBHOOK_CHANGES, type Failure, type FleetReport, type StackReport } from "../../fleet/reports.js";
+import {
+  WEBHOOK_CHANGES,
+  type DriftedProperty,
+  type FleetAction,
+  type FleetFailure,
+  type FleetReport,
+  type StackReport,
+  type WebhookChange,
+} from "../../fleet/reports.js";
 import type { RotationReport } from "../../fleet/rotate.js";
-import type { DriftedResource, DriftedWorkspace, DriftReport } from "../../fleet/watch.js";
+import type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
+import { formatUrl } from "../../lib/url.js";
 import {
   code,
   count,
@@ -18,88 +28,97 @@ import {
   type RenderOptions,
 } from "./document.js";
 
-/** What a run did with each stack of a fleet, what failed, and what to do next. */
-export const renderReport = (report: FleetReport, format: Format, options?: RenderOptions): string =>
+/** The report of any command. */
+export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
+
+/** Formats the report of a command: what it did or would do, what failed, and what to do next. Contains no secrets. */
+export const renderReport = (report: AnyReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeReport, options);
 
-function describeReport(report: FleetReport, program: string): Block[] {
+function describeReport(report: AnyReport, program: string): Block[] {
+  if (report.action === "plan") return describePlan(report, program);
+  if (report.action === "watch") return describeDrift(report, program);
   return [
+    ...(report.action === "rotate" ? describeRotation(report) : []),
     heading(`Fleet ${report.fleet}, ${report.action}: ${report.outcome} in ${duration(report.seconds)}`),
-    ...describeRanStacks(report),
+    ...describeStacks(report),
     ...describeFailures(report.failures),
     ...describeEnd(report, program),
   ];
 }
 
-const HEAD = ["stack", "outcome", "created", "updated", "deleted", "same", "drifted", "failed", "seconds"];
+const HEAD = ["stack", "outcome", "create", "update", "delete", "same", "drifted", "failed", "seconds"];
 
 const isDone = ([, outcome]: readonly Piece[]): number => Number(outcome === "done");
 
-function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport): Block[] {
+/** What was done with each stack, or would be. */
+function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
   const rows = [
-    ...stacks.map((stack) => [code(stack.stack), stack.outcome, ...ranCells(stack)]),
+    ...stacks.map((stack) => [code(stack.stack), stack.outcome, ...cellsOf(stack)]),
     ...skipped.map(({ stack, reason }) => [
       code(stack),
       reason === "already-done" ? "already done" : "not started",
       ...HEAD.slice(2).map(() => ""),
     ]),
   ];
+  const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
   return tableOf({
     head: HEAD,
     // If some have to be left out, leave out those that are done.
     rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
-    totals: [
-      "total",
-      "",
-      ...ranCells({ webhooks: stacks.flatMap((one) => one.webhooks), failures, seconds }),
-    ],
+    totals: ["total", "", ...cellsOf(totals)],
     of: "stacks",
   });
 }
 
 type Ran = Pick<StackReport, "webhooks" | "failures">;
 
-/** How many webhooks were created, updated and so on, in the order of the table. */
-export function countChanges({ webhooks, failures }: Ran): Record<string, number> {
-  const changes = WEBHOOK_CHANGES.map(
-    (change) => [change, webhooks.filter((one) => one.change === change).length] as const,
-  );
+/** How many webhooks get each change, drifted and failed, in the order of the table. */
+export function countChanges(stacks: readonly Ran[]): Record<WebhookChange | "drifted" | "failed", number> {
+  const webhooks = stacks.flatMap((stack) => stack.webhooks);
+  const counts = WEBHOOK_CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
   const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
-  return { ...Object.fromEntries(changes), drifted, failed: failures.length };
+  return {
+    ...(Object.fromEntries(counts) as Record<WebhookChange, number>),
+    drifted,
+    failed: stacks.flatMap(({ failures }) => failures).length,
+  };
 }
 
-const ranCells = ({ seconds, ...ran }: Ran & { seconds: number }): Piece[] => [
-  ...Object.values(countChanges(ran)).map(String),
+const cellsOf = ({ seconds, ...ran }: Ran & { seconds: number }): Piece[] => [
+  ...Object.values(countChanges([ran])).map(String),
   seconds.toFixed(1),
 ];
 
-function describeEnd(report: FleetReport, program: string): Block[] {
+function describeEnd(report: FleetReport | RotationReport, program: string): Block[] {
   if (report.outcome === "done") return [];
   // What is done stays done; what failed has to be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
   return [...describeStop(report), line(`${next}: `, code(`${program} ${commandAgain(report)}`))];
 }
 
-const commandAgain = (report: FleetReport): string => {
+function commandAgain(report: FleetReport | RotationReport): string {
   if (report.action === "up") return "up --only-failed";
-  return "rotation" in report ? `rotate --rotation ${String(report.rotation)}` : report.action;
-};
-
-/** What each stack of a fleet would do, and what is registered where a webhook would be created. */
-export const renderPlan = (plan: FleetPlan, format: Format, options?: RenderOptions): string =>
-  renderAs(plan, format, describePlan, options);
+  return report.action === "rotate" ? `rotate --rotation ${report.rotation}` : report.action;
+}
 
 function describePlan(plan: FleetPlan, program: string): Block[] {
-  const { totals, creates, unknownReasons, takenOver, removals, others, index, stacks } = plan;
-  const unsure = totals.create === 0 ? 0 : creates.taken + creates.unknown;
+  const { creates, unknownReasons, removals, index, stacks, randomKeys } = plan;
+  const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
   const isRefused = unknownReasons.some(({ code: reason }) => reason === "unauthorized");
-  const randomKeys = stacks.reduce((sum, stack) => sum + stack.randomKeys, 0);
+  const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
+  const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
+  const others = listOthers(plan);
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
-    ...describePlannedStacks(plan),
-    ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
+    ...describeStacks(plan),
+    ...lineIf(created > 0, `To be created: ${describeCreates(plan)}.`),
     // Foreign registrations are only counted here; apichat webhook plan names them.
-    ...lineIf(unsure > 0, "To see which: ", code("apichat webhook plan --file LIST")),
+    ...lineIf(
+      creates.taken + creates.unknown > 0,
+      "To see which: ",
+      code("apichat webhook plan --file LIST"),
+    ),
     ...lineIf(
       isRefused,
       "The service rejects an API key, so up would fail. Set the current key in ",
@@ -117,7 +136,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
       `${count(removals.length, "workspace")} left the list and would lose the webhook: `,
       code(listNames(removals)),
     ),
-    ...lineIf(others.length > 0, `In addition to the webhooks: ${listOthers(others)}.`),
+    ...lineIf(others !== "", `In addition to the webhooks: ${others}.`),
     ...lineIf(index === "stale", "The index stack is stale: up writes it."),
     ...lineIf(
       randomKeys > 0,
@@ -130,46 +149,20 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
 
 const lineIf = (isSo: boolean, ...pieces: Piece[]): Block[] => (isSo ? [line(...pieces)] : []);
 
-const plannedCells = (changes: FleetPlan["totals"], failures: number): Piece[] =>
-  [...WEBHOOK_CHANGES.map((change) => changes[change]), failures].map(String);
-
-function describePlannedStacks({ stacks, totals }: FleetPlan): Block[] {
-  const failed = stacks.reduce((sum, { failures }) => sum + failures.length, 0);
-  return tableOf({
-    head: ["stack", "plan", "create", "update", "delete", "same", "failures"],
-    rows: stacks.map((stack) => [
-      code(stack.stack),
-      stack.outcome,
-      ...plannedCells(stack, stack.failures.length),
-    ]),
-    totals: ["total", "", ...plannedCells(totals, failed)],
-    of: "stacks",
-  });
-}
-
-/** The most reasons in a line. */
-const MAX_REASONS = 3;
-
-/** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout". */
+/** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout" */
 function describeCreates({ creates: { free, adopted, taken, unknown }, unknownReasons }: FleetPlan): string {
-  const reasons = unknownReasons.slice(0, MAX_REASONS).map((one) => `${one.count} ${one.reason}`);
-  const more = unknownReasons.length - MAX_REASONS;
-  const others = more > 0 ? ` and ${count(more, "other reason")}` : "";
-  const why = reasons.length === 0 ? "" : `: ${reasons.join(", ")}${others}`;
+  const reasons = unknownReasons.map((one) => `${one.count} ${one.reason}`).join(", ");
+  const why = reasons === "" ? "" : `: ${reasons}`;
   return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
 }
 
-/** Which waves of a rotation are done and verified, and then what each stack did. */
-export const renderRotation = (report: RotationReport, format: Format, options?: RenderOptions): string =>
-  renderAs(report, format, describeRotation, options);
-
-function describeRotation(report: RotationReport, program: string): Block[] {
+/** Which waves are done and verified, and which keys the workspaces have. */
+function describeRotation(report: RotationReport): Block[] {
   return [
     heading(`Rotation ${report.rotation} of the fleet ${report.fleet}`),
     ...lineIf(report.note !== undefined, `${report.note}.`),
     ...describeWaves(report),
     ...describeKeys(report),
-    ...describeReport(report, program),
   ];
 }
 
@@ -192,21 +185,21 @@ function describeKeys({ keys }: RotationReport): Block[] {
   ];
 }
 
-/** Which workspaces differ from what is declared, in what, and which command repairs it. Contains no values of keys. */
-export const renderDrift = (report: DriftReport, format: Format, options?: RenderOptions): string =>
-  renderAs(report, format, describeDrift, options);
-
-function describeDrift(report: DriftReport): Block[] {
-  const { checked, seconds, checkedAt, workspaces, others, failures } = report;
+/** Which workspaces differ from what is declared, in what, and which command repairs it. */
+function describeDrift(report: DriftReport, program: string): Block[] {
+  const { checked, seconds, startedAt, workspaces, others, failures } = report;
   const more = others.length === 0 ? "" : `, and ${count(others.length, "other resource")} to change`;
   return [
     heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
     line(
-      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${checkedAt}; ${workspaces.length} with drift${more}.`,
+      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${startedAt}; ${workspaces.length} with drift${more}.`,
     ),
     ...tableOf({
       head: ["workspace", "stack", "property", "expected", "actual", "repair"],
-      rows: [...workspaces.flatMap(rowsOf), ...others.map(rowOfOther)],
+      rows: [
+        ...workspaces.flatMap((one) => rowsOf(one, program)),
+        ...others.map((one) => [...cellsOfOther(one), `${program} up --refresh`]),
+      ],
       of: "differences",
     }),
     ...describeFailures(failures),
@@ -220,49 +213,53 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
   failed: "the check failed",
 };
 
-/** How to show a difference that has no property. */
-const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
-  changed: ["as deployed", "changed"],
-  gone: ["registered", "nothing is registered"],
-  "taken-over": ["registered", "a different URL and key"],
-  "not-deployed": ["registered", "not deployed yet"],
-  "to-be-removed": ["removed: it left the list", "still deployed"],
-};
+/** How to show a difference that has no property, and what repairs it. `removal` removes somebody else's webhook. */
+const wordsOf = (
+  program: string,
+  removal: string,
+): Record<DriftKind, [expected: string, actual: string, repair: string]> => ({
+  changed: ["as deployed", "changed", `${program} up --refresh`],
+  gone: ["registered", "nothing is registered", `${program} up --refresh`],
+  "taken-over": [
+    "registered",
+    "a different URL and key",
+    `find out whose the other webhook is; if it may be removed: ${removal}; then ${program} up --refresh`,
+  ],
+  "not-deployed": ["registered", "not deployed yet", `${program} up`],
+  "to-be-removed": [
+    "removed: it left the list",
+    "still deployed",
+    `${program} up, or put the workspace back into the list`,
+  ],
+});
 
-const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
-  differencesOf(drifted).map((cells) => [
-    code(drifted.workspace),
-    code(drifted.stack),
-    ...cells,
-    drifted.repair,
-  ]);
-
-/** A takeover gets one row: every other difference follows from it. */
-function differencesOf({ kind, properties }: DriftedWorkspace): Piece[][] {
-  if (properties.length === 0) return [["webhook", ...KINDS[kind]]];
+function rowsOf(drifted: DriftedWorkspace, program: string): Piece[][] {
+  const { workspace, stack, kind, baseUrl, properties } = drifted;
   const url = properties.find(({ property }) => property === "webhookUrl");
-  if (kind === "taken-over" && url)
-    return [["webhook", code(url.expected), code(`${url.actual} with a different key`)]];
-  return properties.map(({ property, expected, actual }) =>
-    property === "webhookVerificationKey"
-      ? [code(property), "[secret]", "[secret]"]
-      : [code(property), code(expected), code(actual)],
-  );
+  const removal = baseUrl && url ? removalCommand({ baseUrl, webhookUrl: formatUrl(url.actual) }) : "";
+  const [expected, actual, repair] = wordsOf(program, removal)[kind];
+  const cells =
+    properties.length === 0
+      ? [["webhook", expected, actual]]
+      : kind === "taken-over" && url
+        ? // Every other difference follows from it.
+          [["webhook", code(url.expected), code(`${url.actual} with a different key`)]]
+        : properties.map(cellsOfProperty);
+  return cells.map((own) => [code(workspace), code(stack), ...own, repair]);
 }
 
-const OTHER_CHANGES: Record<DriftedResource["change"], [expected: string, actual: string]> = {
-  create: ["there", "missing"],
-  update: ["as declared", "differs"],
-  delete: ["removed", "still there"],
-};
+const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): Piece[] =>
+  property === "webhookVerificationKey"
+    ? [code(property), "[secret]", "[secret]"]
+    : [code(property), code(expected), code(actual)];
 
 /** The last part of the type is the name of the class. */
-const rowOfOther = ({ name, type, stack, change, repair }: DriftedResource): Piece[] => [
+const cellsOfOther = ({ name, type, stack, change }: DriftedResource): Piece[] => [
   code(name),
   code(stack),
   code(type.split(":").at(-1) ?? type),
-  ...OTHER_CHANGES[change],
-  repair,
+  "as declared",
+  `up would ${change} it`,
 ];
 
 /** The most names in a list. */
@@ -274,7 +271,7 @@ const listNames = (names: readonly string[], most = MAX_NAMES): string =>
   names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
-const describeFailures = (failures: readonly Failure[]): Block[] =>
+const describeFailures = (failures: readonly FleetFailure[]): Block[] =>
   tableOf({
     head: ["failed", "stack", "why"],
     rows: groupFailures(failures).map((group): Piece[] => {
@@ -288,16 +285,22 @@ const describeFailures = (failures: readonly Failure[]): Block[] =>
   });
 
 /** The whole line if it is the same for all, else what they have in common. */
-const whyOf = ([first, ...others]: readonly Failure[]): string => {
+const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
   if (first === undefined) return "";
   return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);
 };
 
-/** Such as "12 keys, 3 responders to create; 1 key to delete". */
-export const listOthers = (others: FleetPlan["others"]): string =>
-  [...Map.groupBy(others, ({ change }) => change)]
-    .map(([change, counts]) => `${counts.map((one) => count(one.count, one.kind)).join(", ")} to ${change}`)
-    .join("; ");
+/** Such as "12 keys to create, 1 key to delete". The last part of a type is the name of the class. */
+export const listOthers = ({ stacks }: FleetPlan): string =>
+  WEBHOOK_CHANGES.flatMap((change) => {
+    const all = stacks.flatMap(({ others }) => others.filter((one) => one.change === change));
+    const keys = all.filter(({ type }) => type.endsWith(":VerificationKey")).length;
+    const rest = all.length - keys;
+    return [
+      ...(keys > 0 ? [`${count(keys, "key")} to ${change}`] : []),
+      ...(rest > 0 ? [`${count(rest, "other resource")} to ${change}`] : []),
+    ];
+  }).join(", ");
 
 /** Why a run ended early, and what it did not start. */
 function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {

@@ -1,13 +1,9 @@
 import { Command } from "commander";
-import type { Fleet } from "../../fleet/fleet.js";
-import { DEFAULT_LIMITS, type RotateOptions } from "../../fleet/options.js";
-import { splitIntoWaves } from "../../fleet/placement.js";
+import type { RotateOptions } from "../../fleet/options.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
-import { runCommand, yesOrNo } from "./command.js";
+import { runCommand, YES, type FleetSource } from "./command.js";
 import { count } from "./document.js";
-import { renderRotation } from "./render.js";
-import type { FleetSource } from "./session.js";
 
 export const rotateCommand = (source: FleetSource): Command =>
   runCommand<RotateOptions>(
@@ -27,16 +23,9 @@ an interrupted rotation. It asks on a terminal; without one it needs --yes.`,
       asks: () => true,
       work: async ({ open, run, confirm, print }, options) => {
         const fleet = await open();
-        if (!(await confirm(() => questionOf(fleet, options)))) return EXIT.failed;
-        return print(await run((given) => fleet.rotate({ ...given, ...options })), renderRotation);
+        const workspaces = count(fleet.workspaces.length, "workspace");
+        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `, YES))) return EXIT.failed;
+        return print(await run((given) => fleet.rotate({ ...given, ...options })));
       },
     },
   );
-
-function questionOf(fleet: Fleet, { stacksAtOnce, waveSize }: RotateOptions) {
-  const stacks = fleet.stacks.filter(({ workspaces }) => workspaces.length > 0);
-  const waves = splitIntoWaves(stacks, waveSize ?? stacksAtOnce ?? DEFAULT_LIMITS.stacksAtOnce).length;
-  return yesOrNo(
-    `Give ${count(fleet.workspaces.length, "workspace")} in ${count(stacks.length, "stack")} a new key, in ${count(waves, "wave")}?`,
-  );
-}

@@ -1,33 +1,9 @@
 import { createInterface } from "node:readline";
-import type { Fleet } from "../../fleet/fleet.js";
-import type { RunOptions } from "../../fleet/options.js";
 import { killEngines } from "../../fleet/pulumi.js";
 import { orAborted } from "../../lib/abort.js";
 import { EXIT } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
-import { FleetProgress, LiveLine } from "./progress.js";
-
-/** Whose command line it is. */
-export interface FleetSource {
-  /** How the command line is called, such as `node fleet.ts`. */
-  name: string;
-  open: () => Promise<Fleet>;
-}
-
-/** What the work of a command gets. */
-export interface Session {
-  /** Reads the definition and the list, which may need variables of the environment, and the backend. */
-  open: () => Promise<Fleet>;
-  /** How the command line is called. */
-  program: string;
-  screen: LiveLine;
-  /** Fires at Ctrl-C. */
-  signal: AbortSignal;
-  /** Runs the fleet, and shows its progress on stderr. */
-  run: <Report>(
-    start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
-  ) => Promise<Report>;
-}
+import { LiveLine } from "./progress.js";
 
 /** Asks on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
@@ -41,10 +17,9 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 }
 
 /** Does the work of a command, which returns the exit code, and ends the process. `failed` is the exit code after an error. */
-export async function runOnFleet(
-  source: FleetSource,
+export async function runToEnd(
   failed: number,
-  work: (session: Session) => Promise<number>,
+  work: (stop: Stop, screen: LiveLine) => Promise<number>,
 ): Promise<void> {
   // A closed pipe, as in `… | head`, or a closed terminal must not abort a run halfway.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -53,7 +28,7 @@ export async function runOnFleet(
   process.stderr.on("error", () => undefined);
   const screen = new LiveLine(process.stderr);
   const stop = listenForStop(screen);
-  await endProcess(await exitCodeOf(work(createSession(source, screen, stop)), stop.signal, failed));
+  await endProcess(await exitCodeOf(work(stop, screen), stop.signal, failed));
 }
 
 async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: number): Promise<number> {
@@ -71,28 +46,11 @@ async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: nu
   }
 }
 
-const createSession = ({ name, open }: FleetSource, screen: LiveLine, stop: Stop): Session => ({
-  open: () => orAborted(open(), stop.signal),
-  program: name,
-  screen,
-  signal: stop.signal,
-  run: async (start) => {
-    const progress = new FleetProgress(screen, stop.signal);
-    stop.isRunning = true;
-    try {
-      return await start({ signal: stop.signal, onEvent: (event) => progress.take(event) });
-    } finally {
-      stop.isRunning = false;
-      progress.end();
-    }
-  },
-});
-
 /** `npm run` passes on a Ctrl-C that the terminal has already sent, so two of them this close are one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
 /** How a command learns that it has to end. */
-interface Stop {
+export interface Stop {
   /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
   signal: AbortSignal;
   /** Whether engines run: a Ctrl-C then prints what it waits for. */

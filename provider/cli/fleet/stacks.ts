@@ -4,8 +4,7 @@ import { parseCount } from "../option-values.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import { formatTable } from "../table.js";
 import { formatEnvironmentLines } from "./bot-url-lines.js";
-import { fleetCommand } from "./command.js";
-import type { FleetSource } from "./session.js";
+import { fleetCommand, type FleetSource } from "./command.js";
 
 export const stacksCommand = (source: FleetSource): Command =>
   fleetCommand<{ matrix?: number }>(

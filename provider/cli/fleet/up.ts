@@ -3,14 +3,12 @@ import type { Fleet } from "../../fleet/fleet.js";
 import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
 import type { UpOptions } from "../../fleet/options.js";
 import type { FleetPlan } from "../../fleet/plan.js";
-import type { FleetReport } from "../../fleet/reports.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
-import { runCommand, yesOrNo, type CommandSession } from "./command.js";
+import { runCommand, YES, type Session, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 import { MAX_REMOVALS_OPTION } from "./plan.js";
-import { listOthers, renderPlan, renderReport } from "./render.js";
-import type { FleetSource } from "./session.js";
+import { countChanges, listOthers, renderReport } from "./render.js";
 
 type UpCommandOptions = UpOptions & { skipPlan?: boolean };
 
@@ -37,28 +35,27 @@ failures, run up again: what is done stays done. With --only-failed it skips the
     },
   );
 
-async function upOnFleet(
-  session: CommandSession,
-  { skipPlan, ...options }: UpCommandOptions,
-): Promise<number> {
+async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
   const fleet = await session.open();
   if (!options.onlyFailed) {
     const plan = skipPlan ? undefined : await planFirst(fleet, session, options);
     if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
-    if (!(await session.confirm(() => yesOrNo(questionOf(fleet, plan))))) return EXIT.failed;
+    const all = count(fleet.workspaces.length, "workspace");
+    const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
+    if (!(await session.confirm(`${question} (y/N) `, YES))) return EXIT.failed;
   }
   const report = await session.run((given) => fleet.up({ ...given, ...options }));
-  return session.print(report, renderReport);
+  return session.print(report);
 }
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
 async function planFirst(
   fleet: Fleet,
-  { screen, program, run, signal }: CommandSession,
+  { screen, program, run, signal }: Session,
   { maxRemovals, ...options }: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  screen.print(renderPlan(plan, "text", { table: tableOptionsOf(process.stderr), program }));
+  screen.print(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
@@ -70,34 +67,20 @@ async function planFirst(
 }
 
 /** A workspace that left the list and no longer has a webhook is still in the index stack. */
-const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
-  totals.create + totals.update + totals.delete + others.length + removals.length === 0 &&
-  index === "current";
+function isEmpty(plan: FleetPlan): boolean {
+  const { create, update, delete: deleted } = countChanges(plan.stacks);
+  const isWithout = create + update + deleted + plan.removals.length === 0;
+  return isWithout && listOthers(plan) === "" && plan.index === "current";
+}
 
 function reportNothing(
-  { fleet, seconds, totals }: FleetPlan,
-  { print }: CommandSession,
+  { fleet, startedAt, seconds, stacks }: FleetPlan,
+  { print }: Session,
   { refresh }: UpOptions,
 ): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
-  note(`nothing to do: ${count(totals.same, "webhook")} as declared${compared}`);
-  const startedAt = new Date(Date.now() - seconds * 1000).toISOString();
+  const { same } = countChanges(stacks);
+  note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
   const nothing = { stacks: [], skipped: [], failures: [] };
-  const report: FleetReport = { fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing };
-  return print(report, renderReport);
-}
-
-function questionOf(fleet: Fleet, plan: FleetPlan | undefined): string {
-  if (plan === undefined) {
-    const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
-    return `Bring ${all} in line with the list, without a plan?`;
-  }
-  const { totals, others, removals } = plan;
-  if (totals.create + totals.update + totals.delete + removals.length > 0) {
-    const more = others.length === 0 ? "" : `; also, ${listOthers(others)}`;
-    return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks${more}?`;
-  }
-  return others.length === 0
-    ? `Write the index stack ${fleet.indexStack}?`
-    : `Apply this: ${listOthers(others)}?`;
+  return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
 }

@@ -1,15 +1,13 @@
 import { Command } from "commander";
-import type { WatchOptions } from "../../fleet/options.js";
+import type { RunOptions } from "../../fleet/options.js";
 import { JSON_FAILURES } from "../output.js";
-import { runCommand } from "./command.js";
-import { renderDrift } from "./render.js";
-import type { FleetSource } from "./session.js";
+import { runCommand, type FleetSource } from "./command.js";
 
 /** How `watch` ends: a job can tell drift from a watch that failed. */
 const CODES = { "no-drift": 0, drift: 1, failed: 2 } as const;
 
 export const watchCommand = (source: FleetSource): Command =>
-  runCommand<WatchOptions>(
+  runCommand<RunOptions>(
     source,
     new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
     {
@@ -21,10 +19,10 @@ count as drift.`,
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`,
       failed: CODES.failed,
-      work: async ({ open, program, run, print }, options) => {
+      work: async ({ open, run, print }, options) => {
         const fleet = await open();
-        const report = await run((given) => fleet.watch({ ...given, ...options, command: program }));
-        await print(report, renderDrift);
+        const report = await run((given) => fleet.watch({ ...given, ...options }));
+        await print(report);
         return CODES[report.outcome];
       },
     },

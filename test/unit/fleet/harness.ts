@@ -7,7 +7,7 @@ import {
   type FleetDefinition,
   type WebhookArguments,
 } from "../../../provider/fleet/definition.ts";
-import type { Engine, StackTask, TaskOptions } from "../../../provider/fleet/engine.ts";
+import type { Engine, StackTask } from "../../../provider/fleet/engine.ts";
 import type { FleetIndex } from "../../../provider/fleet/index-stack.ts";
 import type { FleetEvent } from "../../../provider/fleet/options.ts";
 import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
@@ -48,10 +48,7 @@ export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace
   }));
 
 /** What one task of one stack does instead of what the fake does by itself. */
-export type Script = (
-  task: StackTask,
-  options: TaskOptions,
-) => Partial<StackReport> | Promise<Partial<StackReport>>;
+export type Script = (task: StackTask) => Partial<StackReport> | Promise<Partial<StackReport>>;
 
 export const botUrlOf = (workspace: string): string => `https://bots.example/api/apichat/${workspace}`;
 
@@ -65,23 +62,25 @@ class FakeEngine implements Pick<
 > {
   apiKey: string | undefined;
   readonly backend = new Map<string, Set<string>>();
+  /** The rotation that each stack has. */
+  readonly #rotations = new Map<string, string>();
   /** What was written to the index stack, in order. */
   readonly indexes: FleetIndex[] = [];
   readonly scripts = new Map<string, Script>();
-  #begun: { task: StackTask; callsPerOrigin: number }[] = [];
+  #begun: StackTask[] = [];
   mostAtOnce = 0;
   #atOnce = 0;
 
-  async run(task: StackTask, options: TaskOptions): Promise<StackReport> {
-    this.#begun.push({ task, callsPerOrigin: options.callsPerOrigin });
+  async run(task: StackTask): Promise<StackReport> {
+    this.#begun.push(task);
     this.mostAtOnce = Math.max(this.mostAtOnce, (this.#atOnce += 1));
     const { name } = task.stack;
-    const scripted = await this.scripts.get(name)?.(task, options);
+    const scripted = await this.scripts.get(name)?.(task);
     const webhooks =
       scripted?.webhooks ?? ((scripted?.outcome ?? "done") === "done" ? this.#apply(task) : []);
-    for (const webhook of webhooks) options.onEvent({ type: "webhook", webhook });
+    for (const webhook of webhooks) task.onEvent({ type: "webhook", webhook });
     this.#atOnce -= 1;
-    const nothing = { failures: [], notes: [] };
+    const nothing = { failures: [], others: [], notes: [] };
     return { stack: name, outcome: "done", seconds: 0, ...nothing, ...scripted, webhooks };
   }
 
@@ -99,25 +98,29 @@ class FakeEngine implements Pick<
   }
 
   /** The tasks that were begun since the last call, such as "up test-0-of-4". */
-  takeBegun = (): string[] => this.takeTasks().map(({ task }) => `${task.action} ${task.stack.name}`);
+  takeBegun = (): string[] => this.takeTasks().map(({ action, stack }) => `${action} ${stack.name}`);
 
-  takeTasks = (): { task: StackTask; callsPerOrigin: number }[] => this.#begun.splice(0);
+  takeTasks = (): StackTask[] => this.#begun.splice(0);
 
-  #apply({ action, stack }: StackTask): WebhookReport[] {
+  #apply({ action, stack, rotation, webhooks }: StackTask): WebhookReport[] {
     const held = [...(this.backend.get(stack.name) ?? [])];
     if (action === "destroy") this.backend.delete(stack.name);
     if (action === "destroy" || action === "refresh") {
       return held.map((name) => reportOf(name, action === "destroy" ? "delete" : "same"));
     }
     const wanted = stack.workspaces.map(({ name }) => name);
+    const isRotated =
+      action === "up" && rotation !== undefined && this.#rotations.get(stack.name) !== rotation;
+    if (isRotated) this.#rotations.set(stack.name, rotation);
     if (action === "up") this.backend.set(stack.name, new Set(wanted));
     return [
       ...held.filter((name) => !wanted.includes(name)).map((name) => reportOf(name, "delete")),
-      ...stack.workspaces.map(({ name, webhookUrl = "" }) => {
-        const { botUrl = "", ...report } = reportOf(name, held.includes(name) ? "same" : "create");
-        const isKnown = action === "up" || report.change === "same";
-        return { ...report, webhookUrl, ...(isKnown ? { botUrl } : {}) };
-      }),
+      ...(wanted.map((workspace) => {
+        const isString = typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
+        const change = !held.includes(workspace) ? "create" : isRotated && !isString ? "update" : "same";
+        // A preview does not know the bot URL of a new webhook.
+        return action === "up" || change === "same" ? reportOf(workspace, change) : { workspace, change };
+      }) satisfies WebhookReport[]),
     ];
   }
 }
@@ -126,7 +129,6 @@ const reportOf = (workspace: string, change: WebhookReport["change"]): WebhookRe
   workspace,
   change,
   botUrl: botUrlOf(workspace),
-  status: "verified",
 });
 
 export interface TestFleet {
@@ -180,14 +182,14 @@ export const namesIn = ({ context: { stacks } }: TestFleet, index: number): stri
 /** A script: reports so many failures as they come, and ends as failed with all of them. */
 export const failing =
   (count: number): Script =>
-  ({ stack: { name: stack } }, { onEvent }) => {
+  ({ stack: { name: stack }, onEvent }) => {
     const failures = NAMES.slice(0, count).map((workspace) => ({ stack, workspace, message: "refused" }));
     for (const failure of failures) onEvent({ type: "failure", failure });
     return { outcome: "failed", failures };
   };
 
 /** A script: waits until the run ends it, as an engine that is asked to stop. */
-export const untilStopped: Script = async (_, { signal }) => {
+export const untilStopped: Script = async ({ signal }) => {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   return { outcome: "stopped" };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { renderDrift, renderPlan, renderReport } from "../../../provider/cli/fleet/render.js";
+import { renderReport } from "../../../provider/cli/fleet/render.js";
 import type { FleetPlan } from "../../../provider/fleet/plan.js";
 import type { DriftReport } from "../../../provider/fleet/watch.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
@@ -21,14 +21,14 @@ describe("the summary of a run", () => {
       ],
     });
     expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
-      .toBe(`Fleet production, up: stopped in 12 s
+      .toBe(`Fleet production, up: stopped in 12.3 s
 
-STACK              OUTCOME       CREATED  UPDATED  DELETED  SAME  DRIFTED  FAILED  SECONDS
-production-0-of-2  done          3        0        0        1     0        0       2.0
-production-1-of-2  done          0        2        0        0     0        0       2.0
+STACK              OUTCOME       CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
+production-0-of-2  done          3       0       0       1     0        0       2.0
+production-1-of-2  done          0       2       0       0     0        0       2.0
 production-2-of-2  not started
 production-3-of-2  already done
-total                            3        2        0        1     0        3       12.3
+total                            3       2       0       1     0        3       12.3
 
 FAILED        STACK              WHY
 acme, globex  production-0-of-2  HTTP 401
@@ -60,13 +60,13 @@ After fixing this, continue with: node my-fleet.ts up --only-failed
 });
 
 describe("a plan", () => {
-  test("shows each stack, the sum, what is registered where webhooks would be created, and who left the list", () => {
-    expect(renderPlan(fleetPlan(), "text")).toBe(`Plan of the fleet production: done in 3.2 s
+  test("shows each stack, what is registered where webhooks would be created, and who left the list", () => {
+    expect(renderReport(fleetPlan(), "text")).toBe(`Plan of the fleet production: done in 12.3 s
 
-STACK              PLAN  CREATE  UPDATE  DELETE  SAME  FAILURES
-production-0-of-2  done  3       0       0       1     0
-production-1-of-2  done  0       2       1       0     0
-total                    3       2       1       1     0
+STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
+production-0-of-2  done     3       0       0       1     0        0       2.0
+production-1-of-2  done     0       2       0       0     0        0       2.0
+total                       3       2       0       1     0        0       12.3
 
 To be created: 1 free, 1 adopted (your URL is registered), 1 taken by a different URL, 0 unknown.
 To see which: apichat webhook plan --file LIST
@@ -76,80 +76,88 @@ To see which: apichat webhook plan --file LIST
 
   const unknownReasons: FleetPlan["unknownReasons"] = [
     { reason: "unauthorized (HTTP 401)", code: "unauthorized", count: 12 },
-    { reason: "unavailable (HTTP 503)", code: "unavailable", count: 2 },
     { reason: "timeout", code: "timeout", count: 1 },
-    { reason: "protocol (HTTP 200)", code: "protocol", count: 1 },
   ];
   const names = Array.from({ length: 23 }, (_, index) => `workspace-${index}`);
-  const stack = { ...stackReport("s", {}), create: 2, update: 0, delete: 0, same: 0, others: 2 };
+  const others = ["VerificationKey", "VerificationKey", "ResponderProcess"].map(
+    (type) => ({ name: "a", type: `apichat:index:${type}`, change: "create" }) as const,
+  );
 
   test.each<[Partial<FleetPlan>, string]>([
     [
-      { creates: { free: 0, adopted: 0, taken: 0, unknown: 16 }, unknownReasons },
-      "16 unknown: 12 unauthorized (HTTP 401), 2 unavailable (HTTP 503), 1 timeout and 1 other reason.\n",
+      { creates: { free: 0, adopted: 0, taken: 0, unknown: 13 }, unknownReasons },
+      "13 unknown: 12 unauthorized (HTTP 401), 1 timeout.\n",
     ],
     [
       { unknownReasons },
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
-    [{ stacks: [{ ...stack, randomKeys: 2 }] }, "2 random keys: the state of their stacks is written"],
+    [
+      { stacks: [stackReport("s", {}, { others })] },
+      "In addition to the webhooks: 2 keys to create, 1 other resource to create.\n",
+    ],
+    [{ randomKeys: 2 }, "2 random keys: the state of their stacks is written"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],
   ])("shows of %j: %s", (more, expected) => {
-    expect(renderPlan(fleetPlan(more), "text")).toContain(expected);
-    expect(renderPlan(fleetPlan(), "text")).not.toContain(expected);
-    expect(JSON.parse(renderPlan(fleetPlan(more), "json"))).toEqual(fleetPlan(more));
+    expect(renderReport(fleetPlan(more), "text")).toContain(expected);
+    expect(renderReport(fleetPlan(), "text")).not.toContain(expected);
+    expect(JSON.parse(renderReport(fleetPlan(more), "json"))).toEqual(fleetPlan(more));
   });
 });
 
+const driftReport = (more: Partial<DriftReport>): DriftReport => ({
+  fleet: "production",
+  action: "watch",
+  startedAt: "2026-11-21T22:00:00.000Z",
+  seconds: 4,
+  outcome: "drift",
+  checked: 60,
+  workspaces: [],
+  others: [],
+  failures: [],
+  skipped: [],
+  ...more,
+});
+
 describe("the report of a watch", () => {
-  const place = { workspace: "acme", stack: "production-0-of-2", repair: "node fleet.ts up --refresh" };
+  const place = { workspace: "acme", stack: "s", baseUrl: "https://platform.example/acme" };
   const properties: DriftReport["workspaces"][number]["properties"] = [
     { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
     { property: "webhookVerificationKey", expected: "the key", actual: "other key" },
   ];
-  const driftReport = (more: Partial<DriftReport> = {}): DriftReport => ({
-    fleet: "production",
-    checkedAt: "2026-11-21T22:00:00.000Z",
-    seconds: 4,
-    outcome: "drift",
-    checked: 60,
-    others: [],
-    failures: [],
-    skipped: [],
-    workspaces: [
-      { ...place, kind: "changed", properties },
-      { ...place, workspace: "globex", kind: "gone", properties: [], repair: "up" },
-    ],
-    ...more,
-  });
-
   test("names workspace, property, both values and the repair; never a key", () => {
-    expect(renderDrift(driftReport(), "text")).toBe(`Fleet production: drift
+    const kinds = ["gone", "not-deployed", "to-be-removed"] as const;
+    const workspaces = [
+      { ...place, kind: "changed" as const, properties },
+      ...kinds.map((kind) => ({ ...place, kind, properties: [] })),
+    ];
+    const others = [
+      { name: "r", type: "apichat:index:VerificationKey", stack: "s", change: "create" } as const,
+    ];
+    const report = driftReport({ workspaces, others });
+    expect(renderReport(report, "text")).toBe(`Fleet production: drift
 
-60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 2 with drift.
+60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 4 with drift, and 1 other resource to change.
 
-WORKSPACE  STACK              PROPERTY                EXPECTED                ACTUAL                 REPAIR
-acme       production-0-of-2  webhookUrl              https://chat.example/a  https://old.example/a  node fleet.ts up --refresh
-acme       production-0-of-2  webhookVerificationKey  [secret]                [secret]               node fleet.ts up --refresh
-globex     production-0-of-2  webhook                 registered              nothing is registered  up
+WORKSPACE  STACK  PROPERTY                EXPECTED                   ACTUAL                 REPAIR
+acme       s      webhookUrl              https://chat.example/a     https://old.example/a  node fleet.ts up --refresh
+acme       s      webhookVerificationKey  [secret]                   [secret]               node fleet.ts up --refresh
+acme       s      webhook                 registered                 nothing is registered  node fleet.ts up --refresh
+acme       s      webhook                 registered                 not deployed yet       node fleet.ts up
+acme       s      webhook                 removed: it left the list  still deployed         node fleet.ts up, or put the workspace back into the list
+r          s      VerificationKey         as declared                up would create it     node fleet.ts up --refresh
 `);
-    expect(renderDrift(driftReport(), "markdown")).toContain(
-      "| `acme` | `production-0-of-2` | `webhookVerificationKey` | \\[secret\\] | \\[secret\\] | node fleet.ts up --refresh |\n",
+    expect(renderReport(report, "markdown")).toContain(
+      "| `acme` | `s` | `webhookVerificationKey` | \\[secret\\] | \\[secret\\] | node fleet.ts up --refresh |\n",
     );
   });
 
-  test("shows a takeover once, with both URLs, and another resource by the name of its class", () => {
-    const type = "apichat:index:VerificationKey";
-    const text = renderDrift(
-      driftReport({
-        workspaces: [{ ...place, kind: "taken-over", properties }],
-        others: [{ name: "r", type, stack: "s", kind: "other", change: "create", repair: "up" }],
-      }),
-      "text",
-    );
+  test("shows a takeover once, with both URLs, and how to remove the other webhook", () => {
+    const report = driftReport({ workspaces: [{ ...place, kind: "taken-over", properties }] });
+    const text = renderReport(report, "text", { program: "node prod.ts" });
+    expect(text).toContain("webhook   https://chat.example/a  https://old.example/a with a different key");
     expect(text).toContain(
-      "webhook          https://chat.example/a  https://old.example/a with a different key",
+      "npx apichat webhook delete --base-url 'https://platform.example/acme' --webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
     );
-    expect(text).toMatch(/r +s +VerificationKey +there +missing +up\n/);
   });
 });

@@ -32,9 +32,9 @@ describe("a run over stacks, on a fake engine", () => {
     const fleet = await openTestFleet();
     const { scripts } = fleet.engine;
     scripts.set(stackAt(0), untilStopped);
-    scripts.set(stackAt(1), async (task, options) => {
-      const report = failing(3)(task, options);
-      await untilStopped(task, options);
+    scripts.set(stackAt(1), async (task) => {
+      const report = failing(3)(task);
+      await untilStopped(task);
       return report;
     });
 
@@ -46,7 +46,7 @@ describe("a run over stacks, on a fake engine", () => {
 
     expect(report).toMatchObject({
       outcome: "stopped",
-      stoppedBy: "3 failures, the most allowed (--stop-after-failures)",
+      stoppedBy: "3 failures, the most allowed",
       skipped: [2, 3].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,

@@ -60,11 +60,6 @@ test("a workspace becomes a webhook and its key, with the secrets apart, each on
         globex: "${webhook1.botUrl}",
         initech: "${webhook2.botUrl}",
       },
-      statuses: {
-        "acme.1": "${webhook0.status}",
-        globex: "${webhook1.status}",
-        initech: "${webhook2.status}",
-      },
     },
   });
 });
