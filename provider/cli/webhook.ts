@@ -3,10 +3,8 @@ import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js"
 import { ENDINGS } from "./output.js";
 import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "./option-values.js";
 import { runToExit } from "./run-command.js";
-import type { DeleteOptions } from "./webhook/delete.js";
-import type { GetOptions } from "./webhook/get.js";
 import type { PlanOptions } from "./webhook/plan.js";
-import type { SetOptions } from "./webhook/set.js";
+import type { DeleteOptions, GetOptions, SetOptions } from "./webhook/workspace.js";
 
 const DEFAULT_READY_SECONDS = 60;
 
@@ -27,7 +25,7 @@ const getCommand = (): Command =>
     .option("--show-key", "print the verification key as the service shows it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/get.js")).getWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).getWebhook(options, run)),
     );
 
 const setCommand = (): Command =>
@@ -47,7 +45,7 @@ const setCommand = (): Command =>
     )
     .addHelpText("after", SET_HELP)
     .action((options: SetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/set.js")).setWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).setWebhook(options, run)),
     );
 
 const deleteCommand = (): Command =>
@@ -56,7 +54,7 @@ const deleteCommand = (): Command =>
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/delete.js")).deleteWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).deleteWebhook(options, run)),
     );
 
 const planCommand = (): Command =>

@@ -1,5 +1,4 @@
-import { ApiChatError } from "../../errors/index.js";
-import type { HealthView, WorkspaceView } from "../../emulator/control/shapes.js";
+import type { WorkspaceView } from "../../emulator/control/shapes.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
 import { describeListenFailure } from "../../server/listener.js";
 import { note } from "../output.js";
@@ -54,60 +53,41 @@ async function startListening(
   settings: EmulatorOptions,
   options: EmulatorCliOptions,
 ): Promise<Emulator | undefined> {
-  const { host } = options;
+  const { host, port, json } = options;
   try {
     return await startEmulator(settings);
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException & { port?: number } };
     if (!(cause instanceof Error) || !["listen", "getaddrinfo"].includes(cause.syscall ?? "")) throw error;
-    if (cause.code === "EADDRINUSE" && (await useRunning(options))) return undefined;
-    throw describeListenFailure(cause, { host, port: cause.port ?? options.port });
+    const isPlain = Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name));
+    const running = cause.code === "EADDRINUSE" && isPlain ? await findEmulator(options) : undefined;
+    if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
+    process.stdout.write(
+      json
+        ? formatJson("running", running, options)
+        : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,
+    );
+    return undefined;
   }
-}
-
-/** Prints where a running emulator is. Returns false if another program has the port. Throws if its options differ. */
-async function useRunning(options: EmulatorCliOptions): Promise<boolean> {
-  const { host, port, json } = options;
-  const running = await findEmulator(options);
-  if (running === undefined) return false;
-  const isEquivalent =
-    Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name)) &&
-    running.workspaces.some(({ name }) => name === DEFAULT_WORKSPACE);
-  if (!isEquivalent) {
-    const summary = `cannot listen on ${host} port ${port}: an emulator with other options is already running there`;
-    const hints = [{ id: "free_port" as const, port }];
-    throw new ApiChatError("unavailable", summary, { operation: "check", hints });
-  }
-  process.stdout.write(
-    json
-      ? formatJson("running", running, options)
-      : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,
-  );
-  return true;
 }
 
 /** Options that change nothing in the service. */
 const OPTIONS_OF_OUTPUT = new Set(["port", "botPort", "host", "quiet", "json"]);
 
-/** Returns the emulator that listens on this address; undefined if another program does, or if it requires a token. */
-async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const health = await read<HealthView>(`${url}/_emulator/health`);
-  if (health?.status !== "ok") return undefined;
-  const workspaces = await read<WorkspaceView[]>(`${url}/_emulator/workspaces?reveal=true`);
-  const [first] = workspaces ?? [];
-  return workspaces && { url, botUrl: first ? new URL(first.botUrl).origin : "", workspaces };
-}
-
 /** An emulator answers its own control API from memory. */
 const LIMIT_MS = 2_000;
 
-/** Reads JSON. Returns undefined if the response is something else, or if there is none. */
-async function read<T>(url: string): Promise<T | undefined> {
+/** Returns the emulator that listens on this address, if it has the default workspace and requires no token. */
+async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const path = "/_emulator/workspaces?reveal=true";
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
-    return response.ok ? ((await response.json()) as T) : undefined;
+    const response = await fetch(url + path, { signal: AbortSignal.timeout(LIMIT_MS) });
+    const workspaces = (await response.json()) as WorkspaceView[];
+    const { botUrl } = workspaces.find(({ name }) => name === DEFAULT_WORKSPACE) ?? {};
+    return botUrl === undefined ? undefined : { url, botUrl: new URL(botUrl).origin, workspaces };
   } catch {
+    // What has the port is something else.
     return undefined;
   }
 }
