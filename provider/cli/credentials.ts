@@ -25,7 +25,7 @@ const THE_FILE = "the credentials file";
 export class Credentials {
   readonly #options: CredentialOptions;
   readonly #interrupt: () => void;
-  #file: Promise<Partial<Record<SecretKind | AddressKind, string>>> | undefined;
+  #file: ReturnType<typeof readCredentialsFile> | undefined;
 
   /** `interrupt` is called at Ctrl-C during a prompt, which a terminal without echo does not turn into a signal. */
   constructor(options: CredentialOptions, interrupt: () => void) {

@@ -27,16 +27,14 @@ export async function runToExit(
   process.once("SIGINT", interrupt);
   const credentials = new Credentials(options, interrupt);
   process.exit(
-    await orAborted(work({ signal, credentials }), signal).catch((error) => report(error, signal)),
+    await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
+      if (!signal.aborted) return reportError(error);
+      // An open prompt ends its line first.
+      await nextTurn();
+      reportInterruption();
+      return EXIT.interrupted;
+    }),
   );
-}
-
-async function report(error: unknown, signal: AbortSignal): Promise<number> {
-  if (!signal.aborted) return reportError(error);
-  // An open prompt ends its line first.
-  await nextTurn();
-  reportInterruption();
-  return EXIT.interrupted;
 }
 
 /**

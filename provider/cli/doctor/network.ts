@@ -2,20 +2,11 @@ import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { isClearText } from "../../lib/checks.js";
-import { connectionCode, PROXY_VARIABLES, sharedDispatcher } from "../../lib/post.js";
+import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credential-options.js";
 import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, skipped, warning } from "./check.js";
-
-/** Checks the proxies of the environment, which calls to the service go through. */
-export const checkProxies: Check = () => {
-  const set = PROXY_VARIABLES.filter((name) => process.env[name]);
-  const list = set.map((name) => `${name} ${formatUrl(process.env[name] ?? "")}`);
-  const except = process.env["no_proxy"] ?? process.env["NO_PROXY"];
-  if (except) list.push(`not for ${except}`);
-  return ok(set.length === 0 ? "none" : list.join("; "));
-};
 
 /** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
 export const checkBaseUrl: Check = async (facts) => {

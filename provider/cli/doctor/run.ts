@@ -1,7 +1,7 @@
 import { RegistrationClient } from "../../client/registration-client.js";
 import { quote } from "../../lib/redact.js";
 import { type Check, type Facts, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
-import { checkBaseUrl, checkProxies, checkWebhookUrl } from "./network.js";
+import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import {
   checkConfiguration,
   checkDependency,
@@ -29,7 +29,6 @@ const CHECKS: Record<string, Check> = {
   typescript: checkTypeScript,
   plugin: checkPlugin,
   configuration: checkConfiguration,
-  proxies: checkProxies,
   "base URL": checkBaseUrl,
   "webhook URL": checkWebhookUrl,
 };

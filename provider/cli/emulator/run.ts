@@ -1,7 +1,7 @@
 import type { WorkspaceView } from "../../emulator/control/shapes.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
 import { describeListenFailure } from "../../server/listener.js";
-import { note } from "../output.js";
+import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { createEventFormatter } from "./event-lines.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
@@ -32,19 +32,13 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
   const facts = { url, botUrl, workspaces: [...emulator.workspaces.values()] };
-  const { stdout } = process;
-  stdout.write(
+  print(
     json
       ? formatJson("started", facts, shown)
       : `${formatPlaces(facts, shown, settings.token)}\npress Ctrl-C to stop\n`,
   );
-  if (!quiet) {
-    const format = createEventFormatter(stdout);
-    emulator.subscribe((event) => {
-      const line = json ? toJsonLine(event) : format(event);
-      if (line !== undefined) stdout.write(line);
-    });
-  }
+  const format = json ? toJsonLine : createEventFormatter();
+  if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }
 
@@ -62,7 +56,7 @@ async function startListening(
     const isPlain = Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name));
     const running = cause.code === "EADDRINUSE" && isPlain ? await findEmulator(options) : undefined;
     if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
-    process.stdout.write(
+    print(
       json
         ? formatJson("running", running, options)
         : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,

@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
-import type { PlannedWorkspace } from "../../workspace-list/entry-shape.js";
+import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { getWebhookIfAny } from "../../webhook/lifecycle.js";
 import { EXIT, note, printResult } from "../output.js";
