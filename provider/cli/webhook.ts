@@ -6,8 +6,6 @@ import { runToExit } from "./run-command.js";
 import type { PlanOptions } from "./webhook/plan.js";
 import type { DeleteOptions, GetOptions, SetOptions } from "./webhook/workspace.js";
 
-const DEFAULT_READY_SECONDS = 60;
-
 /** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
 export const webhookCommand = (): Command =>
   new Command("webhook")
@@ -41,7 +39,7 @@ const setCommand = (): Command =>
       "--ready-seconds <seconds>",
       "how long endpoint and service may take until the webhook is verified",
       parseWaitingSeconds,
-      DEFAULT_READY_SECONDS,
+      60,
     )
     .addHelpText("after", SET_HELP)
     .action((options: SetOptions) =>

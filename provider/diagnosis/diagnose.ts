@@ -40,12 +40,12 @@ export interface DiagnoseOptions {
 
 export interface PassedHandshake {
   passed: true;
-  /** What may still go wrong. */
+  /** What may still go wrong, or what else should be fixed. */
   warnings: HandshakeWarning[];
   transcript: HandshakeTranscript;
 }
 
-export interface FailedHandshake {
+export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
   passed: false;
   /** Why it failed, of the encoding that says most. */
   cause: HandshakeCause;
@@ -53,9 +53,6 @@ export interface FailedHandshake {
   reason: string;
   /** How to fix it, in one line. */
   hint: string;
-  /** What else should be fixed. */
-  warnings: HandshakeWarning[];
-  transcript: HandshakeTranscript;
 }
 
 /** The outcome of a handshake, discriminated by `passed`. */

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { errors } from "undici";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
@@ -96,29 +96,16 @@ export function mayBecomeReady({ rule, httpStatus = 0 }: HandshakeStep): boolean
 export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
-const DIGITS = "0123456789";
-const UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const LOWER = UPPER.toLowerCase();
-
-/** With 62 characters to choose from: more than the 128 bits of a random UUID. */
-const RANDOM_CHARACTERS = 24;
-
 /**
- * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns
- * them and drops the rest; then come letters of both cases, so that any change of case is visible. Letters and digits
- * only: every encoding writes them as they are. (`e` and `x` would continue a number: the first letter is neither.)
+ * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns them and drops the
+ * rest; then come letters of both cases, so that any change of case is visible. Letters and digits only: every encoding writes them as
+ * they are. (`e` and `x` would continue a number: the first letter is neither.)
  */
-export function createChallenge(): string {
-  const first = pick(DIGITS.slice(1));
-  return `${first}${pick(DIGITS, 7)}k${pick(UPPER)}${pick(LOWER)}${pick(DIGITS + UPPER + LOWER, RANDOM_CHARACTERS)}`;
-}
+export const createChallenge = (): string =>
+  `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;
 
 /** The number at the start of a challenge. */
 export const numberOf = (challenge: string): string => String(Number.parseInt(challenge, 10));
-
-function pick(alphabet: string, count = 1): string {
-  return Array.from({ length: count }, () => alphabet[randomInt(alphabet.length)]).join("");
-}
 
 const STATUS_CAUSES: Record<number, HandshakeCause> = {
   401: "unauthorized",

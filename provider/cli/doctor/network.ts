@@ -1,7 +1,6 @@
 import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
-import { isClearText } from "../../lib/checks.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
@@ -14,12 +13,16 @@ export const checkBaseUrl: Check = async (facts) => {
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`give it with ${flag} or ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
-  const finding =
-    apiKey === undefined
-      ? await probe(baseUrl, "not checked further: no API key", facts)
-      : await describeRegistration(baseUrl, facts);
-  if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
-  return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
+  if (apiKey === undefined) return probe(baseUrl, "not checked further: no API key", facts);
+  try {
+    const registration = await facts.registration;
+    const place = `${formatUrl(baseUrl)} accepts the API key`;
+    if (registration === undefined) return ok(`${place}; no webhook is registered`);
+    return ok(`${place}; ${formatUrl(registration.webhookUrl)} is registered, ${registration.status}`);
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    return failed(renderFailure(error, "doctor"), "check the base URL, the API key, and the network between");
+  }
 };
 
 /** Checks the webhook URL: with a verification key its handshake, else only whether it responds. */
@@ -37,18 +40,6 @@ export const checkWebhookUrl: Check = async (facts) => {
   const text = `${finding.text}; a different one is registered: ${formatUrl(registered)}`;
   return warning(text, `apichat webhook set registers ${formatUrl(url)}`);
 };
-
-async function describeRegistration(baseUrl: string, facts: Facts): Promise<Finding> {
-  try {
-    const registration = await facts.registration;
-    const place = `${formatUrl(baseUrl)} accepts the API key`;
-    if (registration === undefined) return ok(`${place}; no webhook is registered`);
-    return ok(`${place}; ${formatUrl(registration.webhookUrl)} is registered, ${registration.status}`);
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    return failed(renderFailure(error, "doctor"), "check the base URL, the API key, and the network between");
-  }
-}
 
 async function performHandshake(
   endpoint: { url: string; verificationKey: string },

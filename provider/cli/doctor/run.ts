@@ -1,5 +1,6 @@
 import { RegistrationClient } from "../../client/registration-client.js";
 import { quote } from "../../lib/redact.js";
+import { textOf } from "../report-error.js";
 import { type Check, type Facts, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import {
@@ -88,7 +89,6 @@ async function runCheck(
     const text = quote(finding.text, secrets);
     return { name, ...finding, text, ...(hint === undefined ? {} : { hint: quote(hint, secrets) }) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { name, status: "failed", text: quote(reason, secrets), hint: "fix that, and try again" };
+    return { name, status: "failed", text: quote(textOf(error), secrets), hint: "fix that, and try again" };
   }
 }

@@ -31,12 +31,8 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   if (isEmpty) emulator.addWorkspace({ name: DEFAULT_WORKSPACE, ...generateKeys(DEFAULT_WORKSPACE, host) });
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
-  const facts = { url, botUrl, workspaces: [...emulator.workspaces.values()] };
-  print(
-    json
-      ? formatJson("started", facts, shown)
-      : `${formatPlaces(facts, shown, settings.token)}\npress Ctrl-C to stop\n`,
-  );
+  const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
+  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\npress Ctrl-C to stop\n`);
   const format = json ? toJsonLine : createEventFormatter();
   if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
@@ -56,11 +52,9 @@ async function startListening(
     const isPlain = Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name));
     const running = cause.code === "EADDRINUSE" && isPlain ? await findEmulator(options) : undefined;
     if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
-    print(
-      json
-        ? formatJson("running", running, options)
-        : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,
-    );
+    const places = toPlaces("running", running, options);
+    const found = "An emulator is already running, and this one is not needed:";
+    print(json ? toJsonLine(places) : `${found}\n${formatPlaces(places)}\n`);
     return undefined;
   }
 }
@@ -104,44 +98,38 @@ const mayShowKeys = (
   { host, workspace: names = [] }: EmulatorCliOptions,
 ): boolean => names.includes(name) || apiKey === generateKeys(name, host).apiKey;
 
-/** The spellings of every address of a machine. */
-const WILDCARDS = new Set(["0.0.0.0", "::"]);
+type Places = ReturnType<typeof toPlaces>;
 
-/** Where everything is, for people. */
-function formatPlaces(facts: EmulatorFacts, options: EmulatorCliOptions, token?: string): string {
-  const { url, botUrl, workspaces } = facts;
-  const reach = `              at every address of this machine: port ${new URL(url).port}, bot host port ${new URL(botUrl || url).port}`;
-  return [
-    `page          ${url}/_emulator/${token === undefined ? "" : "?token=<the token>"}`,
-    ...(WILDCARDS.has(options.host) ? [reach] : []),
+/** Where everything is: the first line of `--json`. */
+const toPlaces = (
+  type: "started" | "running",
+  { url, botUrl, workspaces }: EmulatorFacts,
+  options: EmulatorCliOptions,
+) => ({
+  type,
+  at: new Date().toISOString(),
+  page: `${url}/_emulator/`,
+  url,
+  botUrl,
+  workspaces: workspaces.map((workspace) => {
+    const { name, baseUrl, apiKey, flowApiKey } = workspace;
+    const keys = mayShowKeys(workspace, options) ? { apiKey, flowApiKey } : {};
+    return { name, baseUrl, botUrl: workspace.botUrl, ...keys };
+  }),
+});
+
+/** The same for people. */
+const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token?: string): string =>
+  [
+    `page          ${page}${token === undefined ? "" : "?token=<the token>"}`,
     `registration  ${url}`,
     `bot host      ${botUrl}`,
     ...workspaces.flatMap((workspace) => [
       `workspace ${workspace.name}`,
       `  base URL      ${workspace.baseUrl}`,
       `  bot URL       ${workspace.botUrl}`,
-      ...(mayShowKeys(workspace, options)
+      ...("apiKey" in workspace
         ? [`  API key       ${workspace.apiKey}`, `  flow API key  ${workspace.flowApiKey}`]
         : []),
     ]),
   ].join("\n");
-}
-
-/** The same for scripts: the first line of `--json`. */
-const formatJson = (
-  type: "started" | "running",
-  { url, botUrl, workspaces }: EmulatorFacts,
-  options: EmulatorCliOptions,
-): string =>
-  toJsonLine({
-    type,
-    at: new Date().toISOString(),
-    page: `${url}/_emulator/`,
-    url,
-    botUrl,
-    workspaces: workspaces.map((workspace) => {
-      const { name, baseUrl, apiKey, flowApiKey } = workspace;
-      const keys = mayShowKeys(workspace, options) ? { apiKey, flowApiKey } : {};
-      return { name, baseUrl, botUrl: workspace.botUrl, ...keys };
-    }),
-  });
