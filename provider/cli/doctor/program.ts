@@ -54,7 +54,8 @@ export const checkProgram: Check = async (facts) => {
 const ofProgram =
   (inspect: (project: Project) => Finding | undefined): Check =>
   async (facts) => {
-    const project = await facts.project;
+    // The check of the program reports why it cannot be read.
+    const project = await facts.project.catch(() => undefined);
     return project && inspect(project);
   };
 
