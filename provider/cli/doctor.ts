@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import type { NamedFinding } from "./doctor/run.js";
 import { parseUrl } from "./option-values.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";

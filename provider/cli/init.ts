@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, type CredentialOptions } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
 import { LANGUAGES, readProgram, type Language, type ProgramOptions } from "./init/program.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";

@@ -2,8 +2,12 @@ import { Command } from "commander";
 import { createRedactor } from "../lib/redact.js";
 import { formatListenEvent } from "./listen/lines.js";
 import type { ListenEvent } from "./listen/watch.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { Credentials } from "./credentials.js";
+import {
+  addCredentialOptions,
+  CREDENTIALS_HELP,
+  type CredentialOptions,
+  Credentials,
+} from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
 import { EXIT, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";

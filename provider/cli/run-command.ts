@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
-import type { CredentialOptions } from "./credential-options.js";
-import { Credentials } from "./credentials.js";
+import { type CredentialOptions, Credentials } from "./credentials.js";
 import { EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";

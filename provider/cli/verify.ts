@@ -4,7 +4,7 @@ import type { HandshakeDiagnosis } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
-import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
+import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { EXIT, JSON_FAILURES, printResult } from "./output.js";
 import { parseSeconds } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { ENDINGS } from "./output.js";
 import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "./option-values.js";
 import { runToExit } from "./run-command.js";

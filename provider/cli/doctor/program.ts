@@ -7,7 +7,7 @@ import * as z from "zod";
 import { hasErrorCode, readFileIfExists } from "../../lib/files.js";
 import { formatUrl } from "../../lib/url.js";
 import { isOlder, majorOf, MIN_PULUMI } from "../../lib/version.js";
-import { ADDRESSES } from "../credential-options.js";
+import { ADDRESSES } from "../credentials.js";
 import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, skipped, warning } from "./check.js";
 import type { Project } from "./project.js";
 

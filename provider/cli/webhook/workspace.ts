@@ -16,8 +16,7 @@ import {
 import { isRegistered, register } from "../../webhook/register.js";
 import { Run as ResourceRun } from "../../webhook/run.js";
 import type { WebhookInputs } from "../../webhook/state.js";
-import type { CredentialOptions } from "../credential-options.js";
-import type { Credentials } from "../credentials.js";
+import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";
 import { divertLinesToStderr, type Run } from "../run-command.js";
