@@ -78,12 +78,6 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
-/** One handshake and its outcome. */
-interface Sent {
-  request: HandshakeRequest;
-  step: HandshakeStep;
-}
-
 /** In the order in which they are tried: the first two at once, each other one if all before it fail. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
@@ -97,10 +91,10 @@ async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   return sent;
 }
 
-const send = async (request: HandshakeRequest): Promise<Sent> => ({
-  request,
-  step: await performHandshake(request),
-});
+/** Performs one handshake. */
+const send = async (request: HandshakeRequest) => ({ request, step: await performHandshake(request) });
+
+type Sent = Awaited<ReturnType<typeof send>>;
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = MAX_ANSWER_MS, signal } = options;

@@ -23,9 +23,10 @@ export function parseCsvList(text: string, reader: ListReader, fileName: string)
   if (header === undefined || problems.some(({ line }) => line < header.line)) {
     throw invalid(fileName, problems.length > 0 ? problems : [{ line: 1, text: NO_HEADER }]);
   }
-  const checked = header.cells.some(isField)
-    ? checkEntries(entries, header.cells, reader)
-    : { workspaces: [], problems: [] };
+  if (!header.cells.some(isField)) {
+    throw invalid(fileName, [...problems, { line: header.line, text: NO_HEADER }]);
+  }
+  const checked = checkEntries(entries, header.cells, reader);
   const all = [...problems, ...problemsOfHeader(header, reader), ...checked.problems];
   if (all.length > 0) throw invalid(fileName, all);
   if (entries.length > 0) return checked.workspaces;
@@ -38,7 +39,6 @@ const isField = (name: string | undefined): name is EntryField =>
   (ENTRY_FIELDS as readonly (string | undefined)[]).includes(name);
 
 function problemsOfHeader({ line, cells }: CsvRow, reader: ListReader): CsvProblem[] {
-  if (!cells.some(isField)) return [{ line, text: NO_HEADER }];
   const needed: EntryField[] = ["name", "baseUrl", ...(reader === "plan" ? ["webhookUrl" as const] : [])];
   const missing = needed.filter((field) => !cells.includes(field));
   return [

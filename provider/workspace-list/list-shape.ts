@@ -28,11 +28,11 @@ export type ListReader = "fleet" | "plan";
 const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
 
 /** A string that a function checks. */
-const text = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
+const checkedText = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
   z.string().superRefine(refineWith(problemOf));
 
 const url = (example: string): z.ZodType<string> =>
-  text((value) => problemOfUrl(ADDRESS.test(value) ? value : "***", example));
+  checkedText((value) => problemOfUrl(ADDRESS.test(value) ? value : "***", example));
 
 const NAMES: Record<ListReader, z.ZodType<string>> = {
   // The value is not shown: in a row whose cells slipped it may be a key.
@@ -55,8 +55,8 @@ function problemOfKeyVariable(name: string): string | undefined {
 /** The fields that an entry may have, and the top of a list for all its entries. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
-  apiKey: text((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
-  apiKeyEnv: text(problemOfKeyVariable).optional(),
+  apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
+  apiKeyEnv: checkedText(problemOfKeyVariable).optional(),
 };
 
 /** The names of an entry's fields, which are the columns of a CSV file. */
