@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import type { NamedFinding } from "./doctor/run.js";
 import { parseUrl } from "./option-values.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
@@ -12,16 +12,13 @@ interface DoctorOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** Time limit of each call and process, in milliseconds. */
-const LIMIT_MS = 10_000;
-
 /** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
     .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")
     .option("--webhook-url <url>", "a webhook URL to check", parseUrl)
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
-  return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey", "botUrl"])
+  return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey"])
     .addHelpText("after", HELP)
     .action((options: DoctorOptions) => runToExit(options, (run) => inspect(options, run)));
 }
@@ -29,8 +26,8 @@ export function doctorCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 This command never prompts. With an API key it reads the registration (get-webhook); with a verification key it performs
 the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A webhook
-URL or bot URL that differs from the registered one is a warning. It checks the program in the current folder, and the
-apichat:baseUrl of its stacks.
+URL that differs from the registered one is a warning. It checks the program in the current folder, and the
+apichat:baseUrl of its stacks. What the program imports, pulumi preview reports.
 ok, warning and skipped are fine; failed is not.
 
 Examples:
@@ -43,8 +40,7 @@ async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<n
   // Loaded here, because `--help` needs none of it.
   const { runChecks, NAME_WIDTH } = await import("./doctor/run.js");
   const findings: NamedFinding[] = [];
-  const place = { folder: process.cwd(), environment: process.env, webhookUrl, limitMs: LIMIT_MS };
-  for await (const finding of runChecks({ ...run, ...place })) {
+  for await (const finding of runChecks({ ...run, folder: process.cwd(), webhookUrl })) {
     findings.push(finding);
     if (!json) print(formatFinding(finding, NAME_WIDTH));
   }

@@ -4,9 +4,9 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, type CredentialOptions } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
-import { LANGUAGES, readProgram, type Language } from "./init/program.js";
+import { LANGUAGES, readProgram, type Language, type ProgramOptions } from "./init/program.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
 import { type Run, runToExit } from "./run-command.js";
 import { isLoopback, formatUrl } from "../lib/url.js";
@@ -53,62 +53,50 @@ Examples:
   $ apichat init . --base-url https://platform.example/acme/apichat --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
-async function init(folder: string, options: InitOptions, { credentials }: Run): Promise<number> {
-  const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
-  const written = await writeProgram(folder, { ...options, baseUrl });
-  printResult(options, written, () => formatNext(written));
-  return EXIT.done;
-}
-
-type Settings = Pick<InitOptions, "language" | "webhookUrl"> & { baseUrl: string };
-
-interface WrittenProgram {
-  /** An absolute path. */
-  folder: string;
-  files: string[];
-  /** The next shell commands, each of which may be several lines. */
-  next: string[];
-}
-
 /**
- * Writes a Pulumi program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if one of the files
- * exists, if a URL has a query, or if the service could not reach the responder of the program.
+ * Writes the program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if one of the files exists, if
+ * a URL has a query, or if the service could not reach the responder of the program.
  */
-async function writeProgram(given: string, settings: Settings): Promise<WrittenProgram> {
-  const { baseUrl, webhookUrl, language } = settings;
-  refuseQueries({ "--base-url": baseUrl, "--webhook-url": webhookUrl });
+async function init(target: string, options: InitOptions, { credentials }: Run): Promise<number> {
+  const { language, webhookUrl } = options;
+  const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
+  refuseQuery("--base-url", baseUrl);
+  refuseQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
       `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
     );
   }
-  const folder = resolve(given);
-  const name = toProjectName(basename(folder));
+  const folder = resolve(target);
   const { own, source, clone } = await findPackage();
-  const files = await readProgram(own, { name, source, baseUrl, webhookUrl, language });
-  const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
+  const settings = { name: toProjectName(basename(folder)), source, baseUrl, webhookUrl, language };
+  const texts = await readProgram(own, settings);
+  const files = Object.keys(texts);
+  const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
       `${folder} has ${existing.join(", ")} already, so nothing was written; give a different folder, such as apichat init my-webhooks`,
     );
   }
-  await writeAll(folder, files);
-  return { folder, files: Object.keys(files), next: nextCommands(folder, settings, clone) };
+  await writeAll(folder, texts);
+  const next = nextCommands(folder, settings, clone);
+  printResult(options, { folder, files, next }, () =>
+    [
+      `wrote ${files.join(", ")} in ${folder}`,
+      "Paste next, one after the other:",
+      ...next,
+      "npx apichat doctor shows what is missing on this machine.\n",
+    ].join("\n\n"),
+  );
+  return EXIT.done;
 }
 
-/** The files and the commands to paste, for people. */
-const formatNext = ({ folder, files, next }: WrittenProgram): string =>
-  `wrote ${files.join(", ")} in ${folder}\n\nPaste next, one after the other:\n\n${next.join("\n\n")}\n\n` +
-  "npx apichat doctor shows what is missing on this machine.\n";
-
 /** A query may contain a token, and the program's files are committed. */
-function refuseQueries(urls: Record<string, string | undefined>): void {
-  for (const [flag, url] of Object.entries(urls)) {
-    if (!url?.includes("?")) continue;
-    throw new UsageError(
-      `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; give it without the query`,
-    );
-  }
+function refuseQuery(flag: string, url = ""): void {
+  if (!url.includes("?")) return;
+  throw new UsageError(
+    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; give it without the query`,
+  );
 }
 
 /** A name that both npm and Pulumi accept. */
@@ -122,34 +110,25 @@ const toProjectName = (folder: string): string =>
 async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
   const begun: string[] = [];
   try {
-    for (const name of Object.keys(files)) {
+    for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name);
       const made = await mkdir(dirname(path), { recursive: true });
       if (made !== undefined) begun.push(made);
       await writeFile(path, "", { flag: "wx" });
       begun.push(path);
+      await writeFile(path, text);
     }
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   } catch (error) {
     await Promise.all(begun.map((path) => rm(path, { recursive: true, force: true })));
     throw error;
   }
 }
 
-interface FoundPackage {
-  /** The folder of the package that runs. */
-  own: string;
-  /** How the program's package.json refers to this package. */
-  source: string;
-  /** The folder of the running clone, if this is one. */
-  clone?: string;
-}
-
 /**
- * How the program's package.json refers to this package: the running clone, the tarball or folder it was installed from, or the
- * registry version.
+ * The folder of the package that runs, and how the program's package.json refers to it: as the running clone, as the tarball or folder
+ * it was installed from, or by the registry version.
  */
-async function findPackage(): Promise<FoundPackage> {
+async function findPackage(): Promise<{ own: string; source: string; clone?: string }> {
   const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
   const modules = dirname(own);
   if (basename(modules) !== "node_modules") {
@@ -182,7 +161,7 @@ const EMULATOR_API_KEY = "acme-api-key";
  */
 function nextCommands(
   folder: string,
-  { language, webhookUrl, baseUrl }: Settings,
+  { language, webhookUrl, baseUrl }: ProgramOptions,
   clone: string | undefined,
 ): string[] {
   const enter = [...(clone === undefined ? [] : [pathLine(clone, language)]), `cd ${quote(folder)}`];

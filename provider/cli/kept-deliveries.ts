@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount } from "./option-values.js";
-import { JSON_FAILURES, note, print } from "./output.js";
+import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import { UsageError } from "./usage-error.js";
@@ -23,23 +23,25 @@ interface ListOptions extends PlaceOptions {
   limit: number;
 }
 
+type Row = KeptDelivery | DeadLetter;
+type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
+
 /** The command `apichat responder deliveries`: lists deliveries that were acknowledged but not yet forwarded. */
 export const deliveriesCommand = (): Command =>
-  listCommand("deliveries", "list deliveries that were acknowledged but not yet forwarded")
-    .addHelpText("after", DELIVERIES_HELP)
-    .action((options: ListOptions) => list(options, "deliveries", (spool, page) => spool.list(page)));
+  listCommand("deliveries", (spool, page) => spool.list(page))
+    .description("list deliveries that were acknowledged but not yet forwarded")
+    .addHelpText("after", DELIVERIES_HELP);
 
 /** The command `apichat responder dead-letters`: lists deliveries that could not be forwarded. */
 export const deadLettersCommand = (): Command =>
-  listCommand("dead-letters", "list deliveries that could not be forwarded, with the reason")
-    .addHelpText("after", DEAD_LETTERS_HELP)
-    .action((options: ListOptions) =>
-      list(options, "dead letters", (spool, page) => spool.listDeadLetters(page)),
-    );
+  listCommand("dead-letters", (spool, page) => spool.listDeadLetters(page))
+    .description("list deliveries that could not be forwarded, with the reason")
+    .addHelpText("after", DEAD_LETTERS_HELP);
 
 /** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
 export const replayCommand = (): Command =>
-  placeCommand("replay", "forward dead letters again: those of the given ids, or --all")
+  placeCommand("replay")
+    .description("forward dead letters again: those of the given ids, or --all")
     .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
     .option("--all", "every dead letter")
     .option("--workspace <name>", "with --all: only of this workspace")
@@ -49,22 +51,23 @@ export const replayCommand = (): Command =>
 
 /** The command `apichat responder retry`: has waiting deliveries forwarded at once. */
 export const retryCommand = (): Command =>
-  placeCommand("retry", "retry waiting deliveries now, for example when the target is back")
+  placeCommand("retry")
+    .description("retry waiting deliveries now, for example when the target is back")
     .option("--workspace <name>", "only of this workspace")
     .option("--json", 'print { "retried": n }: how many conversations waited')
     .addHelpText("after", RETRY_HELP)
     .action(retry);
 
-const listCommand = (name: string, description: string): Command =>
-  placeCommand(name, description)
+const listCommand = (name: string, read: ReadPage): Command =>
+  placeCommand(name)
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
-    .option("--json", "print one JSON object per line, with headers and body");
+    .option("--json", "print one JSON object per line, with headers and body")
+    .action((options: ListOptions) => list(options, name.replace("-", " "), read));
 
 /** A command that works on the spool of a responder. */
-const placeCommand = (name: string, description: string): Command =>
+const placeCommand = (name: string): Command =>
   new Command(name)
-    .description(description)
     .option("--data-dir <dir>", "data folder of the responder")
     .option("--config <file>", "configuration that names the data folder");
 
@@ -104,32 +107,22 @@ Examples:
   $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
 ${EXIT_CODES}`;
 
-type Page = Parameters<Spool["list"]>[0];
-
-/** Prints page after page, so that a long list is never in memory as a whole. */
-const list = (
-  options: ListOptions,
-  what: string,
-  read: (spool: Spool, page: Page) => readonly (KeptDelivery | DeadLetter)[],
-): Promise<void> =>
+const list = (options: ListOptions, what: string, read: ReadPage): Promise<void> =>
   withSpool(options, (spool) => {
     const { workspace, limit, json } = options;
-    let left = limit;
-    let after = 0;
-    for (;;) {
-      const rows = read(spool, { workspace, after, limit: Math.min(left, ROWS_A_READ) });
-      for (const row of rows) {
-        print(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
-        after = row.position;
-      }
-      left -= rows.length;
-      if (rows.length < ROWS_A_READ || left === 0) break;
+    let shown = 0;
+    for (const row of readAll((after) => read(spool, { workspace, after, limit: ROWS_A_READ }))) {
+      if (shown === limit) return note("there are more: see --limit");
+      print(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
+      shown += 1;
     }
-    if (left === limit) note(noneOf(what, options));
-    if (left === 0 && read(spool, { workspace, after, limit: 1 }).length > 0) {
-      note("there are more: see --limit");
-    }
+    if (shown === 0) note(noneOf(what, options));
   });
+
+/** Reads page after page, so that a long list is never in memory as a whole. */
+function* readAll(readAfter: (position: number) => readonly Row[]): Generator<Row> {
+  for (let rows = readAfter(0); rows.length > 0; rows = readAfter(rows.at(-1)?.position ?? 0)) yield* rows;
+}
 
 const noneOf = (what: string, { workspace }: PlaceOptions): string =>
   workspace === undefined ? `no ${what}` : `none of workspace ${workspace}`;
@@ -137,7 +130,7 @@ const noneOf = (what: string, { workspace }: PlaceOptions): string =>
 const SHOWN_BODY_CHARACTERS = 200;
 
 /** One delivery for scripts: times in ISO 8601; the body as text, or in base64 if it is not UTF-8. */
-function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, unknown> {
+function deliveryToJson(row: Row): Record<string, unknown> {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, headers, body } = row;
   return {
     id,
@@ -163,7 +156,7 @@ function bodyToJson(body: Uint8Array): { body: string } | { bodyBase64: string }
 }
 
 /** One delivery for people: what it is, why it is still there, and the start of its body. */
-function formatDelivery(row: KeptDelivery | DeadLetter): string {
+function formatDelivery(row: Row): string {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, body } = row;
   const place =
     conversation === undefined ? workspace : `${workspace}, conversation ${quote(conversation, [])}`;
@@ -211,9 +204,8 @@ async function report(
   const instance = await readInstance(dataDir);
   const isRunning = instance !== undefined && (await requestRetry(instance, workspace));
   const [count = 0] = Object.values(counted);
-  if (json) print(`${JSON.stringify(counted)}\n`);
-  else if (count > 0)
-    print(`${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`);
+  const when = isRunning ? "" : " when the responder starts";
+  printResult({ json }, counted, () => (count > 0 ? `${count} will be forwarded again${when}\n` : ""));
 }
 
 /**

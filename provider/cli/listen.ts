@@ -1,17 +1,21 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { createRedactor } from "../lib/redact.js";
+import { formatListenEvent } from "./listen/lines.js";
 import type { ListenEvent } from "./listen/watch.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { Credentials } from "./credentials.js";
+import {
+  addCredentialOptions,
+  CREDENTIALS_HELP,
+  type CredentialOptions,
+  Credentials,
+} from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
-import { EXIT } from "./output.js";
+import { EXIT, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { untilStopped } from "./run-command.js";
 
 interface ListenOptions extends CredentialOptions {
   port: number;
   host: string;
-  path?: string;
   forward?: string;
   verbose?: boolean;
   json?: boolean;
@@ -26,7 +30,6 @@ export function listenCommand(): Command {
     .description("receive deliveries, print each with its verdict, and forward it, until Ctrl-C")
     .option("--port <port>", "port to listen on; 0 picks a free one", parsePort, 0)
     .option("--host <host>", "address to listen on", "127.0.0.1")
-    .option("--path <path>", "the only path that is answered (default: every path)", parsePath)
     .option("--forward <url>", "forward accepted deliveries to this URL", parseUrl)
     .option("--verbose", "also print headers and body")
     .option("--json", "print one JSON object per line, with headers and body");
@@ -51,24 +54,15 @@ Examples:
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
-/** A path as on the wire. `createResponder` has the same rule for programs. */
-function parsePath(text: string): string {
-  if (/^\/[!"$->@-~]*$/.test(text)) return text;
-  throw new InvalidArgumentError('It must start with "/", be percent-encoded and have no query.');
-}
-
 async function listen({ verbose = false, json = false, ...options }: ListenOptions): Promise<void> {
   const credentials = new Credentials(options, () => process.exit(EXIT.interrupted));
   const verificationKey = await credentials.secret("verificationKey");
   // A sender may echo the key.
   const redact = createRedactor([verificationKey]);
   // Loaded here, because `--help` needs no HTTP.
-  const { startListening, formatListenEvent } = await import("./listen/run.js");
-  const { stdout } = process;
-  const onEvent = (event: ListenEvent): void => {
-    const line = json ? toJsonLine(event) : formatListenEvent(event, { verbose, stream: stdout });
-    stdout.write(redact(line));
-  };
+  const { startListening } = await import("./listen/run.js");
+  const onEvent = (event: ListenEvent): void =>
+    print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
   const stopped = untilStopped();
   const listening = await startListening({ ...options, verificationKey, onEvent });
   await stopped;

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
-import type { CredentialOptions } from "./credential-options.js";
-import { Credentials } from "./credentials.js";
+import { type CredentialOptions, Credentials } from "./credentials.js";
 import { EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
@@ -27,16 +26,14 @@ export async function runToExit(
   process.once("SIGINT", interrupt);
   const credentials = new Credentials(options, interrupt);
   process.exit(
-    await orAborted(work({ signal, credentials }), signal).catch((error) => report(error, signal)),
+    await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
+      if (!signal.aborted) return reportError(error);
+      // An open prompt ends its line first.
+      await nextTurn();
+      reportInterruption();
+      return EXIT.interrupted;
+    }),
   );
-}
-
-async function report(error: unknown, signal: AbortSignal): Promise<number> {
-  if (!signal.aborted) return reportError(error);
-  // An open prompt ends its line first.
-  await nextTurn();
-  reportInterruption();
-  return EXIT.interrupted;
 }
 
 /**

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
 import { HEADER_WAY, parseHeaderWay, requestSecondsOption } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";

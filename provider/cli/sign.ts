@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
 import { runToExit, type Run } from "./run-command.js";
 import { UsageError } from "./usage-error.js";

@@ -4,13 +4,11 @@ import type { HandshakeDiagnosis } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
-import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
+import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { EXIT, JSON_FAILURES, printResult } from "./output.js";
 import { parseSeconds } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
-
-const DEFAULT_SECONDS = 10;
 
 interface VerifyOptions extends CredentialOptions {
   json?: boolean;
@@ -26,7 +24,7 @@ export function verifyCommand(): Command {
   const command = new Command("verify")
     .description("perform the verification handshake with a webhook URL, and print why it fails")
     .argument("<url>", "the webhook URL")
-    .option("--timeout <seconds>", "how long each response may take", parseSeconds, DEFAULT_SECONDS)
+    .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
     .option("--json", "print the whole diagnosis as JSON");
   return addCredentialOptions(command, ["verificationKey"])
     .addHelpText("after", HELP)

@@ -1,14 +1,10 @@
 import { Command, Option } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { ENDINGS } from "./output.js";
 import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "./option-values.js";
 import { runToExit } from "./run-command.js";
-import type { DeleteOptions } from "./webhook/delete.js";
-import type { GetOptions } from "./webhook/get.js";
 import type { PlanOptions } from "./webhook/plan.js";
-import type { SetOptions } from "./webhook/set.js";
-
-const DEFAULT_READY_SECONDS = 60;
+import type { DeleteOptions, GetOptions, SetOptions } from "./webhook/workspace.js";
 
 /** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
 export const webhookCommand = (): Command =>
@@ -27,7 +23,7 @@ const getCommand = (): Command =>
     .option("--show-key", "print the verification key as the service shows it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/get.js")).getWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).getWebhook(options, run)),
     );
 
 const setCommand = (): Command =>
@@ -43,11 +39,11 @@ const setCommand = (): Command =>
       "--ready-seconds <seconds>",
       "how long endpoint and service may take until the webhook is verified",
       parseWaitingSeconds,
-      DEFAULT_READY_SECONDS,
+      60,
     )
     .addHelpText("after", SET_HELP)
     .action((options: SetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/set.js")).setWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).setWebhook(options, run)),
     );
 
 const deleteCommand = (): Command =>
@@ -56,7 +52,7 @@ const deleteCommand = (): Command =>
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/delete.js")).deleteWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/workspace.js")).deleteWebhook(options, run)),
     );
 
 const planCommand = (): Command =>

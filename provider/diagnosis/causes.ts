@@ -14,11 +14,7 @@ const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";
 const SAME_KEY = "give the endpoint the same verification key";
 
-/**
- * All texts about each cause, in one place. Ordered from the least to the most informative about the endpoint: if
- * several encodings fail, the one that comes last here is reported. A rejection is more informative than a 200 with any
- * body, which many endpoints return for an encoding that they do not understand.
- */
+/** All texts about each cause, in one place. */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: {
     rule: "private_address",
@@ -166,7 +162,29 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
 };
 
-const ORDER = Object.keys(CAUSES);
+/**
+ * From the least to the most informative about the endpoint, by rule, or by cause where one stands apart from its rule: if several
+ * encodings fail, the last one here is reported. A rejection is more informative than a 200 with any body, which many endpoints return
+ * for an encoding that they do not understand.
+ */
+const ORDER: readonly (HandshakeRule | HandshakeCause)[] = [
+  "private_address",
+  "unreachable",
+  "tls",
+  "no_answer",
+  "redirect",
+  "status",
+  "other_body",
+  "empty_body",
+  "unauthorized",
+  "forbidden",
+  "html_page",
+  "token_refused",
+  "wrong_challenge",
+];
 
 /** How much a cause tells of the endpoint, compared with the others. */
-export const weightOf = (cause: HandshakeCause): number => ORDER.indexOf(cause);
+export function weightOf(cause: HandshakeCause): number {
+  const own = ORDER.indexOf(cause);
+  return own < 0 ? ORDER.indexOf(CAUSES[cause].rule) : own;
+}

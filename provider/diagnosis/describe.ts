@@ -27,23 +27,13 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
-/** Steps with the same description. */
-export interface StepRow {
-  /** "form, json, query". */
-  encodings: string;
-  /** How long each took, in milliseconds, in the order of the encodings. */
-  times: number[];
-  outcome: string;
-}
-
-/** One row for all steps with the same outcome, in the order in which they were first seen. */
-export function rowsOf(steps: readonly HandshakeStep[]): StepRow[] {
-  return [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => ({
+/** One row for all steps with the same outcome, in the order in which they were first seen. Times are in milliseconds. */
+export const rowsOf = (steps: readonly HandshakeStep[]) =>
+  [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => ({
     encodings: same.map(({ encoding }) => encoding).join(", "),
     times: same.map(({ ms }) => ms),
     outcome,
   }));
-}
 
 /** The addresses of the endpoint, or that there are none. */
 export function describeAddresses(addresses: readonly string[]): string {

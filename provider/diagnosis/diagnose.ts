@@ -40,12 +40,12 @@ export interface DiagnoseOptions {
 
 export interface PassedHandshake {
   passed: true;
-  /** What may still go wrong. */
+  /** What may still go wrong, or what else should be fixed. */
   warnings: HandshakeWarning[];
   transcript: HandshakeTranscript;
 }
 
-export interface FailedHandshake {
+export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
   passed: false;
   /** Why it failed, of the encoding that says most. */
   cause: HandshakeCause;
@@ -53,9 +53,6 @@ export interface FailedHandshake {
   reason: string;
   /** How to fix it, in one line. */
   hint: string;
-  /** What else should be fixed. */
-  warnings: HandshakeWarning[];
-  transcript: HandshakeTranscript;
 }
 
 /** The outcome of a handshake, discriminated by `passed`. */
@@ -81,12 +78,6 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
-/** One handshake and its outcome. */
-interface Sent {
-  request: HandshakeRequest;
-  step: HandshakeStep;
-}
-
 /** In the order in which they are tried: the first two at once, each other one if all before it fail. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
@@ -100,9 +91,10 @@ async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   return sent;
 }
 
-async function send(request: HandshakeRequest): Promise<Sent> {
-  return { request, step: await performHandshake(request) };
-}
+/** Performs one handshake. */
+const send = async (request: HandshakeRequest) => ({ request, step: await performHandshake(request) });
+
+type Sent = Awaited<ReturnType<typeof send>>;
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = MAX_ANSWER_MS, signal } = options;
@@ -165,45 +157,41 @@ function failAsPrivate(url: string, addresses: string[], serviceUrl: string): Fa
 }
 
 /** Sends a handshake again with a random token. Returns whether it still passes. */
-async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean> {
-  const { rule } = await performHandshake({ ...request, token: randomBytes(16).toString("hex") });
-  return rule === undefined;
-}
+const isWrongTokenAnswered = (request: HandshakeRequest): Promise<boolean> =>
+  passes({ ...request, token: randomBytes(16).toString("hex") });
 
 /** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
   // Loaded here, because most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
-  const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
-  return rule === undefined;
+  return passes({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
 }
+
+const passes = async (request: HandshakeRequest): Promise<boolean> =>
+  (await performHandshake(request)).rule === undefined;
 
 /** Loopback, private, link-local and other ranges that a service elsewhere cannot reach. */
-const NOT_PUBLIC_IPV4 = [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-] as const;
-
-const NOT_PUBLIC_IPV6 = [
-  ["::", 127],
-  ["fc00::", 7],
-  ["fe80::", 10],
-] as const;
-
 const notPublic = new BlockList();
-for (const [net, prefix] of NOT_PUBLIC_IPV4) notPublic.addSubnet(net, prefix, "ipv4");
-for (const [net, prefix] of NOT_PUBLIC_IPV6) notPublic.addSubnet(net, prefix, "ipv6");
+for (const range of [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "::/127",
+  "fc00::/7",
+  "fe80::/10",
+]) {
+  const [net = "", prefix] = range.split("/");
+  notPublic.addSubnet(net, Number(prefix), isIPv6(net) ? "ipv6" : "ipv4");
+}
 
 /** Whether an IP address can be reached from the internet. */
-export function isPublicAddress(address: string): boolean {
-  return !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
-}
+const isPublicAddress = (address: string): boolean =>
+  !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
 /** The addresses of a URL's host; empty if its name does not resolve, which the handshake itself reports. */
 async function resolveHost(url: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { errors } from "undici";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
@@ -55,7 +55,7 @@ async function attempt(request: HandshakeRequest): Promise<Outcome> {
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
-    return error.failure === "timeout" ? describeTimeout(error, request) : describeError(error, request);
+    return describeFailure(error, request);
   }
 }
 
@@ -77,14 +77,13 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
   };
 }
 
-function describeTimeout({ phase }: PostError, { limitMs }: HandshakeRequest): Outcome {
-  const { cause, words } = TIMED_OUT[phase];
-  return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
-}
-
-function describeError({ cause: error }: PostError, { secrets }: HandshakeRequest): Outcome {
-  const connectError = quoteText(describeConnectionError(error), secrets);
-  return { ...failure(causeOfConnectionError(error)), connectError };
+function describeFailure(error: PostError, { limitMs, secrets }: HandshakeRequest): Outcome {
+  if (error.failure === "timeout") {
+    const { cause, words } = TIMED_OUT[error.phase];
+    return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
+  }
+  const connectError = quoteText(describeConnectionError(error.cause), secrets);
+  return { ...failure(causeOfConnectionError(error.cause)), connectError };
 }
 
 /** Whether waiting may help: the endpoint, its certificate or its key may not be in place yet. */
@@ -97,36 +96,23 @@ export function mayBecomeReady({ rule, httpStatus = 0 }: HandshakeStep): boolean
 export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
-const DIGITS = "0123456789";
-const UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const LOWER = UPPER.toLowerCase();
-
-/** With 62 characters to choose from: more than the 128 bits of a random UUID. */
-const RANDOM_CHARACTERS = 24;
-
 /**
- * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns
- * them and drops the rest; then come letters of both cases, so that any change of case is visible. Letters and digits
- * only: every encoding writes them as they are. (`e` and `x` would continue a number: the first letter is neither.)
+ * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns them and drops the
+ * rest; then come letters of both cases, so that any change of case is visible. Letters and digits only: every encoding writes them as
+ * they are. (`e` and `x` would continue a number: the first letter is neither.)
  */
-export function createChallenge(): string {
-  const first = pick(DIGITS.slice(1));
-  return `${first}${pick(DIGITS, 7)}k${pick(UPPER)}${pick(LOWER)}${pick(DIGITS + UPPER + LOWER, RANDOM_CHARACTERS)}`;
-}
+export const createChallenge = (): string =>
+  `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;
 
 /** The number at the start of a challenge. */
 export const numberOf = (challenge: string): string => String(Number.parseInt(challenge, 10));
 
-function pick(alphabet: string, count = 1): string {
-  return Array.from({ length: count }, () => alphabet[randomInt(alphabet.length)]).join("");
-}
-
-const STATUS_CAUSES = new Map<number, HandshakeCause>([
-  [401, "unauthorized"],
-  [403, "forbidden"],
-  [404, "not_found"],
-  [405, "method_not_allowed"],
-]);
+const STATUS_CAUSES: Record<number, HandshakeCause> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  405: "method_not_allowed",
+};
 
 /** Statuses with which an endpoint rejects the handshake itself, often with a reason. */
 const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
@@ -137,8 +123,7 @@ const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
-  if (body.length === challenge.length && body.toString("latin1") === challenge) return undefined;
-  return causeOfBody(answer, challenge);
+  return body.equals(Buffer.from(challenge)) ? undefined : causeOfBody(answer, challenge);
 }
 
 function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
@@ -149,7 +134,7 @@ function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
     if (SPEAKS_OF_SIGNATURE.test(text)) return "signature_demanded";
     if (SPEAKS_OF_TOKEN.test(text)) return "token_refused";
   }
-  return STATUS_CAUSES.get(status) ?? "other_status";
+  return STATUS_CAUSES[status] ?? "other_status";
 }
 
 function causeOfBody({ headers, body }: Answer, challenge: string): HandshakeCause {
@@ -161,10 +146,6 @@ function causeOfBody({ headers, body }: Answer, challenge: string): HandshakeCau
   if (core.toLowerCase() === challenge.toLowerCase()) return "challenge_case_changed";
   if (isNumberOf(core, challenge)) return "challenge_as_number";
   if (isHtml(core, String(headers["content-type"]))) return "html_page";
-  return causeOfWrapping(core, challenge);
-}
-
-function causeOfWrapping(core: string, challenge: string): HandshakeCause {
   if (unquote(core).trim() === challenge) return "challenge_in_quotes";
   if (!core.includes(challenge)) return "other_body";
   if (core.includes("hub_challenge") && core.includes("hub_verify_token")) return "body_echoed";
@@ -172,11 +153,8 @@ function causeOfWrapping(core: string, challenge: string): HandshakeCause {
 }
 
 /** `parseInt` and its like stop at the first letter; `Number` makes "NaN" of the whole; some write 4.2e+7. */
-function isNumberOf(core: string, challenge: string): boolean {
-  return (
-    core === "NaN" || (/^\d[\d.,]*(e\+?\d+)?$/i.test(core) && Number(core) === Number(numberOf(challenge)))
-  );
-}
+const isNumberOf = (core: string, challenge: string): boolean =>
+  core === "NaN" || (/^\d[\d.,]*(e\+?\d+)?$/i.test(core) && Number(core) === Number(numberOf(challenge)));
 
 const isHtml = (core: string, contentType: string): boolean =>
   /^(<\?xml[^>]*>\s*)?<(!doctype|html|head|body)\b/i.test(core) ||

@@ -8,7 +8,7 @@ import { describeProblems, expected, refineWith, parse } from "../lib/validate.j
 import { problemsOfRotations } from "../responder/derive.js";
 import type { VerificationKeyArgs } from "../verification-key/verification-key.js";
 import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
-import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
+import type { ListedWorkspace } from "../workspace-list/list-shape.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 
 /** A fleet: many workspaces, split over stacks, each with a webhook. */

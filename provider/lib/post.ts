@@ -167,7 +167,7 @@ export function connectionCode(error: unknown): string {
 }
 
 /** Environment variables that name a proxy. */
-export const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
 let shared: Dispatcher | undefined;
 

@@ -1,15 +1,16 @@
 import { type CsvError, parse } from "csv-parse/sync";
 import { invalidConfig } from "../lib/files.js";
 import { isPlainName, parse as parseShape } from "../lib/validate.js";
-import { ENTRY_FIELDS, type EntryField, type ListedWorkspace, type ListReader } from "./entry-shape.js";
-import { listShape, workspacesOf } from "./list-shape.js";
+import {
+  ENTRY_FIELDS,
+  type EntryField,
+  type ListedWorkspace,
+  listShape,
+  type ListReader,
+  workspacesOf,
+} from "./list-shape.js";
 
 const COLUMNS = ENTRY_FIELDS.join(", ");
-
-const NEEDED: Record<ListReader, readonly EntryField[]> = {
-  fleet: ["name", "baseUrl"],
-  plan: ["name", "baseUrl", "webhookUrl"],
-};
 
 /**
  * Reads a list of workspaces from a text of CSV, whose first row names the columns; an empty cell gives nothing. Throws
@@ -22,14 +23,14 @@ export function parseCsvList(text: string, reader: ListReader, fileName: string)
   if (header === undefined || problems.some(({ line }) => line < header.line)) {
     throw invalid(fileName, problems.length > 0 ? problems : [{ line: 1, text: NO_HEADER }]);
   }
-  const checked = header.cells.some(isField)
-    ? checkEntries(entries, header.cells, reader)
-    : { workspaces: [], problems: [] };
+  if (!header.cells.some(isField)) {
+    throw invalid(fileName, [...problems, { line: header.line, text: NO_HEADER }]);
+  }
+  const checked = checkEntries(entries, header.cells, reader);
   const all = [...problems, ...problemsOfHeader(header, reader), ...checked.problems];
   if (all.length > 0) throw invalid(fileName, all);
-  if (entries.length === 0)
-    throw invalid(fileName, [{ line: header.line, text: "must have at least one row below it" }]);
-  return checked.workspaces;
+  if (entries.length > 0) return checked.workspaces;
+  throw invalid(fileName, [{ line: header.line, text: "must have at least one row below it" }]);
 }
 
 const NO_HEADER = `the first row must name the columns: ${COLUMNS}`;
@@ -38,8 +39,8 @@ const isField = (name: string | undefined): name is EntryField =>
   (ENTRY_FIELDS as readonly (string | undefined)[]).includes(name);
 
 function problemsOfHeader({ line, cells }: CsvRow, reader: ListReader): CsvProblem[] {
-  if (!cells.some(isField)) return [{ line, text: NO_HEADER }];
-  const missing = NEEDED[reader].filter((field) => !cells.includes(field));
+  const needed: EntryField[] = ["name", "baseUrl", ...(reader === "plan" ? ["webhookUrl" as const] : [])];
+  const missing = needed.filter((field) => !cells.includes(field));
   return [
     ...cells.flatMap((name, index) => problemOfColumn(name, index, cells) ?? []),
     ...missing.map((field) => ({ field, text: "the column is missing; add it to the first row" })),

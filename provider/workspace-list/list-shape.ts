@@ -1,15 +1,96 @@
 import * as z from "zod";
-import { WORKSPACE_NAME } from "../lib/checks.js";
+import { problemOfSecret, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
 import { canonicalUrl } from "../lib/url.js";
-import {
-  apiKeyOf,
-  commonFields,
-  entryShape,
-  type EntryField,
-  type ListedWorkspace,
-  type ListReader,
-  refuseTwoKeys,
-} from "./entry-shape.js";
+import { onAnyObject, refineWith } from "../lib/validate.js";
+
+/** One workspace of a list, with the defaults of the list. */
+export interface ListedWorkspace {
+  /** Letters, digits, "_", "-" and "."; also the name of its resources. Any text for `webhook plan`. */
+  name: string;
+  baseUrl: string;
+  webhookUrl?: string;
+  /** The expected bot: a different one is reported. */
+  botUrl?: string;
+  /** Default: the command's or the environment's. */
+  apiKey?: string;
+}
+
+/** One workspace of a list for `webhook plan`, which compares registrations with the webhook URL. */
+export type PlannedWorkspace = ListedWorkspace & { webhookUrl: string };
+
+/**
+ * Who reads a list. A fleet names its resources after the entries, and its program may supply the webhook URL. `webhook plan`
+ * compares registrations with the webhook URL and only prints the names.
+ */
+export type ListReader = "fleet" | "plan";
+
+/** What looks like an address. Anything else may be a key from another column, and is not shown. */
+const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
+
+/** A string that a function checks. */
+const checkedText = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
+  z.string().superRefine(refineWith(problemOf));
+
+const url = (example: string): z.ZodType<string> =>
+  checkedText((value) => problemOfUrl(ADDRESS.test(value) ? value : "***", example));
+
+const NAMES: Record<ListReader, z.ZodType<string>> = {
+  // The value is not shown: in a row whose cells slipped it may be a key.
+  fleet: z.string().regex(WORKSPACE_NAME, {
+    error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+  }),
+  plan: z.string().min(1, { error: "must not be empty" }),
+};
+
+/** The value is sent to the entry's base URL, so a list must not be able to name any other secret of the environment. */
+function problemOfKeyVariable(name: string): string | undefined {
+  if (!name.includes("API_KEY")) {
+    return "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY; rename the variable";
+  }
+  // An empty variable counts as none, as everywhere.
+  if (process.env[name]) return undefined;
+  return "must be the name of an environment variable that is set; set it, or name another";
+}
+
+/** The fields that an entry may have, and the top of a list for all its entries. */
+const commonFields = {
+  webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
+  apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
+  apiKeyEnv: checkedText(problemOfKeyVariable).optional(),
+};
+
+/** The names of an entry's fields, which are the columns of a CSV file. */
+export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyEnv", "apiKey"] as const;
+
+export type EntryField = (typeof ENTRY_FIELDS)[number];
+
+const entryShape = (reader: ListReader) =>
+  refuseTwoKeys(
+    z.strictObject({
+      name: NAMES[reader],
+      baseUrl: url("https://platform.example/acme/apichat"),
+      botUrl: url("https://bots.example/api/apichat/f0123").optional(),
+      ...commonFields,
+    } satisfies Record<EntryField, z.ZodType>),
+  );
+
+/** Where an API key comes from. */
+interface KeySource {
+  apiKey?: string;
+  apiKeyEnv?: string;
+}
+
+/** Rejects an API key that is given twice. */
+const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
+  shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
+    error: "cannot be combined with apiKeyEnv; use one of the two",
+    path: ["apiKey"],
+    ...onAnyObject,
+  });
+
+/** The API key that an entry or the top of a list gives. */
+const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
+  apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 
 /** A list, whose top may have what its entries have in common. CSV files and lists of programs have no top. */
 export const listShape = (reader: ListReader) =>
@@ -19,8 +100,9 @@ export const listShape = (reader: ListReader) =>
       workspaces: z.array(entryShape(reader)).min(1, { error: "must have at least one entry" }),
     }),
   ).superRefine((list, context) => {
-    for (const { index, field, text } of reader === "fleet" ? findClashes(list) : findGaps(list)) {
-      context.addIssue({ code: "custom", path: ["workspaces", index, field], message: text });
+    const problems = [...findSameNames(list), ...(reader === "fleet" ? findClashes(list) : findGaps(list))];
+    for (const { index, field, text: message } of problems) {
+      context.addIssue({ code: "custom", path: ["workspaces", index, field], message });
     }
   }, onAnyList);
 
@@ -56,12 +138,11 @@ interface EntryProblem {
 /** Entries may be of any type: they have not been validated yet. */
 function findGaps(list: List): EntryProblem[] {
   const text = "is missing; give it for each workspace, or once at the top of a YAML or JSON list";
-  const gaps = list.workspaces.flatMap((entry, index): EntryProblem[] =>
+  return list.workspaces.flatMap((entry, index) =>
     typeof entry === "object" && entry !== null && (entry.webhookUrl ?? list.webhookUrl) === undefined
       ? [{ index, field: "webhookUrl", text }]
       : [],
   );
-  return [...findSameNames(list), ...gaps];
 }
 
 /** Entries whose name an earlier one already has. */
@@ -71,14 +152,14 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
   );
 
 /**
- * Also the entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A plan queries
- * the workspaces, so it finds more of them than the list shows.
+ * Entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A plan queries the
+ * workspaces, so it finds more of them than the list shows.
  */
 function findClashes(list: List): EntryProblem[] {
   const { workspaces, ...top } = list;
   const commonKey = apiKeyOf(top);
-  const same = groupBy(workspaces.map((entry) => identityOf(entry, commonKey))).flatMap((indexes) =>
-    indexes.map((index): EntryProblem => {
+  return groupBy(workspaces.map((entry) => identityOf(entry, commonKey))).flatMap((indexes) =>
+    indexes.map((index) => {
       const other = indexes.find((one) => one !== index) ?? index;
       const name = textOf(workspaces[other], "name");
       const who = name !== undefined && WORKSPACE_NAME.test(name) ? `"${name}"` : `entry ${other + 1}`;
@@ -86,7 +167,6 @@ function findClashes(list: List): EntryProblem[] {
       return { index, field: "baseUrl", text };
     }),
   );
-  return [...findSameNames(list), ...same];
 }
 
 function identityOf(entry: unknown, commonKey: string | undefined): string | undefined {

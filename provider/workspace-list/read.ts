@@ -2,8 +2,13 @@ import { invalidConfig, readTextFile } from "../lib/files.js";
 import { describeProblems, parse } from "../lib/validate.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
-import type { ListedWorkspace, ListReader, PlannedWorkspace } from "./entry-shape.js";
-import { listShape, workspacesOf } from "./list-shape.js";
+import {
+  type ListedWorkspace,
+  listShape,
+  type ListReader,
+  type PlannedWorkspace,
+  workspacesOf,
+} from "./list-shape.js";
 
 /**
  * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with

@@ -4,13 +4,8 @@ import { requestStatus } from "../../dist/provider/server/control-client.js";
 import { startServer } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
-import { KEY, makeHome, run, startResponder, type Said } from "./program.ts";
-
-const parseLines = ({ stdout }: Said): Record<string, unknown>[] =>
-  stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+import { readJsonLines } from "./cli-harness.ts";
+import { KEY, makeHome, run, startResponder } from "./program.ts";
 
 describe("what a responder keeps", () => {
   it("is listed while it runs and when it has stopped, by workspace and up to a limit", async () => {
@@ -26,7 +21,7 @@ describe("what a responder keeps", () => {
     const said = await run("responder", "deliveries", "--config", home.configFile, "--json");
     // No character of a sender drives the terminal.
     expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-    const listed = parseLines(said);
+    const listed = readJsonLines(said.stdout);
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);
     expect(listed[0]).toMatchObject({ conversation: "1", attempts: 0 });
     expect(JSON.parse(String(listed[0]?.["body"]))).toMatchObject({ type: "text", text });
@@ -41,7 +36,7 @@ describe("what a responder keeps", () => {
       "",
     ]);
     const two = await run("responder", "deliveries", "--data-dir", home.dataDir, "--limit", "2", "--json");
-    expect(parseLines(two)).toHaveLength(2);
+    expect(readJsonLines(two.stdout)).toHaveLength(2);
     expect(two.stderr).toBe("there are more: see --limit\n");
     // All of them find their spool in one way.
     const wrong = ["responder", "dead-letters", "--workspace", "nope"];
@@ -67,7 +62,8 @@ describe("what a responder keeps", () => {
     const counts = async () => (await requestStatus(instance))?.workspaces["acme"];
     await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 3 });
     const place = ["--data-dir", home.dataDir];
-    const [first, ...others] = parseLines(await run("responder", "dead-letters", ...place, "--json"));
+    const dead = await run("responder", "dead-letters", ...place, "--json");
+    const [first, ...others] = readJsonLines(dead.stdout);
     expect(others).toHaveLength(2);
     expect(first).toMatchObject({ failure: expect.stringContaining("422") as string });
 
@@ -98,7 +94,8 @@ describe("what a responder keeps", () => {
     const counts = async () => (await requestStatus(instance))?.workspaces["acme"];
     await expect.poll(() => target.requests.length).toBe(1);
     const place = ["--config", home.configFile];
-    const list = async () => parseLines(await run("responder", "deliveries", ...place, "--json"))[0];
+    const list = async () =>
+      readJsonLines((await run("responder", "deliveries", ...place, "--json")).stdout)[0];
     // Some moments pass between the answer and its record.
     await expect.poll(list).toMatchObject({ failure: expect.stringContaining("503") });
     expect(Date.parse(String((await list())?.["nextAttemptAt"]))).toBeGreaterThan(Date.now());

@@ -7,19 +7,18 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 /** The bundle, as the engine finds it in the npm package. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
-test("prints its port and nothing else, and ends with the engine", async () => {
-  // The folder of the program, where nothing of the plugin's own belongs.
-  const cwd = await makeFolder();
-  const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
-  const said = await startProgram(["127.0.0.1:1"], { script, environment, cwd }).ended;
-  expect(await readdir(cwd)).toEqual([]);
-  expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
-});
-
-test("starts without the address of an engine, which may attach later", async () => {
-  const said = await startProgram([], { script }).ended;
-  expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
-});
+test.each([[["127.0.0.1:1"]], [[]]])(
+  "prints its port and nothing else, and ends with the engine: %j, which may also attach later",
+  async (words) => {
+    // The folder of the program, where nothing of the plugin's own belongs.
+    const cwd = await makeFolder();
+    const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
+    const said = await startProgram(words, { script, environment, cwd }).ended;
+    expect(await readdir(cwd)).toEqual([]);
+    const stdout: unknown = expect.stringMatching(/^\d+\n$/);
+    expect(said).toEqual({ exitCode: 0, signal: null, stdout, stderr: "" });
+  },
+);
 
 test("says why a responder does not start, without its key", async () => {
   const { configFile } = await makeHome({ port: "none" });

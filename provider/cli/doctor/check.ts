@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import type { Registration } from "../../client/registration-client.js";
-import type { Credentials } from "../credentials.js";
-
-/** The result of a check. Only `failed` makes the exit code 1. */
-type CheckStatus = "ok" | "warning" | "failed" | "skipped";
+import type { Run } from "../run-command.js";
+import type { Project, StackSettings } from "./project.js";
 
 export interface Finding {
-  status: CheckStatus;
+  /** Only `failed` makes the exit code 1. */
+  status: "ok" | "warning" | "failed" | "skipped";
   /** What was found, in one line. */
   text: string;
   /** How to fix it, in one line. */
@@ -15,45 +12,10 @@ export interface Finding {
 }
 
 /** What the checks inspect. */
-export interface Surroundings {
+export interface Surroundings extends Run {
   /** The current folder: an absolute path. */
   folder: string;
-  environment: NodeJS.ProcessEnv;
-  credentials: Credentials;
   webhookUrl: string | undefined;
-  /** Time limit of one call or process, in milliseconds. */
-  limitMs: number;
-  /** Fires at Ctrl-C. */
-  signal: AbortSignal;
-}
-
-/** A Pulumi program, as its Pulumi.yaml describes it. */
-export interface Project {
-  name: string;
-  /** The path of Pulumi.yaml. */
-  path: string;
-  /** The folder of Pulumi.yaml. */
-  root: string;
-  /** The working directory of the program, from `main`. Packages and tsconfig.json are looked up there. */
-  folder: string;
-  /** The file that `main` names. */
-  mainFile: string | undefined;
-  runtime: string;
-  options: Record<string, unknown>;
-  /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
-  isOnPlugin: boolean;
-  /** The plugin as Pulumi.yaml names it. */
-  plugin: unknown;
-}
-
-/** The settings of this provider in one stack, or in Pulumi.yaml for all of them. */
-export interface StackSettings {
-  /** Such as "stack dev", or "Pulumi.yaml". */
-  place: string;
-  baseUrl: string | undefined;
-  hasApiKey: boolean;
-  /** The API key is in the file unencrypted. */
-  isKeyUnencrypted: boolean;
 }
 
 /** What several checks need, read once. A promise rejects in each check that awaits it. */
@@ -72,6 +34,9 @@ export interface Facts extends Surroundings {
 /** Returns undefined if the check does not concern this program. */
 export type Check = (facts: Facts) => Finding | undefined | Promise<Finding | undefined>;
 
+/** Time limit of each call and process, in milliseconds. */
+export const LIMIT_MS = 10_000;
+
 export const ok = (text: string): Finding => ({ status: "ok", text });
 
 export const warning = (text: string, hint: string): Finding => ({ status: "warning", text, hint });
@@ -79,20 +44,3 @@ export const warning = (text: string, hint: string): Finding => ({ status: "warn
 export const failed = (text: string, hint: string): Finding => ({ status: "failed", text, hint });
 
 export const skipped = (text: string): Finding => ({ status: "skipped", text });
-
-const run = promisify(execFile);
-
-/** Runs a process. Returns what it prints, or the code of its failure. Throws only after Ctrl-C. */
-export async function execute(
-  file: string,
-  parameters: readonly string[],
-  { environment: env, limitMs, signal, cwd }: Facts & { cwd?: string },
-): Promise<{ stdout: string } | { code: string }> {
-  try {
-    return await run(file, parameters, { env, timeout: limitMs, signal, ...(cwd && { cwd }) });
-  } catch (error) {
-    if (signal.aborted) throw error;
-    const { code, killed } = error as { code?: string | number; killed?: boolean };
-    return { code: killed ? `no response in ${limitMs / 1000} s` : String(code) };
-  }
-}

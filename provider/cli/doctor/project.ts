@@ -1,13 +1,46 @@
-import { stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { type Check, failed, type Facts, type Finding, ok, type Project, skipped } from "./check.js";
+
+/** A Pulumi program, as its Pulumi.yaml describes it. */
+export interface Project {
+  name: string;
+  /** The path of Pulumi.yaml. */
+  path: string;
+  /** The folder of `main`, where packages and tsconfig.json are looked up. */
+  folder: string;
+  runtime: string;
+  /** Pulumi compiles the program. Off for a loader such as tsx. */
+  isCompiled: boolean;
+  /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
+  isOnPlugin: boolean;
+  /** The source of the plugin as Pulumi.yaml names it. */
+  plugin: string | undefined;
+}
+
+/** The settings of this provider in one stack, or in Pulumi.yaml for all of them. */
+export interface StackSettings {
+  /** Such as "stack dev", or "Pulumi.yaml". */
+  place: string;
+  baseUrl: string | undefined;
+  hasApiKey: boolean;
+  /** The API key is in the file unencrypted. */
+  isKeyUnencrypted: boolean;
+}
+
+/** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
+export async function findProjectFile(folder: string): Promise<string | undefined> {
+  const names = await readdir(folder);
+  const file = ["Pulumi.yaml", "Pulumi.yml"].find((name) => names.includes(name));
+  if (file !== undefined) return join(folder, file);
+  const above = dirname(folder);
+  return above === folder ? undefined : findProjectFile(above);
+}
 
 const scalars = z.record(z.string(), z.unknown());
 
-const projectFile = z.object({
+const projectShape = z.object({
   name: z.string(),
   runtime: z.union([
     z.string().transform((name) => ({ name, options: {} as z.output<typeof scalars> })),
@@ -17,15 +50,13 @@ const projectFile = z.object({
   packages: scalars.default({}),
 });
 
-/** The languages that programs on the resource plugin are in. */
-const LANGUAGES = ["nodejs", "yaml", "python", "go", "java", "dotnet"];
+const pluginShape = z.union([z.string(), z.object({ source: z.string() }).transform(({ source }) => source)]);
 
 /** Reads Pulumi.yaml. */
 export async function readProject(path: string | undefined): Promise<Project | undefined> {
   if (path === undefined) return undefined;
-  const { name, runtime, main, packages } = parseYaml(readFileIfExists(path) ?? "", projectFile, path);
-  const root = dirname(path);
-  const entry = resolve(root, main);
+  const { name, runtime, main, packages } = parseYaml(await readFile(path, "utf8"), projectShape, path);
+  const entry = resolve(dirname(path), main);
   const isFolder = await stat(entry).then(
     (info) => info.isDirectory(),
     () => false,
@@ -33,37 +64,35 @@ export async function readProject(path: string | undefined): Promise<Project | u
   return {
     name,
     path,
-    root,
     folder: isFolder ? entry : dirname(entry),
-    mainFile: isFolder ? undefined : entry,
     runtime: runtime.name,
-    options: runtime.options,
+    isCompiled: runtime.options["typescript"] !== false,
     isOnPlugin: runtime.name !== "nodejs" || "apichat" in packages,
-    plugin: packages["apichat"],
+    plugin: pluginShape.safeParse(packages["apichat"]).data,
   };
 }
 
-/** A check of the program in the current folder, if it concerns the program. */
-export const ofProgram =
-  (
-    concerns: (project: Project) => boolean,
-    inspect: (project: Project, facts: Facts) => Finding | Promise<Finding>,
-  ): Check =>
-  async (facts) => {
-    const project = await facts.project;
-    return project !== undefined && concerns(project) ? inspect(project, facts) : undefined;
-  };
+/** Reads the settings of Pulumi.yaml, and of the stacks next to it, in files such as Pulumi.dev.yaml. */
+export async function readStacks(projectFile: string | undefined): Promise<StackSettings[]> {
+  if (projectFile === undefined) return [];
+  const folder = dirname(projectFile);
+  const names = (await readdir(folder)).filter((name) => /^Pulumi\..+\.ya?ml$/.test(name)).toSorted();
+  return Promise.all([projectFile, ...names.map((name) => join(folder, name))].map(readStack));
+}
 
-export const checkProgram: Check = async (facts) => {
-  const project = await facts.project;
-  if (project === undefined) return skipped("no Pulumi.yaml here or above");
-  const { name, path, runtime } = project;
-  if (!LANGUAGES.includes(runtime)) {
-    return failed(
-      `${name} has the runtime ${runtime}; this package works with ${LANGUAGES.join(", ")}`,
-      `write the program in one of these: runtime in ${path}`,
-    );
-  }
-  const provider = project.isOnPlugin ? `${runtime}, on the resource plugin` : "on the dynamic provider";
-  return ok(`${name} (${path}), ${provider}`);
-};
+const stackShape = z.nullable(z.object({ config: z.nullish(scalars) }));
+
+/** Pulumi.yaml has the value in an object, because the name is of a different namespace. */
+const projectValue = z.object({ value: z.unknown() }).transform(({ value }) => value);
+const valueOf = (setting: unknown): unknown => projectValue.safeParse(setting).data ?? setting;
+
+async function readStack(path: string): Promise<StackSettings> {
+  const config = parseYaml(await readFile(path, "utf8"), stackShape, path)?.config ?? {};
+  const [baseUrl, apiKey] = [valueOf(config["apichat:baseUrl"]), valueOf(config["apichat:apiKey"])];
+  return {
+    place: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "stack $1"),
+    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+    hasApiKey: apiKey !== undefined,
+    isKeyUnencrypted: typeof apiKey === "string",
+  };
+}

@@ -1,13 +1,18 @@
 import { RegistrationClient } from "../../client/registration-client.js";
 import { quote } from "../../lib/redact.js";
-import type { Check, Facts, Finding, Surroundings } from "./check.js";
-import { checkConfiguration, findProjectFile, readStacks } from "./configuration.js";
-import { checkBaseUrl, checkBotUrl, checkProxies, checkWebhookUrl } from "./network.js";
-import { checkNode, checkPulumi } from "./engine.js";
-import { checkDependency, checkLibrary, checkPlugin } from "./packages.js";
-import { checkProgram, ofProgram, readProject } from "./project.js";
-import { checkSdk, checkVirtualEnvironment, hasSdk } from "./sdk.js";
-import { checkTypeScript } from "./typescript.js";
+import { textOf } from "../report-error.js";
+import { type Check, type Facts, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
+import { checkBaseUrl, checkWebhookUrl } from "./network.js";
+import {
+  checkConfiguration,
+  checkDependency,
+  checkLibrary,
+  checkPlugin,
+  checkProgram,
+  checkPulumi,
+  checkTypeScript,
+} from "./program.js";
+import { findProjectFile, readProject, readStacks } from "./project.js";
 
 /** What a check has found, with its name. */
 export interface NamedFinding extends Finding {
@@ -16,20 +21,17 @@ export interface NamedFinding extends Finding {
 
 /** All checks by name, in the order of the output. */
 const CHECKS: Record<string, Check> = {
-  "Node.js": checkNode,
+  // An older one does not come this far.
+  "Node.js": () => ok(process.version),
   "Pulumi CLI": checkPulumi,
   program: checkProgram,
-  "pulumi-apichat": ofProgram(({ isOnPlugin }) => !isOnPlugin, checkDependency),
-  "@pulumi/pulumi": ofProgram(({ runtime }) => runtime === "nodejs", checkLibrary),
-  typescript: ofProgram(({ runtime }) => runtime === "nodejs", checkTypeScript),
-  plugin: ofProgram(({ isOnPlugin }) => isOnPlugin, checkPlugin),
-  "virtual env": ofProgram(({ runtime }) => runtime === "python", checkVirtualEnvironment),
-  SDK: ofProgram(hasSdk, checkSdk),
+  "pulumi-apichat": checkDependency,
+  "@pulumi/pulumi": checkLibrary,
+  typescript: checkTypeScript,
+  plugin: checkPlugin,
   configuration: checkConfiguration,
-  proxies: checkProxies,
   "base URL": checkBaseUrl,
   "webhook URL": checkWebhookUrl,
-  "bot URL": checkBotUrl,
 };
 
 /** The width of the longest name. */
@@ -40,7 +42,7 @@ export async function* runChecks(surroundings: Surroundings): AsyncGenerator<Nam
   const { credentials, signal } = surroundings;
   // Read first, so that a malformed one is a usage error instead of a failed check.
   const secrets = [await credentials.findSecret("apiKey"), await credentials.findSecret("verificationKey")];
-  await Promise.all([credentials.findAddress("baseUrl"), credentials.findAddress("botUrl")]);
+  await credentials.findAddress("baseUrl");
   const known = secrets.filter((secret) => secret !== undefined);
   const facts = await readFacts(surroundings);
   const running = Object.entries(CHECKS).map(([name, check]) => runCheck(name, check(facts), known));
@@ -52,34 +54,27 @@ export async function* runChecks(surroundings: Surroundings): AsyncGenerator<Nam
 }
 
 async function readFacts(surroundings: Surroundings): Promise<Facts> {
-  const projectFile = await findProjectFile(surroundings.folder);
+  const { credentials, folder, signal } = surroundings;
+  const projectFile = await findProjectFile(folder);
   const project = readProject(projectFile);
   const stacks = readStacks(projectFile);
-  const baseUrl = findBaseUrl(surroundings, stacks);
-  const registration = readRegistration(surroundings, baseUrl);
+  const findBaseUrl = async (): Promise<string | undefined> => {
+    const given = await credentials.findAddress("baseUrl");
+    if (given !== undefined) return given;
+    const [url, ...others] = new Set((await stacks).flatMap((stack) => stack.baseUrl ?? []));
+    return others.length === 0 ? url : undefined;
+  };
+  const baseUrl = findBaseUrl();
+  const readRegistration = async (): Facts["registration"] => {
+    const [url, apiKey] = [await baseUrl, await credentials.findSecret("apiKey")];
+    if (url === undefined || apiKey === undefined) return undefined;
+    const requestSeconds = LIMIT_MS / 1000;
+    return new RegistrationClient({ baseUrl: url, apiKey, requestSeconds, signal }).getWebhook();
+  };
+  const registration = readRegistration();
   // No check may need them.
   for (const fact of [project, stacks, baseUrl, registration]) fact.catch(() => undefined);
   return { ...surroundings, projectFile, project, stacks, baseUrl, registration };
-}
-
-async function findBaseUrl(
-  { credentials }: Surroundings,
-  stacks: Facts["stacks"],
-): Promise<string | undefined> {
-  const given = await credentials.findAddress("baseUrl");
-  if (given !== undefined) return given;
-  const urls = new Set((await stacks).flatMap((stack) => stack.baseUrl ?? []));
-  return urls.size === 1 ? [...urls][0] : undefined;
-}
-
-async function readRegistration(
-  { credentials, limitMs, signal }: Surroundings,
-  givenUrl: Facts["baseUrl"],
-): ReturnType<RegistrationClient["getWebhook"]> {
-  const baseUrl = await givenUrl;
-  const apiKey = await credentials.findSecret("apiKey");
-  if (baseUrl === undefined || apiKey === undefined) return undefined;
-  return new RegistrationClient({ baseUrl, apiKey, requestSeconds: limitMs / 1000, signal }).getWebhook();
 }
 
 async function runCheck(
@@ -94,7 +89,6 @@ async function runCheck(
     const text = quote(finding.text, secrets);
     return { name, ...finding, text, ...(hint === undefined ? {} : { hint: quote(hint, secrets) }) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { name, status: "failed", text: quote(reason, secrets), hint: "fix that, and try again" };
+    return { name, status: "failed", text: quote(textOf(error), secrets), hint: "fix that, and try again" };
   }
 }

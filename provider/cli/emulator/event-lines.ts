@@ -28,16 +28,14 @@ interface Line {
 
 /**
  * Returns a function that formats one event after the other for people. It returns undefined for an event without a line, such as a
- * request in progress, and for a record whose line has not changed. `stream` decides on colours.
+ * request in progress, and for a record whose line has not changed.
  */
-export function createEventFormatter(
-  stream: NodeJS.WritableStream,
-): (event: EmulatorEvent) => string | undefined {
+export function createEventFormatter(): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();
   return (event) => {
     const [id, line] = toLine(event) ?? [];
     if (line === undefined) return undefined;
-    const text = formatLine(line, stream);
+    const text = formatLine(line);
     const key = `${event.type} ${id}`;
     if (lines.get(key) === text) return undefined;
     lines.delete(key);
@@ -49,9 +47,11 @@ export function createEventFormatter(
 }
 
 /** Contains no headers and no keys. Text from the wire is escaped. */
-function formatLine({ at, workspace, what, details, ...line }: Line, stream: NodeJS.WritableStream): string {
+function formatLine({ at, workspace, what, details, ...line }: Line): string {
   const time = new Date(at).toTimeString().slice(0, 8);
-  const verdict = styleText(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16), { stream });
+  const verdict = styleText(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16), {
+    stream: process.stdout,
+  });
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
   return `${[time, toPlainText(workspace), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
 }

@@ -1,8 +1,7 @@
-import { ApiChatError } from "../../errors/index.js";
-import type { HealthView, WorkspaceView } from "../../emulator/control/shapes.js";
+import type { WorkspaceView } from "../../emulator/control/shapes.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
 import { describeListenFailure } from "../../server/listener.js";
-import { note } from "../output.js";
+import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { createEventFormatter } from "./event-lines.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
@@ -32,20 +31,10 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   if (isEmpty) emulator.addWorkspace({ name: DEFAULT_WORKSPACE, ...generateKeys(DEFAULT_WORKSPACE, host) });
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
-  const facts = { url, botUrl, workspaces: [...emulator.workspaces.values()] };
-  const { stdout } = process;
-  stdout.write(
-    json
-      ? formatJson("started", facts, shown)
-      : `${formatPlaces(facts, shown, settings.token)}\npress Ctrl-C to stop\n`,
-  );
-  if (!quiet) {
-    const format = createEventFormatter(stdout);
-    emulator.subscribe((event) => {
-      const line = json ? toJsonLine(event) : format(event);
-      if (line !== undefined) stdout.write(line);
-    });
-  }
+  const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
+  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\npress Ctrl-C to stop\n`);
+  const format = json ? toJsonLine : createEventFormatter();
+  if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }
 
@@ -54,60 +43,39 @@ async function startListening(
   settings: EmulatorOptions,
   options: EmulatorCliOptions,
 ): Promise<Emulator | undefined> {
-  const { host } = options;
+  const { host, port, json } = options;
   try {
     return await startEmulator(settings);
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException & { port?: number } };
     if (!(cause instanceof Error) || !["listen", "getaddrinfo"].includes(cause.syscall ?? "")) throw error;
-    if (cause.code === "EADDRINUSE" && (await useRunning(options))) return undefined;
-    throw describeListenFailure(cause, { host, port: cause.port ?? options.port });
+    const isPlain = Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name));
+    const running = cause.code === "EADDRINUSE" && isPlain ? await findEmulator(options) : undefined;
+    if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
+    const places = toPlaces("running", running, options);
+    const found = "An emulator is already running, and this one is not needed:";
+    print(json ? toJsonLine(places) : `${found}\n${formatPlaces(places)}\n`);
+    return undefined;
   }
-}
-
-/** Prints where a running emulator is. Returns false if another program has the port. Throws if its options differ. */
-async function useRunning(options: EmulatorCliOptions): Promise<boolean> {
-  const { host, port, json } = options;
-  const running = await findEmulator(options);
-  if (running === undefined) return false;
-  const isEquivalent =
-    Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name)) &&
-    running.workspaces.some(({ name }) => name === DEFAULT_WORKSPACE);
-  if (!isEquivalent) {
-    const summary = `cannot listen on ${host} port ${port}: an emulator with other options is already running there`;
-    const hints = [{ id: "free_port" as const, port }];
-    throw new ApiChatError("unavailable", summary, { operation: "check", hints });
-  }
-  process.stdout.write(
-    json
-      ? formatJson("running", running, options)
-      : `An emulator is already running, and this one is not needed:\n${formatPlaces(running, options)}\n`,
-  );
-  return true;
 }
 
 /** Options that change nothing in the service. */
 const OPTIONS_OF_OUTPUT = new Set(["port", "botPort", "host", "quiet", "json"]);
 
-/** Returns the emulator that listens on this address; undefined if another program does, or if it requires a token. */
-async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const health = await read<HealthView>(`${url}/_emulator/health`);
-  if (health?.status !== "ok") return undefined;
-  const workspaces = await read<WorkspaceView[]>(`${url}/_emulator/workspaces?reveal=true`);
-  const [first] = workspaces ?? [];
-  return workspaces && { url, botUrl: first ? new URL(first.botUrl).origin : "", workspaces };
-}
-
 /** An emulator answers its own control API from memory. */
 const LIMIT_MS = 2_000;
 
-/** Reads JSON. Returns undefined if the response is something else, or if there is none. */
-async function read<T>(url: string): Promise<T | undefined> {
+/** Returns the emulator that listens on this address, if it has the default workspace and requires no token. */
+async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const path = "/_emulator/workspaces?reveal=true";
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
-    return response.ok ? ((await response.json()) as T) : undefined;
+    const response = await fetch(url + path, { signal: AbortSignal.timeout(LIMIT_MS) });
+    const workspaces = (await response.json()) as WorkspaceView[];
+    const { botUrl } = workspaces.find(({ name }) => name === DEFAULT_WORKSPACE) ?? {};
+    return botUrl === undefined ? undefined : { url, botUrl: new URL(botUrl).origin, workspaces };
   } catch {
+    // What has the port is something else.
     return undefined;
   }
 }
@@ -130,44 +98,38 @@ const mayShowKeys = (
   { host, workspace: names = [] }: EmulatorCliOptions,
 ): boolean => names.includes(name) || apiKey === generateKeys(name, host).apiKey;
 
-/** The spellings of every address of a machine. */
-const WILDCARDS = new Set(["0.0.0.0", "::"]);
+type Places = ReturnType<typeof toPlaces>;
 
-/** Where everything is, for people. */
-function formatPlaces(facts: EmulatorFacts, options: EmulatorCliOptions, token?: string): string {
-  const { url, botUrl, workspaces } = facts;
-  const reach = `              at every address of this machine: port ${new URL(url).port}, bot host port ${new URL(botUrl || url).port}`;
-  return [
-    `page          ${url}/_emulator/${token === undefined ? "" : "?token=<the token>"}`,
-    ...(WILDCARDS.has(options.host) ? [reach] : []),
+/** Where everything is: the first line of `--json`. */
+const toPlaces = (
+  type: "started" | "running",
+  { url, botUrl, workspaces }: EmulatorFacts,
+  options: EmulatorCliOptions,
+) => ({
+  type,
+  at: new Date().toISOString(),
+  page: `${url}/_emulator/`,
+  url,
+  botUrl,
+  workspaces: workspaces.map((workspace) => {
+    const { name, baseUrl, apiKey, flowApiKey } = workspace;
+    const keys = mayShowKeys(workspace, options) ? { apiKey, flowApiKey } : {};
+    return { name, baseUrl, botUrl: workspace.botUrl, ...keys };
+  }),
+});
+
+/** The same for people. */
+const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token?: string): string =>
+  [
+    `page          ${page}${token === undefined ? "" : "?token=<the token>"}`,
     `registration  ${url}`,
     `bot host      ${botUrl}`,
     ...workspaces.flatMap((workspace) => [
       `workspace ${workspace.name}`,
       `  base URL      ${workspace.baseUrl}`,
       `  bot URL       ${workspace.botUrl}`,
-      ...(mayShowKeys(workspace, options)
+      ...("apiKey" in workspace
         ? [`  API key       ${workspace.apiKey}`, `  flow API key  ${workspace.flowApiKey}`]
         : []),
     ]),
   ].join("\n");
-}
-
-/** The same for scripts: the first line of `--json`. */
-const formatJson = (
-  type: "started" | "running",
-  { url, botUrl, workspaces }: EmulatorFacts,
-  options: EmulatorCliOptions,
-): string =>
-  toJsonLine({
-    type,
-    at: new Date().toISOString(),
-    page: `${url}/_emulator/`,
-    url,
-    botUrl,
-    workspaces: workspaces.map((workspace) => {
-      const { name, baseUrl, apiKey, flowApiKey } = workspace;
-      const keys = mayShowKeys(workspace, options) ? { apiKey, flowApiKey } : {};
-      return { name, baseUrl, botUrl: workspace.botUrl, ...keys };
-    }),
-  });

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { Command } from "commander";
 import type { FleetDefinition } from "../../fleet/definition.js";
 import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
-import type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
+import type { ListedWorkspace } from "../../workspace-list/list-shape.js";
 import { ENDINGS } from "../output.js";
 import { useOwnErrorFormat, reportError } from "../report-error.js";
 import type { FleetSource } from "./command.js";
@@ -38,7 +38,7 @@ export type {
 export type { KeysByWorkspace, RotationReport, RotationWave } from "../../fleet/rotate.js";
 export type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
-export type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
+export type { ListedWorkspace } from "../../workspace-list/list-shape.js";
 export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";
 export type { Format, RenderOptions } from "./document.js";
 export { renderReport, type AnyReport } from "./render.js";

@@ -15,7 +15,7 @@ export const LANGUAGES = {
 
 export type Language = keyof typeof LANGUAGES;
 
-interface ProgramOptions {
+export interface ProgramOptions {
   /** The name of the project and of its package. */
   name: string;
   /** How package.json refers to this package. */

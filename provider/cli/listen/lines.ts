@@ -6,29 +6,25 @@ const SHOWN_TEXT_CHARACTERS = 60;
 const SHOWN_BODY_CHARACTERS = 10_000;
 const INDENT = " ".repeat(10);
 
-interface LineOptions {
-  /** Also prints headers and body. */
-  verbose: boolean;
-  /** Where the lines go, which decides on colours. */
-  stream: NodeJS.WritableStream;
-}
+const paint = (colour: "green" | "red" | "yellow", text: string): string =>
+  styleText(colour, text, { stream: process.stdout });
 
-type Paint = (colour: "green" | "red" | "yellow", text: string) => string;
-
-/** Formats one event for people. Everything from the wire is escaped, so that it cannot drive the terminal. */
-export function formatListenEvent(event: ListenEvent, { verbose, stream }: LineOptions): string {
+/**
+ * Formats one event for people, with headers and body if `verbose`. Everything from the wire is escaped, so that it cannot drive the
+ * terminal.
+ */
+export function formatListenEvent(event: ListenEvent, verbose: boolean): string {
   if (event.type === "listening") {
     const target = event.forwardTo === null ? "" : `, forwarding to ${event.forwardTo}`;
     return `listening on ${event.url}${target}; press Ctrl-C to stop\n`;
   }
-  const paint: Paint = (colour, text) => styleText(colour, text, { stream });
   const time = new Date(event.at).toTimeString().slice(0, 8);
-  const text = event.type === "forward" ? describeForward(event, paint) : describe(event, paint);
+  const text = event.type === "forward" ? describeForward(event) : describe(event);
   const line = `${time}  #${event.id} ${text}\n`;
   return verbose && event.type !== "forward" ? line + formatWire(event) : line;
 }
 
-function describe(seen: SeenRequest, paint: Paint): string {
+function describe(seen: SeenRequest): string {
   const { type, verdict, status } = seen;
   const shown = verdict === "refused" ? paint("red", `refused ${status}`) : paint("green", verdict);
   const start = `${type.padEnd(9)}  ${shown}  `;
@@ -50,7 +46,7 @@ function describe(seen: SeenRequest, paint: Paint): string {
   return start + parts.join("  ") + (reason === "" ? "" : `\n${INDENT}${reason}`);
 }
 
-function describeForward({ status, reason, url, durationMs }: ForwardEvent, paint: Paint): string {
+function describeForward({ status, reason, url, durationMs }: ForwardEvent): string {
   if (status === null) return `forward    ${paint("red", "failed")}  ${url}: ${reason}`;
   const colour = status >= 200 && status <= 299 ? "green" : "yellow";
   return `forward    ${paint(colour, String(status))}  ${url} in ${durationMs} ms`;

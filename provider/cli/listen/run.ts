@@ -10,13 +10,9 @@ import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } 
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
 
-export { formatListenEvent } from "./lines.js";
-
 interface ListeningOptions {
   host: string;
   port: number;
-  /** The only path that is answered. Default: every path. */
-  path?: string;
   verificationKey: string;
   /** Where to forward accepted deliveries. */
   forward?: string;
@@ -32,16 +28,12 @@ const FORWARDS_AT_ONCE = 16;
  * forward to itself.
  */
 export async function startListening(options: ListeningOptions): Promise<{ close: () => Promise<void> }> {
-  const { host, path, verificationKey, forward, onEvent } = options;
+  const { host, verificationKey, forward, onEvent } = options;
   const ended = new AbortController();
   const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
   // In order within a conversation.
   const queue = new KeyedQueue();
-  const responder = createResponder({
-    verificationKeys: verificationKey,
-    onDelivery: () => undefined,
-    ...(path === undefined ? {} : { path }),
-  });
+  const responder = createResponder({ verificationKeys: verificationKey, onDelivery: () => undefined });
   const watched = watchResponder(responder, (seen, raw) => {
     onEvent(seen);
     if (forward === undefined || seen.type !== "delivery" || seen.verdict !== "accepted") return;
@@ -52,7 +44,7 @@ export async function startListening(options: ListeningOptions): Promise<{ close
   });
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}${path ?? "/"}`;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}/`;
   const forwardTo = forward === undefined ? null : formatUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
   return {

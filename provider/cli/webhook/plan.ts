@@ -1,13 +1,13 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
-import type { PlannedWorkspace } from "../../workspace-list/entry-shape.js";
+import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { getWebhookIfAny } from "../../webhook/lifecycle.js";
-import { EXIT, note, print, printJson } from "../output.js";
+import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
 import { formatTable } from "../table.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
 import { renderFailure } from "../../errors/index.js";
-import type { WebhookOptions } from "./access.js";
+import type { WebhookOptions } from "./workspace.js";
 
 export interface PlanOptions extends WebhookOptions {
   file: string;
@@ -19,7 +19,7 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
   // Prompted for only if a workspace has no API key of its own.
   const isNeeded = listed.some(({ apiKey }) => apiKey === undefined);
   const common = isNeeded ? await credentials.secret("apiKey") : "";
-  const { requestSeconds, apiKeyAs, json } = options;
+  const { requestSeconds, apiKeyAs } = options;
   let answered = 0;
   const query = async ({ apiKey = common, ...workspace }: PlannedWorkspace): Promise<Row> => {
     const { name, baseUrl } = workspace;
@@ -34,13 +34,12 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
     async () => markSame(await Promise.all(listed.map(query))),
   );
   const unready = rows.filter((row) => !isReady(row)).length;
-  if (json) printJson({ ok: unready === 0, workspaces: rows });
-  else {
-    const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
-    print(formatTable(["WORKSPACE", "STATE", "DETAIL"], cells));
-    if (unready > 0)
-      note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
-  }
+  const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
+  printResult(options, { ok: unready === 0, workspaces: rows }, () =>
+    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells),
+  );
+  if (unready > 0 && !options.json)
+    note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
   return unready === 0 ? EXIT.done : EXIT.failed;
 }
 

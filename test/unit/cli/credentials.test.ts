@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import type { CredentialOptions } from "../../../provider/cli/credential-options.js";
-import { askSecret, Credentials } from "../../../provider/cli/credentials.js";
+import { askSecret, type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
 import { takeText } from "../../support/stream.js";
 

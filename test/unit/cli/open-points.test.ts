@@ -38,20 +38,4 @@ describe("the open points of the command line", () => {
     expect(() => parse("--delivery-timeout-ms", "1.5")).toThrow(/whole number from 1 to 2147483647/);
     expect(parse("--delivery-retry-ms", "0")).toEqual({ deliveryRetryMs: 0 });
   });
-
-  test("are in the help, each with its section and all of its readings", () => {
-    const help = addOpenPointOptions(new Command("emulator"))
-      .configureHelp({ helpWidth: 1000 })
-      .helpInformation();
-    const lines = help.split("\n");
-    for (const [path, point] of points) {
-      const first = lines.findIndex((line) => line.trimStart().startsWith(`${flagOf(path)} `));
-      expect(lines[first], path).toContain(`(section ${point.section})`);
-      const readings = "readings" in point ? Object.keys(point.readings) : [];
-      const listed = lines.slice(first + 1, first + 1 + readings.length);
-      expect(listed.map((line) => line.trim().replace(/: .*/, ""))).toEqual(
-        readings.map((one) => `- ${one}`),
-      );
-    }
-  });
 });

@@ -14,7 +14,7 @@ import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
 import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
 import type { FleetContext } from "../../../provider/fleet/run.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
-import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
+import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { afterTests } from "../../support/http.ts";
 
 /** A folder that is removed after the tests of the file. */

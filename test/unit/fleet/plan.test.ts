@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../provider/emulator/index.ts";
 import { planFleet } from "../../../provider/fleet/plan.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
-import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
+import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { afterTests } from "../../support/http.ts";
 import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./harness.ts";
 
