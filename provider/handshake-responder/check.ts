@@ -17,24 +17,9 @@ import {
 import type { FieldProblem } from "../errors/index.js";
 import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import { DEFAULT_HOST, defaultPath } from "../lib/url.js";
-import {
-  expected,
-  onAnyObject,
-  orUnknown,
-  problemsOf,
-  unlessUnknown,
-  verificationKey,
-  validatedBy,
-} from "../lib/validate.js";
-import { deriveVerificationKeys } from "../responder/derive.js";
-import {
-  hostShape,
-  ofDerivation,
-  portShape,
-  refuseTogether,
-  workspaceFields,
-  workspacesOf,
-} from "../server/config.js";
+import { expected, onAnyObject, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
+import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/config.js";
 import { choosePort, portOfId } from "./addresses.js";
 import { isWithin, stateFolder } from "./data-folder.js";
 import { declareDataDir } from "./declared.js";
@@ -62,24 +47,22 @@ const publicUrl = validatedBy((value) => {
 });
 
 const workspaceShape = z.strictObject({
-  verificationKeys: orUnknown(
-    z.preprocess((value) => (typeof value === "string" ? [value] : value), z.array(verificationKey())),
-  ),
-  subject: workspaceFields.subject,
-  path: orUnknown(workspaceFields.path),
-  forwardTo: orUnknown(workspaceFields.forwardTo),
+  ...workspaceFields,
+  verificationKeys: z
+    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(verificationKey()))
+    .optional(),
 });
 
 /** The inputs with their defaults, as far as a preview knows them. */
 const SHAPE = z
   .object({
-    host: unlessUnknown(hostShape),
-    port: orUnknown(portShape),
-    workspaces: unlessUnknown(workspacesOf(unlessUnknown(workspaceShape))),
-    derivedFrom: ofDerivation("derivedFrom").optional(),
-    rotations: ofDerivation("rotations").optional(),
+    host: hostShape,
+    port: portShape.optional(),
+    workspaces: workspacesOf(workspaceShape),
+    derivedFrom: validatedBy(DERIVATION_RULES.derivedFrom).optional(),
+    rotations: validatedBy(DERIVATION_RULES.rotations).optional(),
     publicUrl: publicUrl.optional(),
-    dataDir: unlessUnknown(dataDir),
+    dataDir,
   })
   .superRefine(refuseTogether, onAnyObject)
   .superRefine(requirePublicUrl, onAnyObject);

@@ -7,10 +7,6 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 /** Whether a preview does not know a value, or an item of it. */
 export const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
 
-/** The values that a preview knows. */
-export const onlyKnown = <T extends object>(values: T): Partial<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => !isUnknown(value))) as Partial<T>;
-
 /**
  * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An item of a list
  * keeps its place.
@@ -80,9 +76,8 @@ export const looksMasked = (text: string): boolean => MASK.test(text);
 const SHORT_KEY_CHARACTERS = 16;
 const KEY_HINT = "make one with: openssl rand -hex 32";
 
-/** Returns what is wrong with a URL to call, and how to fix it. Values that are unknown in a preview pass. */
+/** Returns what is wrong with a URL to call, and how to fix it. */
 export function problemOfUrl(value: unknown, example: string): string | undefined {
-  if (value === UNKNOWN) return undefined;
   const hint = `for example "${example}"`;
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
   const accepted = acceptedUrl(value);
@@ -101,7 +96,6 @@ function acceptedUrl(value: string): string | undefined {
 
 /** Returns what is wrong with a secret string, and how to fix it, without showing the string. */
 export function problemOfSecret(value: unknown, hint: string): string | undefined {
-  if (value === UNKNOWN) return undefined;
   const accepted = acceptedSecret(value);
   return accepted === undefined ? undefined : `must be ${accepted}; ${hint}`;
 }
@@ -120,24 +114,24 @@ function acceptedSecret(value: unknown): string | undefined {
 /** Returns everything that is wrong with a verification key, without showing it. */
 export function problemsOfKey(value: unknown): string[] {
   const problem = problemOfSecret(value, KEY_HINT);
-  const isMask = typeof value === "string" && value !== UNKNOWN && looksMasked(value);
+  const isMask = typeof value === "string" && looksMasked(value);
   const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from a response of the service; ${KEY_HINT}`;
   return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
 }
 
 /** Returns a warning if a key is short enough to be guessed. It follows the name of the key. */
 export const warningOfKey = (key: string): string | undefined =>
-  key === UNKNOWN || key.length >= SHORT_KEY_CHARACTERS
+  key.length >= SHORT_KEY_CHARACTERS
     ? undefined
     : `has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_HINT}`;
 
 /** Returns a warning if a URL leaves this machine without encryption. It follows the name of the URL. */
 export const warningOfUrl = (url: string): string | undefined =>
-  url !== UNKNOWN && isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
+  isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
 /** Whether a URL leaves this machine without encryption. */
 export function isClearText(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
+  const { protocol, hostname = "" } = URL.parse(url) ?? {};
   return protocol === "http:" && !isLoopback(hostname);
 }
 

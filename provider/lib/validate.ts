@@ -3,6 +3,7 @@ import { renderProblem } from "../errors/index.js";
 import {
   didYouMean,
   fail,
+  isUnknown,
   kindOf,
   problemOfUrl,
   problemsOfKey,
@@ -84,8 +85,8 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 
 /** A schema that gets its error messages from a function. */
-export const validatedBy = (describe: DescribeProblems<unknown>): z.ZodType =>
-  z.unknown().superRefine(refineWith(describe));
+export const validatedBy = <T>(describe: DescribeProblems<unknown>): z.ZodType<T> =>
+  z.unknown().superRefine(refineWith(describe)) as z.ZodType<T>;
 
 /** The same for `superRefine` of a schema that checks the type itself. */
 export const refineWith =
@@ -94,24 +95,12 @@ export const refineWith =
     for (const message of [describe(value) ?? []].flat()) context.addIssue({ code: "custom", message });
   };
 
-/** A URL that may be called, or the unknown value of a preview. */
+/** A URL that may be called. */
 export const httpUrl = (example: string): z.ZodType<string> =>
-  validatedBy((value) => problemOfUrl(value, example)) as z.ZodType<string>;
+  validatedBy((value) => problemOfUrl(value, example));
 
-/** A verification key, or the unknown value of a preview. Messages do not show it. */
-export const verificationKey = (): z.ZodType => validatedBy(problemsOfKey);
-
-/** Makes a schema optional. A value that is unknown in a preview passes. */
-export const orUnknown = (schema: z.ZodType): z.ZodType => unlessUnknown(schema).optional();
-
-/** Accepts values that are unknown in a preview. */
-export const unlessUnknown = (schema: z.ZodType): z.ZodType =>
-  z.unknown().superRefine((value, context) => {
-    if (value === UNKNOWN) return;
-    const { error } = schema.safeParse(value, { error: errorMap });
-    for (const issue of error?.issues ?? [])
-      context.addIssue({ ...issue, input: value } as z.core.$ZodRawIssue);
-  });
+/** A verification key. Messages do not show it. */
+export const verificationKey = (): z.ZodType<string> => validatedBy(problemsOfKey);
 
 /** Runs a check of a whole object even if some of its fields are invalid, so that all problems are reported at once. */
 export const onAnyObject = {
@@ -133,9 +122,16 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap)
 export const describeProblems = (problems: readonly Problem[]): string[] =>
   problems.map((problem) => renderProblem(problem));
 
-/** Returns everything that is wrong with a value. */
+/** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] =>
-  parse(schema, value).problems ?? [];
+  (parse(schema, value).problems ?? []).filter(({ path }) => isKnownAt(value, path));
+
+/** Whether a preview knows the value at a path, with all items if it is a list. */
+function isKnownAt(value: unknown, path: readonly PropertyKey[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return !isUnknown(value);
+  return value !== UNKNOWN && isKnownAt((value as Record<PropertyKey, unknown> | undefined)?.[name], rest);
+}
 
 function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[] {
   const path = [...above, ...issue.path];

@@ -98,7 +98,7 @@ const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
 /** The inputs of a derivation, as resources and configurations name them. */
-export interface DerivationInputs {
+interface DerivationInputs {
   derivedFrom: unknown;
   subject: unknown;
   rotations: unknown;
@@ -107,10 +107,11 @@ export interface DerivationInputs {
 /** Returns the problems of the given inputs of a derivation. They contain nothing of a seed. */
 export const problemsOfDerivation = (given: Partial<DerivationInputs>): FieldProblem[] =>
   Object.entries(given).flatMap(([field, value]) =>
-    RULES[field as keyof DerivationInputs](value).map((text) => ({ field, text })),
+    DERIVATION_RULES[field as keyof DerivationInputs](value).map((text) => ({ field, text })),
   );
 
-const RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
+/** By input: returns what is wrong with it. */
+export const DERIVATION_RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,
   rotations: problemsOfRotations,

@@ -6,12 +6,12 @@ import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
-import { isClearText, isUnknown, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
+import { isClearText, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { expected, httpUrl, onAnyObject, parse, refineWith, showName, validatedBy } from "../lib/validate.js";
-import { deriveVerificationKeys, problemsOfDerivation, type DerivationInputs } from "../responder/derive.js";
+import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
 import type { Address } from "./listener.js";
 
@@ -47,15 +47,9 @@ function positive(example: number): z.ZodInt {
 
 const keysShape = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
 
-/** An input of the derivation. Inputs that a preview does not know completely pass. */
-export const ofDerivation = <T>(field: keyof DerivationInputs): z.ZodType<T> =>
-  validatedBy((value) =>
-    isUnknown(value) ? [] : problemsOfDerivation({ [field]: value }).map(({ text }) => text),
-  ) as z.ZodType<T>;
-
 /** The fields of a workspace in a configuration file and in the arguments of a `HandshakeResponder`. */
 export const workspaceFields = {
-  subject: ofDerivation<string>("subject").optional(),
+  subject: validatedBy<string>(DERIVATION_RULES.subject).optional(),
   path: pathShape.optional(),
   forwardTo: httpUrl("http://127.0.0.1:3000/").optional(),
 };
@@ -97,7 +91,7 @@ export const fileShape = z
     dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
     workspaces: workspacesOf(workspaceShape),
     derivedFrom: keysShape.optional(),
-    rotations: ofDerivation<string[]>("rotations").optional(),
+    rotations: validatedBy<string[]>(DERIVATION_RULES.rotations).optional(),
     forwardWithinSeconds: positive(86_400).optional(),
     bodyLimitBytes: positive(1_048_576).optional(),
     healthPath: pathShape.optional(),

@@ -4,7 +4,6 @@ import * as z from "zod";
 import {
   isUnknown,
   missingSource,
-  onlyKnown,
   toDiff,
   UNKNOWN,
   warningOfKey,
@@ -13,8 +12,8 @@ import {
   type DiffResult,
   type RawInputs,
 } from "../lib/checks.js";
-import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
-import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
+import { expected, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
 import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
@@ -67,7 +66,7 @@ export const VerificationKey = {
 
 const count = (least: number, most: number, usual: number): z.ZodType => {
   const error = expected(`a whole number from ${least} to ${most}`, `leave it out for ${usual}`);
-  return orUnknown(z.int({ error }).min(least, { error }).max(most, { error }));
+  return z.int({ error }).min(least, { error }).max(most, { error }).optional();
 };
 
 /** An input that cannot be combined with another one. */
@@ -78,16 +77,18 @@ const rotationError = expected("a non-empty string", 'for example "2026-12"');
 const keep = count(0, 10, DEFAULT_KEEP);
 
 const RANDOM = z.object({
-  rotation: orUnknown(z.string({ error: rotationError }).min(1, { error: rotationError })),
+  rotation: z.string({ error: rotationError }).min(1, { error: rotationError }).optional(),
   keep,
   bytes: count(16, 64, DEFAULT_BYTES),
-  initial: orUnknown(verificationKey()),
+  initial: verificationKey().optional(),
   subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
 
-/** In addition to the rules of a derivation. */
 const DERIVED = z.object({
+  derivedFrom: validatedBy(DERIVATION_RULES.derivedFrom),
+  subject: validatedBy(DERIVATION_RULES.subject),
+  rotations: validatedBy(DERIVATION_RULES.rotations),
   keep,
   rotation: refused('is for random keys; write rotations: ["2026-12"]'),
   bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
@@ -103,14 +104,11 @@ async function checkKey(
 ): Promise<CheckResult<VerificationKeyInputs>> {
   const { current: _current, keys: _keys, derivedFrom, ...known } = withoutNulls(news);
   const inputs = known as unknown as VerificationKeyInputs;
-  const { name, subject = name, rotations } = inputs;
+  const { name, subject = name } = inputs;
   const problems =
     derivedFrom === undefined
       ? problemsOf(RANDOM, known)
-      : [
-          ...problemsOfDerivation(onlyKnown({ derivedFrom, subject, rotations })),
-          ...problemsOf(DERIVED, known),
-        ];
+      : problemsOf(DERIVED, { ...known, derivedFrom, subject });
   const failures = toFailures(problems, ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };

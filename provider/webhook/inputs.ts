@@ -20,7 +20,7 @@ import type { DynamicResource } from "../lib/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
 import type { Path } from "../lib/secret-values.js";
 import { isSameUrl, formatUrl, mayHoldQuery } from "../lib/url.js";
-import { expected, httpUrl, orUnknown, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
 import {
   VERIFIED,
@@ -56,19 +56,18 @@ export const DYNAMIC_WEBHOOK: DynamicResource = {
 
 const seconds = (least: number): z.ZodType => {
   const error = expected(`a number of seconds from ${least} to 3600`, "leave it out for the default");
-  return orUnknown(z.number({ error }).min(least, { error }).max(3600, { error }));
+  return z.number({ error }).min(least, { error }).max(3600, { error }).optional();
 };
 
 const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   const list = values.map((value) => `"${value}"`).join(", ");
-  return orUnknown(z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }));
+  return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
 };
 
 function problemOfBaseUrl(value: unknown): string | undefined {
   if (value === undefined) return SETTINGS.baseUrl.missing;
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
-  if (problem !== undefined || value === UNKNOWN) return problem;
-  if (!new URL(value as string).searchParams.has("action")) return undefined;
+  if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
   return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
 }
 
@@ -89,9 +88,9 @@ const SCHEMA = z.object({
   apiKey: validatedBy(problemOfApiKey),
   onExisting: choice(["fail", "replace"]),
   preflight: choice(["require", "warn", "off"]),
-  timeouts: orUnknown(
-    z.strictObject({ requestSeconds: seconds(1), readySeconds: seconds(0) }, { error: timeoutsError }),
-  ),
+  timeouts: z
+    .strictObject({ requestSeconds: seconds(1), readySeconds: seconds(0) }, { error: timeoutsError })
+    .optional(),
 });
 
 /** The inputs that a provider's configuration may give. */
