@@ -12,14 +12,14 @@ import { createWebhook, deleteWebhook, readWebhook, updateWebhook } from "./webh
 import { Run, type Configuration } from "./webhook/run.js";
 import { requireState, type WebhookInputs, type WebhookState } from "./webhook/state.js";
 import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
-import * as responder from "./handshake-responder/lifecycle.js";
+import { ResponderLifecycle } from "./handshake-responder/lifecycle.js";
 import { DYNAMIC_KEY } from "./verification-key/contract.js";
 import * as key from "./verification-key/lifecycle.js";
 
 if (isProviderOfSdk()) endWithStdin();
 
 /** The process of a `HandshakeResponder`. */
-export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, responder.ResponderProcess);
+export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, new ResponderLifecycle());
 
 /** A `VerificationKey`. */
 export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);

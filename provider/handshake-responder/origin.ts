@@ -4,6 +4,12 @@ import { readFile } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
+/** The project, stack and name of a resource as path segments; special characters are escaped. */
+export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
+  parts
+    .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))
+    .join("/");
+
 const DIGEST_CHARACTERS = 12;
 
 /**

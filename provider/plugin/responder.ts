@@ -1,50 +1,41 @@
 import { ApiChatError } from "../errors/index.js";
 import { orAborted } from "../lib/abort.js";
-import { isUnknown, UNKNOWN } from "../lib/checks.js";
-import { HEALTH_PATH } from "../lib/url.js";
-import {
-  choosePort,
-  instanceKeyOf,
-  joinUrl,
-  originOf,
-  portOfId,
-  webhookUrlOf,
-} from "../handshake-responder/addresses.js";
+import { UNKNOWN } from "../lib/checks.js";
+import { healthUrlOf, portOfId, urlsOf } from "../handshake-responder/addresses.js";
 import { secretTargets, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
-import { ResponderProcess } from "../handshake-responder/lifecycle.js";
+import { instanceKeyOf } from "../handshake-responder/origin.js";
 import type { PluginResource } from "./resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
 export const responder: PluginResource<ProcessInputs, ProcessState> = {
-  check: ({ name, project, stack }, olds, news) =>
-    ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
+  check: ({ name, project, stack, responders }, olds, news) =>
+    responders.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
 
-  diff: async (_call, id, state, news) => (await ResponderProcess.diff(id, state, news)).changed,
+  diff: async ({ responders }, id, state, news) => (await responders.diff(id, state, news)).changed,
 
   // Stop waiting if the run is cancelled: the next `up` finds a process that starts or ends in the meantime.
-  create: async ({ signal }, inputs) => {
-    const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
-    return { id, outs: toOuts(outs) };
+  create: async ({ responders, signal }, inputs) => {
+    const { id, outs } = await orAborted(responders.create(inputs), signal);
+    return { id, outs: withAddresses(outs) };
   },
 
-  update: async ({ signal }, id, state, news) =>
-    toOuts((await orAborted(ResponderProcess.update(id, state, news), signal)).outs),
+  update: async ({ responders, signal }, id, state, news) =>
+    withAddresses((await orAborted(responders.update(id, state, news), signal)).outs),
 
-  read: async ({ signal }, id, state) => {
+  read: async ({ responders, signal }, id, state) => {
     if (state === undefined) throw unreadable();
-    const seen = await orAborted(ResponderProcess.read(id, state), signal);
-    return "id" in seen ? { id, outs: toOuts(seen.props) } : undefined;
+    const { props } = await orAborted(responders.read(id, state), signal);
+    return props && { id, outs: withAddresses(props) };
   },
 
-  delete: ({ signal }, id, state) => orAborted(ResponderProcess.delete(id, state), signal),
+  delete: ({ responders, signal }, id, state) => orAborted(responders.delete(id, state), signal),
 
-  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf({ ...inputs }), pid: UNKNOWN }),
+  previewCreate: async (_call, inputs) => ({ ...withAddresses(inputs), pid: UNKNOWN }),
 
   previewUpdate: async (_call, id, { pid }, news) => ({
-    ...news,
-    ...addressesOf({ ...news, port: choosePort(news.port, portOfId(id)) }),
+    ...withAddresses({ ...news, port: news.port || portOfId(id) }),
     pid,
   }),
 
@@ -69,24 +60,8 @@ const unreadable = (): ApiChatError =>
     operation: "responder",
   });
 
-const toOuts = (state: ProcessState): Values => ({ ...state, ...addressesOf({ ...state }) });
-
-/** The addresses of the process, as far as host and port are known. */
-function addressesOf({ host, port, publicUrl, workspaces }: Values): Values {
-  const isKnown = typeof port === "number" && port > 0 && !isUnknown(host);
-  const origin = isKnown ? originOf(String(host), port) : UNKNOWN;
-  const base = typeof publicUrl === "string" ? publicUrl : origin;
-  const urls = Object.entries(workspaces as Record<string, { path: string } | typeof UNKNOWN>).map(
-    ([name, workspace]) => [name, urlOf(base, name, workspace)],
-  );
-  return {
-    urls: workspaces === UNKNOWN ? UNKNOWN : Object.fromEntries(urls),
-    port: isKnown ? port : UNKNOWN,
-    healthUrl: origin === UNKNOWN ? UNKNOWN : joinUrl(origin, HEALTH_PATH),
-  };
-}
-
-function urlOf(base: string, name: string, workspace: { path: string } | string): string {
-  if (typeof workspace === "string") return UNKNOWN;
-  return [base, workspace.path].some(isUnknown) ? UNKNOWN : webhookUrlOf(base, name, workspace.path);
+/** Adds the addresses of the process, as far as host and port are known. */
+function withAddresses(values: ProcessInputs): Values {
+  const known = { ...values, port: values.port || UNKNOWN } as const;
+  return { ...known, urls: urlsOf(known), healthUrl: healthUrlOf(known) };
 }

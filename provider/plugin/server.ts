@@ -13,7 +13,7 @@ import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
-import { forgetDeclared } from "../handshake-responder/declared.js";
+import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
 import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
@@ -53,6 +53,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  */
 function createService(engine: Engine): UntypedServiceImplementation {
   let run = new Run();
+  let responders = new ResponderLifecycle();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
 
@@ -81,7 +82,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
     answer(async (request, redact) => {
       const limit = limitOf(request, operation);
       const signal = anySignal(ending.signal, limit.signal);
-      const target = targetOf(request, { run, signal, secretBaseUrl: config?.secretBaseUrl });
+      const target = targetOf(request, { run, responders, signal, secretBaseUrl: config?.secretBaseUrl });
       try {
         return await engine.serve(target.call.urn, redact, () => work(request, target, redact));
       } catch (error) {
@@ -98,7 +99,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
     /** A plugin that was started for debugging serves one run after the other. */
     attach: answer(async (request: plugins.PluginAttach) => {
       run = new Run();
-      forgetDeclared();
+      responders = new ResponderLifecycle();
       engine.attach(request.getAddress());
       return new empty.Empty();
     }),
@@ -227,7 +228,7 @@ const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
 function targetOf(
   request: ResourceRequest,
-  context: Pick<ResourceCall, "run" | "signal" | "secretBaseUrl">,
+  context: Pick<ResourceCall, "run" | "responders" | "signal" | "secretBaseUrl">,
 ): Target {
   const urn = request.getUrn();
   const [start = "", project = "", types = "", ...name] = urn.split("::");
