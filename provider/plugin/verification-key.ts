@@ -1,7 +1,10 @@
 import { UNKNOWN } from "../lib/checks.js";
-import type { VerificationKeyInputs, VerificationKeyState } from "../verification-key/contract.js";
+import {
+  decideNextKeys,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
+} from "../verification-key/contract.js";
 import { VerificationKey } from "../verification-key/lifecycle.js";
-import { decideNextKeys } from "../verification-key/next-keys.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */

@@ -79,7 +79,7 @@ describe("nothing changes", () => {
     ["when initial is set to a key that is held", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
   ])("%s", async (_, before, after) => {
     const inputs = await checked(after, { name: "acme" });
-    const none = { changes: false, changed: [], replaces: [], deleteBeforeReplace: false };
+    const none = { changes: false, changed: [], replaces: [], deleteBeforeReplace: true };
     expect(await VerificationKey.diff("id", await create(before), inputs)).toEqual(none);
     expect(lines).toEqual([]);
   });
@@ -144,7 +144,7 @@ test.each<Args>([{ initial: LIVE_KEY }, {}])(
 
 describe("what a preview says", () => {
   const NEW = "acme: a new key becomes the current one";
-  const DROPPED = "acme: 1 of the earlier keys is dropped: what is signed with it is refused";
+  const DROPPED = "acme: earlier keys dropped: 1; what is signed with them is refused";
 
   test.each<[Args, string[]]>([
     [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
@@ -153,7 +153,7 @@ describe("what a preview says", () => {
       { keep: 0, rotation: "2" },
       [
         NEW,
-        "acme: 2 of the earlier keys are dropped: what is signed with them is refused",
+        "acme: earlier keys dropped: 2; what is signed with them is refused",
         "acme: warning: keep is 0, so deliveries are refused until set-webhook has run; leave keep out while a key is rotated",
       ],
     ],
