@@ -93,21 +93,6 @@ describe("a webhook outlives the names that a program gives it", () => {
   });
 });
 
-const at = (workspace: string, name: string): Declaration => ({ workspace, name });
-
-test("--replace of moved names removes only the webhook that nobody takes, although each delete is slow", async () => {
-  const scene = await openScene(["acme", "globex", "initech"]);
-  const stack = await createStack(scene.backend, {
-    program: declareWebhooks(scene, [at("globex", "alpha"), at("initech", "beta"), at("acme", "gamma")]),
-  });
-  await stack.up();
-  scene.emulator.injectFault({ operation: "delete-webhook", fault: { delayMs: 2000 }, times: 9 });
-  stack.run(declareWebhooks(scene, [at("initech", "alpha"), at("globex", "beta")]));
-  await stack.up({ replace: ["**alpha", "**beta"] });
-  expect(registeredWorkspaces(scene)).toEqual(["globex", "initech"]);
-  await expectNoSecrets(stack);
-});
-
 test("it outlives an engine killed between the create under its new name and the pending delete", async () => {
   const scene = await openScene(["acme", "globex", "initech"]);
   const project = await createProject(scene);
