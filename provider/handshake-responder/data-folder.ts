@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -111,9 +110,6 @@ export async function writeConfig(dataDir: string, config: string | undefined): 
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
-
-/** The digest by which the process reports the configuration that it applied. */
-export const digestOf = (config: string): string => createHash("sha256").update(config).digest("hex");
 
 /** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {

@@ -1,5 +1,6 @@
 import * as pulumi from "../lib/pulumi.js";
 import { ApiChatError } from "../errors/index.js";
+import { isMap } from "../lib/checks.js";
 import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
 import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 import { RESPONDER_ARGS } from "./inputs.js";
@@ -124,24 +125,25 @@ const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.In
     return name === undefined ? {} : { name };
   });
 
-/** Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet. */
+/**
+ * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and fields are
+ * known while the program runs, and only the values may resolve later.
+ */
 function refuseWrongArgs(name: string, args: HandshakeResponderArgs): void {
   refuseUnknownArgs(name, args, RESPONDER_ARGS);
-  requireObject(name, "workspaces", args.workspaces);
-  for (const [workspace, given] of Object.entries(args.workspaces))
-    requireObject(name, `workspaces.${workspace}`, given);
-}
-
-/** Names and fields of workspaces are known while the program runs; only the values may resolve later. */
-function requireObject(name: string, property: string, value: unknown): void {
-  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isPlain && !pulumi.Output.isInstance(value)) return;
+  const workspaces = Object.entries(args.workspaces ?? {});
+  const objects: [field: string, value: unknown][] = [
+    ["workspaces", args.workspaces],
+    ...workspaces.map(([one, given]): [string, unknown] => [`workspaces.${one}`, given]),
+  ];
+  const wrong = objects.find(([, value]) => !isMap(value) || pulumi.Output.isInstance(value));
+  if (wrong === undefined) return;
   const text =
     "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
   throw new ApiChatError("invalid_config", "", {
     operation: "check",
     subject: name,
-    problems: [{ field: property, text }],
+    problems: [{ field: wrong[0], text }],
   });
 }
 

@@ -29,10 +29,6 @@ export interface ProcessState extends ProcessInputs {
   stateVersion: 1;
 }
 
-/** Returns all verification keys of a process. */
-export const keysOf = ({ workspaces }: Pick<ProcessInputs, "workspaces">): string[] =>
-  Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
-
 /** Returns the paths of the targets that are secret, because their query may hold a token. */
 export const secretTargets = (workspaces: unknown): Path[] =>
   Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)

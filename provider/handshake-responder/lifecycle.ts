@@ -6,7 +6,6 @@ import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
   configuredPort,
-  digestOf,
   formatConfig,
   cleanUpDataDir,
   otherOwnerOf,
@@ -17,15 +16,7 @@ import {
 } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
-import {
-  findRunning,
-  isAlive,
-  killProcess,
-  processError,
-  startProcess,
-  stopProcess,
-  type Folder,
-} from "./process.js";
+import { findRunning, isAlive, killProcess, startProcess, stopProcess, type Folder } from "./process.js";
 
 /**
  * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what the run's
@@ -212,7 +203,9 @@ async function applyInputs(
   await prepareDataDir(inputs, former);
   const before = readConfig(dataDir);
   const running = await findRunning(dataDir);
-  const stays = running?.status.host === host && running.status.port === port;
+  // One that somebody has started by hand may have another configuration, so ours takes its place.
+  const isOurs = running !== undefined && (await isAlive(running.instance));
+  const stays = isOurs && running.status.host === host && running.status.port === port;
   const left = former && former.dataDir !== dataDir && (await findOurs(former));
   const stopped: Stopped[] = [];
   if (left) stopped.push([former, left]);
@@ -259,14 +252,6 @@ async function start(inputs: ProcessInputs, port: number): Promise<ServerStatus>
 }
 
 async function reload(instance: Instance, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
-  const config = formatConfig(inputs, port);
-  await writeConfig(inputs.dataDir, config);
-  const status = await requestReload(instance);
-  if (status.configDigest === digestOf(config)) return status;
-  const { pid } = status;
-  throw processError(
-    "protocol",
-    `the responder (pid ${pid}) runs with a configuration that differs from the one in ${inputs.dataDir}`,
-    { hints: [{ id: "end_process", pid }] },
-  );
+  await writeConfig(inputs.dataDir, formatConfig(inputs, port));
+  return requestReload(instance);
 }

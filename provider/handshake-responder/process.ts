@@ -16,7 +16,7 @@ import {
   type ServerStatus,
 } from "../server/control-client.js";
 import { configPathOf } from "./data-folder.js";
-import { keysOf, type ProcessInputs } from "./inputs.js";
+import type { ProcessInputs } from "./inputs.js";
 
 /** From a start until the process responds, in milliseconds. */
 const START_MS = 20_000;
@@ -61,7 +61,7 @@ const ENVIRONMENT = [
 ];
 
 /** An error of the process's lifecycle. */
-export const processError = (
+const processError = (
   code: ApiChatErrorCode,
   summary: string,
   more: { cause?: unknown; hints?: Hint[] } = {},
@@ -159,7 +159,8 @@ const QUOTED_CHARACTERS = 1_000;
 
 async function readPrinted({ dataDir, workspaces }: Folder): Promise<string> {
   const text = await readFile(errorsPathOf(dataDir), "utf8");
-  return quote(text.replace(/^error: /, ""), keysOf({ workspaces }), QUOTED_CHARACTERS);
+  const keys = Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+  return quote(text.replace(/^error: /, ""), keys, QUOTED_CHARACTERS);
 }
 
 /**

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CONTROL_LIMITS, readInstance } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { acme, KEY, OTHER_KEY } from "../support/responder-runs.js";
@@ -210,6 +211,21 @@ describe("update", () => {
     expect(await deliver(created)).toBe(200);
     expect(await readConfig(created)).toBe(before);
   });
+});
+
+test("a responder that somebody has started by hand on the folder is replaced, with its deliveries", async () => {
+  const created = await createAtFixedPort();
+  const { dataDir, port } = created.outs;
+  await end(created);
+  const program = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
+  const byHand = ["responder", "--config", join(dataDir, "config.json")];
+  spawn(process.execPath, [program, ...byHand], { stdio: "ignore" });
+  await vi.waitUntil(() => deliver(created).then(Boolean, () => false), { timeout: 20_000 });
+  const updated = await update(created, { port });
+  expect(await pidsOf()).toEqual([updated.outs.pid]);
+  expect(await deliver(updated)).toBe(200);
+  await destroy(updated);
+  expect(run.lines.at(-1)).toContain("2 deliveries were not forwarded");
 });
 
 describe("delete", () => {
