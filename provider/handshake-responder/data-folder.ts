@@ -142,14 +142,10 @@ export async function cleanUpDataDir(dataDir: string): Promise<string | undefine
 }
 
 function describeKept(dataDir: string, count: number | undefined): string {
-  const what =
-    count === undefined
-      ? "deliveries may not have been forwarded and stay"
-      : count === 1
-        ? "1 delivery was not forwarded and stays"
-        : `${count} deliveries were not forwarded and stay`;
+  const counted = count === 1 ? "1 delivery was" : `${count} deliveries were`;
+  const what = count === undefined ? "deliveries may not have been forwarded" : `${counted} not forwarded`;
   return (
-    `${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    `${what}: kept in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
     "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

@@ -1,7 +1,7 @@
-import { ApiChatError, type FieldProblem } from "../errors/index.js";
-import { UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
-import { readInstance, requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
+import { ApiChatError } from "../errors/index.js";
+import { fail, UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
+import { printLine, printWarning } from "../lib/provider-process.js";
+import { readInstance, requestReload, type Instance } from "../server/control-client.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
@@ -35,8 +35,14 @@ export class ResponderLifecycle {
   ): Promise<CheckResult<ProcessInputs>> {
     const { inputs, failures } = await check(olds, news);
     if (failures.length > 0) return { inputs, failures };
-    this.#folders.set(inputs.name, inputs.dataDir);
-    return { inputs, failures: toFailures(this.#problemsOfTwin(inputs), []) };
+    const { name, dataDir } = inputs;
+    this.#folders.set(name, dataDir);
+    const other = this.#twinOf(inputs);
+    if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
+    // The engine checks them in any order.
+    const names = [other, name].toSorted().map((one) => `"${one}"`);
+    const text = `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`;
+    return { inputs, failures: [fail(text, "dataDir")] };
   }
 
   async diff(id: string, state: ProcessState, inputs: ProcessInputs): Promise<DiffResult> {
@@ -51,10 +57,10 @@ export class ResponderLifecycle {
     const { name, dataDir } = inputs;
     // Of a process that runs, that a refresh found gone, or that this run stopped.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
-    const { status, wasRunning } = await applyInputs(inputs, port);
-    if (wasRunning)
-      printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
-    return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
+    const { started, wasRunning } = await applyInputs(inputs, port);
+    const { host, pid } = started;
+    if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
+    return { id: authorityOf(host, started.port), outs: toState(inputs, started) };
   }
 
   /**
@@ -73,8 +79,8 @@ export class ResponderLifecycle {
     }
     const running = await findRunning(state.dataDir);
     const { isLost: _, ...known } = state;
-    if (running?.status.instance === state.instance) {
-      const { host, port, pid } = running.status;
+    if (running?.instance === state.instance) {
+      const { host, port, pid } = running;
       return { id, props: { ...known, host, port, pid } };
     }
     if (!(await isAlive(state))) return {};
@@ -93,7 +99,7 @@ export class ResponderLifecycle {
     const { name } = inputs;
     const isHere = state.machine === thisMachine();
     const wasLost = isHere && (await endIfLost(state));
-    const { status, wasRunning } = await applyInputs(inputs, inputs.port || portOfId(id), state);
+    const { started, wasRunning } = await applyInputs(inputs, inputs.port || portOfId(id), state);
     if (!isHere) {
       printWarning(
         name,
@@ -104,9 +110,9 @@ export class ResponderLifecycle {
       if (this.#twinOf(former) === undefined) await this.#end(former);
     } else if (!wasRunning) {
       const what = wasLost ? "the responder had lost its folder" : "the responder had ended";
-      printLine(name, `${what}; started again, pid ${status.pid}`);
+      printLine(name, `${what}; started again, pid ${started.pid}`);
     }
-    return { outs: toState(inputs, status) };
+    return { outs: toState(inputs, started) };
   }
 
   /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
@@ -133,16 +139,6 @@ export class ResponderLifecycle {
     return [...this.#folders].find(([other, folder]) => folder === dataDir && other !== name)?.[0];
   }
 
-  #problemsOfTwin(inputs: ProcessInputs): FieldProblem[] {
-    const { name, dataDir } = inputs;
-    const other = this.#twinOf(inputs);
-    if (dataDir === UNKNOWN || other === undefined) return [];
-    // The engine checks them in any order.
-    const names = [other, name].toSorted().map((one) => `"${one}"`);
-    const text = `${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`;
-    return [{ field: "dataDir", text }];
-  }
-
   /**
    * Ends our process on a folder, if it still runs, and removes its files; deliveries that were not forwarded stay. If
    * the folder belongs to another resource now, or another responder runs there, both stay.
@@ -160,7 +156,7 @@ export class ResponderLifecycle {
     }
     const other = await findRunning(dataDir);
     const warning = other
-      ? `another responder runs on ${dataDir} now (pid ${other.status.pid}); it keeps running`
+      ? `another responder runs on ${dataDir} now (pid ${other.pid}); it keeps running`
       : await cleanUpDataDir(dataDir);
     if (warning !== undefined) printWarning(name, warning);
   }
@@ -175,7 +171,7 @@ async function endIfLost(state: ProcessState): Promise<boolean> {
   return announced?.instance !== state.instance && killProcess(state);
 }
 
-const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState => ({
+const toState = (inputs: ProcessInputs, { host, port, pid, instance }: Instance): ProcessState => ({
   ...inputs,
   host,
   port,
@@ -198,23 +194,27 @@ async function applyInputs(
   inputs: ProcessInputs,
   port: number,
   former?: ProcessState,
-): Promise<{ status: ServerStatus; wasRunning: boolean }> {
+): Promise<{ started: Instance; wasRunning: boolean }> {
   const { dataDir, host } = inputs;
   await prepareDataDir(inputs, former);
   const before = readConfig(dataDir);
   const running = await findRunning(dataDir);
   // One that somebody has started by hand may have another configuration, so ours takes its place.
-  const isOurs = running !== undefined && (await isAlive(running.instance));
-  const stays = isOurs && running.status.host === host && running.status.port === port;
+  const isOurs = running !== undefined && (await isAlive(running));
+  const stays = isOurs && running.host === host && running.port === port;
   const left = former && former.dataDir !== dataDir && (await findOurs(former));
   const stopped: Stopped[] = [];
   if (left) stopped.push([former, left]);
-  if (running && !stays) stopped.push([inputs, running.instance]);
+  if (running && !stays) stopped.push([inputs, running]);
   try {
     for (const [folder, announced] of stopped) await stopProcess(folder.dataDir, announced);
-    const status = stays ? await reload(running.instance, inputs, port) : await start(inputs, port);
+    await writeConfig(dataDir, formatConfig(inputs, port));
+    if (stays) await requestReload(running);
+    const started = stays ? running : await startProcess(inputs);
+    // With the port that it got, so that the next start takes the same one.
+    if (port === 0) await writeConfig(dataDir, formatConfig(inputs, started.port));
     await takeDataDir(inputs);
-    return { status, wasRunning: running !== undefined };
+    return { started, wasRunning: running !== undefined };
   } catch (error) {
     await writeConfig(dataDir, before);
     throw await startAgain(stopped, error);
@@ -241,17 +241,4 @@ async function startAgain(stopped: readonly Stopped[], failure: unknown): Promis
     const more = `the former one could not be started again: ${error.message}`;
     return failure.with({ details: [...(failure.details ?? []), more] });
   }
-}
-
-async function start(inputs: ProcessInputs, port: number): Promise<ServerStatus> {
-  await writeConfig(inputs.dataDir, formatConfig(inputs, port));
-  const status = await startProcess(inputs);
-  // With the port that it got, so that the next start takes the same one.
-  if (port === 0) await writeConfig(inputs.dataDir, formatConfig(inputs, status.port));
-  return status;
-}
-
-async function reload(instance: Instance, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
-  await writeConfig(inputs.dataDir, formatConfig(inputs, port));
-  return requestReload(instance);
 }

@@ -8,13 +8,7 @@ import { ApiChatError, type ApiChatErrorCode, type Hint } from "../errors/index.
 import { sleep } from "../lib/abort.js";
 import { hasErrorCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
-import {
-  readInstance,
-  requestStatus,
-  requestStop,
-  type Instance,
-  type ServerStatus,
-} from "../server/control-client.js";
+import { readInstance, requestStatus, requestStop, type Instance } from "../server/control-client.js";
 import { configPathOf } from "./data-folder.js";
 import type { ProcessInputs } from "./inputs.js";
 
@@ -48,17 +42,7 @@ export function setResponderCommand(words: readonly string[]): void {
  * The variables that the process inherits: the provider's environment also contains the config passphrase and cloud
  * credentials.
  */
-const ENVIRONMENT = [
-  "PATH",
-  "HOME",
-  "TZ",
-  "LANG",
-  "TMPDIR",
-  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-  "NODE_EXTRA_CA_CERTS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-];
+const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 /** An error of the process's lifecycle. */
 const processError = (
@@ -71,14 +55,11 @@ const processError = (
  * Returns the responder that runs on a folder, even if someone else started it. Throws `timeout` if it accepts the
  * connection but does not respond.
  */
-export async function findRunning(
-  dataDir: string,
-): Promise<{ instance: Instance; status: ServerStatus } | undefined> {
+export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const instance = await readInstance(dataDir);
   if (instance === undefined) return undefined;
   try {
-    const status = await requestStatus(instance);
-    return status && { instance, status };
+    return (await requestStatus(instance)) && instance;
   } catch (error) {
     if (!isSilence(error)) throw error;
     // The announcement of a killed responder is still there, and a different program has its port now.
@@ -99,7 +80,7 @@ export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
  * nothing of the provider's open. Throws `unavailable` with its output if it exits first, or `timeout` if it does not
  * answer within 20 seconds; it is killed in that case. `instance` identifies this start.
  */
-export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<ServerStatus> {
+export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
   const child = await spawnDetached(folder.dataDir, instance);
   try {
     return await waitUntilReady(child, folder, instance);
@@ -111,13 +92,12 @@ export async function startProcess(folder: Folder, instance: string = randomUUID
 
 async function spawnDetached(dataDir: string, instance: string): Promise<ChildProcess> {
   const errors = await open(errorsPathOf(dataDir), "w", 0o600);
-  const environment = ENVIRONMENT.map((name) => [name, process.env[name]] as const);
   try {
     const [command = "", ...words] = programWords();
     const parameters = [...words, "responder", "--config", configPathOf(dataDir), "--instance", instance];
     const child = spawn(command, parameters, {
       cwd: dataDir,
-      env: Object.fromEntries(environment.filter(([, value]) => value !== undefined)),
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name))),
       detached: true,
       stdio: ["ignore", "ignore", errors.fd],
       windowsHide: true,
@@ -129,7 +109,7 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   }
 }
 
-async function waitUntilReady(child: ChildProcess, folder: Folder, instance: string): Promise<ServerStatus> {
+async function waitUntilReady(child: ChildProcess, folder: Folder, instance: string): Promise<Instance> {
   const { dataDir } = folder;
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
   const deadline = Date.now() + START_MS;
@@ -137,7 +117,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
     // A different announcement belongs to an earlier process.
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
-    if (running) return running.status;
+    if (running) return running;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);
       const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;

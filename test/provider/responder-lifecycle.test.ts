@@ -181,7 +181,7 @@ describe("update", () => {
     const again = await update(moved, { dataDir: third });
     expect(await pidsOf()).toEqual([again.outs.pid]);
     expect(await readdir(second)).toContain("spool.sqlite");
-    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded and stays in")]);
+    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded: kept in")]);
   });
 
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
@@ -247,13 +247,13 @@ describe("delete", () => {
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
     await destroy(created);
-    const counted = `chat: warning: 2 deliveries were not forwarded and stay in ${dataDir}.`;
+    const counted = `chat: warning: 2 deliveries were not forwarded: kept in ${dataDir}.`;
     expect(run.lines).toEqual([expect.stringContaining(counted)]);
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
     await rm(join(dataDir, "spool.sqlite-wal"), { force: true });
     await writeFile(join(dataDir, "spool.sqlite"), "no database ".repeat(1_000));
     await destroy(created);
-    expect(run.lines.at(-1)).toContain("deliveries may not have been forwarded and stay");
+    expect(run.lines.at(-1)).toContain("deliveries may not have been forwarded: kept");
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
