@@ -89,17 +89,20 @@ describe("three webhooks from up to destroy", () => {
     expect(calls.toSorted()).toEqual(names.map((name) => `get-webhook ${name}`));
   });
 
-  test("the preview of an update changes no dependent: the bot URL stays known", async () => {
+  test("the preview of an update changes no dependent and no output: the bot URL stays known", async () => {
     const before = requestCount();
     declare({
       acme: { webhookUrl: `${scene.endpoint.url}/moved` },
       globex: { webhookVerificationKey: NEW_KEY },
       initech: { webhookUrl: `${scene.endpoint.url}/initech-moved` },
     });
-    const { output, changes } = await stack.preview({ diff: true });
+    const { output, changes, events } = await stack.preview({ diff: true });
     expect(changes).toEqual({ update: 4, same: RESOURCES - 4 });
     expect(output).toMatch(/~ webhookUrl/);
     expect(output).not.toContain("-sender");
+    const shown = events.map(({ resOutputsEvent }) => resOutputsEvent?.metadata);
+    const ofStack = shown.find((metadata) => metadata?.type === "pulumi:pulumi:Stack");
+    expect(ofStack?.new?.outputs).toEqual(await stack.outputs());
     expect(requestCount()).toBe(before);
   });
 
