@@ -11,14 +11,14 @@ import { webhookLifecycle } from "./webhook/lifecycle.js";
 import { Run, type Configuration } from "./webhook/run.js";
 import type { WebhookState } from "./webhook/state.js";
 import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
-import * as responder from "./handshake-responder/lifecycle.js";
+import { ResponderLifecycle } from "./handshake-responder/lifecycle.js";
 import { DYNAMIC_KEY } from "./verification-key/contract.js";
 import * as key from "./verification-key/lifecycle.js";
 
 if (isProviderOfSdk()) endWithStdin();
 
 /** The process of a `HandshakeResponder`. */
-export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, responder.ResponderProcess);
+export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, new ResponderLifecycle());
 
 /** A `VerificationKey`. */
 export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);

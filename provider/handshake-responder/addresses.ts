@@ -1,4 +1,5 @@
-import { defaultPath, toWirePath } from "../lib/url.js";
+import { isUnknown, UNKNOWN } from "../lib/checks.js";
+import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
 /** Addresses that mean every interface. They cannot be called, so URLs use the loopback address instead. */
 const EVERY_INTERFACE = new Map([
@@ -13,22 +14,36 @@ export const authorityOf = (host: string, port: number): string =>
 /** The port of an ID from {@link authorityOf}; 0 for any other ID, such as one from a user's mocks. */
 export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
-/** The origin at which a process on this machine can be reached. */
-export const originOf = (host: string, port: number): string =>
-  `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;
+/** What the addresses of a process follow from. Each may be the unknown value of a preview. */
+interface Place {
+  host?: string | undefined;
+  port: number | typeof UNKNOWN;
+  publicUrl?: string | undefined;
+  workspaces: Record<string, { path?: string | undefined } | typeof UNKNOWN> | typeof UNKNOWN;
+}
 
-/** Returns the URL that the service is given for a workspace. */
-export const webhookUrlOf = (base: string, workspace: string, path = defaultPath(workspace)): string =>
-  joinUrl(base, toWirePath(path));
+/** Returns the URL that the service is given for each workspace. Unknown where a part of it is. */
+export function urlsOf({ workspaces, ...place }: Place): Record<string, string> | typeof UNKNOWN {
+  if (typeof workspaces === "string") return UNKNOWN;
+  const base = place.publicUrl ?? originOf(place);
+  const urls = Object.entries(workspaces).map(([name, workspace]) => {
+    const path = typeof workspace === "string" ? UNKNOWN : (workspace.path ?? defaultPath(name));
+    return [name, isUnknown([base, path]) ? UNKNOWN : joinUrl(base, toWirePath(path))];
+  });
+  return Object.fromEntries(urls) as Record<string, string>;
+}
+
+/** Returns the URL of the health check, which uses host and port even if there is a public URL. */
+export function healthUrlOf(place: Pick<Place, "host" | "port">): string {
+  const origin = originOf(place);
+  return origin === UNKNOWN ? UNKNOWN : joinUrl(origin, HEALTH_PATH);
+}
+
+/** The origin at which a process on this machine can be reached. */
+const originOf = ({ host = DEFAULT_HOST, port }: Pick<Place, "host" | "port">): string =>
+  typeof port === "string" || host === UNKNOWN
+    ? UNKNOWN
+    : `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;
 
 /** Appends a path to a base, which may have its own path. */
-export const joinUrl = (base: string, path: string): string => base.replace(/\/+$/, "") + path;
-
-/** The port to listen on: the program's, or else the previous one. */
-export const choosePort = (given: number | undefined, former: number): number => given || former;
-
-/** The project, stack and name of a resource as path segments; special characters are escaped. */
-export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
-  parts
-    .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))
-    .join("/");
+const joinUrl = (base: string, path: string): string => base.replace(/\/+$/, "") + path;

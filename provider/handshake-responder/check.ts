@@ -9,20 +9,17 @@ import {
   type CheckResult,
   type DiffResult,
   type RawInputs,
-  warningOfKey,
   UNKNOWN,
   isMap,
   withoutNulls,
 } from "../lib/checks.js";
-import type { FieldProblem } from "../errors/index.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { printLine, toFailures } from "../lib/provider-process.js";
 import { DEFAULT_HOST, defaultPath } from "../lib/url.js";
 import { expected, onAnyObject, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
 import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/config.js";
-import { choosePort, portOfId } from "./addresses.js";
+import { portOfId } from "./addresses.js";
 import { isWithin, stateFolder } from "./data-folder.js";
-import { declareDataDir } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { markStack } from "./origin.js";
 
@@ -105,9 +102,7 @@ export async function check(
   if (problems.length > 0)
     return { inputs: inputs as unknown as ProcessInputs, failures: toFailures(problems, SECRETS) };
   const workspaces = await resolveWorkspaces(given["workspaces"], { derivedFrom, rotations });
-  const checked = { ...inputs, workspaces } as unknown as ProcessInputs;
-  warnOfShortKeys(checked);
-  return { inputs: checked, failures: toFailures(problemsOfTwin(checked), []) };
+  return { inputs: { ...inputs, workspaces } as unknown as ProcessInputs, failures: [] };
 }
 
 /**
@@ -145,32 +140,6 @@ async function resolveKeys(
   return (await deriveVerificationKeys(derivedFrom as string, options)).concat(own);
 }
 
-/** Returns the keys of each workspace that a preview knows, by the workspace's name. */
-const keysByWorkspace = ({ workspaces }: Pick<ProcessInputs, "workspaces">): [string, unknown][] =>
-  Object.entries(isMap(workspaces) ? workspaces : {}).flatMap(([name, one]) =>
-    isMap(one) ? [[name, one.verificationKeys]] : [],
-  );
-
-function warnOfShortKeys(inputs: ProcessInputs): void {
-  for (const [workspace, keys] of keysByWorkspace(inputs)) {
-    for (const [index, key] of [keys].flat().entries()) {
-      const warning = warningOfKey(String(key));
-      if (warning !== undefined)
-        printWarning(inputs.name, `workspaces.${workspace}.verificationKeys[${index}] ${warning}`);
-    }
-  }
-}
-
-function problemsOfTwin({ name, dataDir: path }: ProcessInputs): FieldProblem[] {
-  if (path === UNKNOWN) return [];
-  const other = declareDataDir(path, name);
-  if (other === undefined) return [];
-  // The engine checks them in any order.
-  const names = [other, name].toSorted().map((one) => `"${one}"`);
-  const text = `${names.join(" and ")} share ${path}, and a folder belongs to one process; give one of them its own`;
-  return [{ field: "dataDir", text }];
-}
-
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
 /**
@@ -180,15 +149,16 @@ const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   if (changed.includes("workspaces")) printChangedKeys(state, inputs);
-  const hasMoved = choosePort(inputs.port, portOfId(id)) !== state.port;
+  const hasMoved = (inputs.port || portOfId(id)) !== state.port;
   const restarts = [...(hasMoved ? ["port"] : []), ...(state.isLost ? ["pid"] : [])];
   return toDiff([...changed, ...restarts, ...missingSource(state, inputs)]);
 }
 
 /** A preview shows a changed secret as `[secret]` on both sides. */
-function printChangedKeys(state: ProcessState, inputs: ProcessInputs): void {
-  for (const [workspace, keys] of keysByWorkspace(inputs)) {
+function printChangedKeys(state: ProcessState, { name, workspaces }: ProcessInputs): void {
+  for (const [workspace, one] of Object.entries(isMap(workspaces) ? workspaces : {})) {
+    const keys = isMap(one) ? one.verificationKeys : UNKNOWN;
     if (isDeepStrictEqual(state.workspaces[workspace]?.verificationKeys, keys)) continue;
-    printLine(inputs.name, `verificationKeys of ${workspace} ${isUnknown(keys) ? "may change" : "change"}`);
+    printLine(name, `verificationKeys of ${workspace} ${isUnknown(keys) ? "may change" : "change"}`);
   }
 }

@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config.js";
@@ -95,20 +93,6 @@ export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | u
   return owner === instanceKey ? undefined : owner;
 }
 
-/** The resources of a stack that have a default folder, whether or not the program still declares them. */
-export async function siblingsOf({
-  instanceKey,
-}: Pick<ProcessInputs, "instanceKey">): Promise<{ name: string; dataDir: string }[]> {
-  const folder = join(stateFolder(), stackOf(instanceKey));
-  const folders = await readdir(folder).catch(() => []);
-  return folders.map((part) => {
-    const dataDir = join(folder, part);
-    // A resource that was renamed with an alias has kept its folder.
-    const name = readOwner(dataDir)?.split("/")[2] ?? part;
-    return { name: unescape(name), dataDir };
-  });
-}
-
 /** The file that the process reads; it contains the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
@@ -126,9 +110,6 @@ export async function writeConfig(dataDir: string, config: string | undefined): 
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
-
-/** The digest by which the process reports the configuration that it applied. */
-export const digestOf = (config: string): string => createHash("sha256").update(config).digest("hex");
 
 /** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
@@ -161,14 +142,10 @@ export async function cleanUpDataDir(dataDir: string): Promise<string | undefine
 }
 
 function describeKept(dataDir: string, count: number | undefined): string {
-  const what =
-    count === undefined
-      ? "deliveries may not have been forwarded and stay"
-      : count === 1
-        ? "1 delivery was not forwarded and stays"
-        : `${count} deliveries were not forwarded and stay`;
+  const counted = count === 1 ? "1 delivery was" : `${count} deliveries were`;
+  const what = count === undefined ? "deliveries may not have been forwarded" : `${counted} not forwarded`;
   return (
-    `${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    `${what}: kept in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
     "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

@@ -1,9 +1,10 @@
 import * as pulumi from "../lib/pulumi.js";
 import { ApiChatError } from "../errors/index.js";
+import { isMap } from "../lib/checks.js";
 import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
-import { DEFAULT_HOST, HEALTH_PATH } from "../lib/url.js";
+import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 import { RESPONDER_ARGS } from "./inputs.js";
-import { instanceKeyOf, joinUrl, originOf, portOfId, webhookUrlOf } from "./addresses.js";
+import { instanceKeyOf } from "./origin.js";
 
 /** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
@@ -95,23 +96,19 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
       parent: this,
       aliases: opts.aliases?.map(toFormerName) ?? [],
     });
-    const { host, publicUrl, workspaces } = args;
+    const { host, publicUrl } = args;
+    const workspaces = mapValues(args.workspaces, ({ path }) => ({ path }));
     // The program's port, or else the one in the ID, which the preview of an update knows. With the process as a dependency,
     // so that a webhook is updated only once the process has applied its change.
-    const port = pulumi.all([args.port, child.urn]).apply(([given]) => given || child.id.apply(portOfId));
-    const origin = pulumi.all([host, port]).apply(([known = DEFAULT_HOST, at]) => originOf(known, at));
-    const base = pulumi.all([publicUrl, child.urn]).apply(([given]) => given ?? origin);
-    const paths = pulumi.output(mapValues(workspaces, ({ path }) => path));
+    const port = pulumi
+      .all([args.port, child.urn])
+      .apply(([given]) => pulumi.output(given || child.id.apply(portOfId)));
     const outputs = {
-      urls: pulumi
-        .all([base, paths])
-        .apply(([root, known]) =>
-          mapValues(workspaces, (_, one) => webhookUrlOf(root, one, known[one] ?? undefined)),
-        ),
+      urls: pulumi.output({ host, port, publicUrl, workspaces }).apply(urlsOf),
       port,
       pid: child.pid,
       dataDir: child.dataDir,
-      healthUrl: origin.apply((known) => joinUrl(known, HEALTH_PATH)),
+      healthUrl: pulumi.output({ host, port }).apply(healthUrlOf),
     };
     Object.assign(this, outputs);
     this.registerOutputs(outputs);
@@ -128,24 +125,25 @@ const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.In
     return name === undefined ? {} : { name };
   });
 
-/** Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet. */
+/**
+ * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and fields are
+ * known while the program runs, and only the values may resolve later.
+ */
 function refuseWrongArgs(name: string, args: HandshakeResponderArgs): void {
   refuseUnknownArgs(name, args, RESPONDER_ARGS);
-  requireObject(name, "workspaces", args.workspaces);
-  for (const [workspace, given] of Object.entries(args.workspaces))
-    requireObject(name, `workspaces.${workspace}`, given);
-}
-
-/** Names and fields of workspaces are known while the program runs; only the values may resolve later. */
-function requireObject(name: string, property: string, value: unknown): void {
-  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isPlain && !pulumi.Output.isInstance(value)) return;
+  const workspaces = Object.entries(args.workspaces ?? {});
+  const objects: [field: string, value: unknown][] = [
+    ["workspaces", args.workspaces],
+    ...workspaces.map(([one, given]): [string, unknown] => [`workspaces.${one}`, given]),
+  ];
+  const wrong = objects.find(([, value]) => !isMap(value) || pulumi.Output.isInstance(value));
+  if (wrong === undefined) return;
   const text =
     "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
   throw new ApiChatError("invalid_config", "", {
     operation: "check",
     subject: name,
-    problems: [{ field: property, text }],
+    problems: [{ field: wrong[0], text }],
   });
 }
 

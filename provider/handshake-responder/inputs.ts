@@ -1,32 +1,18 @@
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
-import type { FileConfig } from "../server/config.js";
+import type { ServerConfig } from "../server/config.js";
 
-type Workspace = FileConfig["workspaces"][string];
-
-/** One workspace as check leaves it, and as the configuration of the process has it. */
-interface WorkspaceInputs extends Pick<Workspace, "forwardTo"> {
-  verificationKeys: string[];
-  path: string;
-}
-
-/** The inputs as check leaves them. */
-export interface ProcessInputs {
+/** The inputs as check leaves them, with the keys and paths of the workspaces. */
+export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
   /** The resource's name, for messages. */
   name: string;
   /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */
   instanceKey: string;
-  /** Resolved by check. */
-  dataDir: string;
-  /** The address to listen on. */
-  host: string;
   /** The port to listen on. If absent or 0: the previous port of the process, or any. */
   port?: number;
   /** The base of the URLs to register. */
   publicUrl?: string;
-  /** By name. */
-  workspaces: Record<string, WorkspaceInputs>;
   __provider?: string;
 }
 
@@ -42,10 +28,6 @@ export interface ProcessState extends ProcessInputs {
   isLost?: true;
   stateVersion: 1;
 }
-
-/** Returns all verification keys of a process. */
-export const keysOf = ({ workspaces }: Pick<ProcessInputs, "workspaces">): string[] =>
-  Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
 
 /** Returns the paths of the targets that are secret, because their query may hold a token. */
 export const secretTargets = (workspaces: unknown): Path[] =>

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { readFileIfExists } from "../lib/files.js";
+
+/** The project, stack and name of a resource as path segments; special characters are escaped. */
+export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
+  parts
+    .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))
+    .join("/");
 
 const DIGEST_CHARACTERS = 12;
 
@@ -63,17 +69,8 @@ const MACHINE_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
 /** Distinguishes this machine from others that use the same state. A digest, because the ID itself is private. */
 export function thisMachine(): string {
-  const parts = [readMachineId(), hostname()];
+  // Without such a file, the host name alone has to do.
+  const id = MACHINE_ID_FILES.map(readFileIfExists).find((text) => text !== undefined);
+  const parts = [id?.trim() ?? "", hostname()];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
-}
-
-function readMachineId(): string {
-  for (const file of MACHINE_ID_FILES) {
-    try {
-      return readFileSync(file, "utf8").trim();
-    } catch {
-      // Not on this system, so the host name alone has to do.
-    }
-  }
-  return "";
 }

@@ -8,25 +8,18 @@ import { ApiChatError, type ApiChatErrorCode, type Hint } from "../errors/index.
 import { sleep } from "../lib/abort.js";
 import { hasErrorCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
-import {
-  readInstance,
-  requestStatus,
-  requestStop,
-  type Instance,
-  type ServerStatus,
-} from "../server/control-client.js";
+import { readInstance, requestStatus, requestStop, type Instance } from "../server/control-client.js";
 import { configPathOf } from "./data-folder.js";
-import { keysOf, type ProcessInputs } from "./inputs.js";
+import type { ProcessInputs } from "./inputs.js";
 
-/** How long things may take, in milliseconds. */
-export const LIMITS = {
-  /** From a start until the process responds. */
-  startMs: 20_000,
-  /** A graceful stop. A kill after that loses nothing that was acknowledged. */
-  stopMs: 20_000,
-  /** From a kill until the process is gone. */
-  killMs: 5_000,
-};
+/** From a start until the process responds, in milliseconds. */
+const START_MS = 20_000;
+
+/** A graceful stop, in milliseconds. A kill after that loses nothing that was acknowledged. */
+const STOP_MS = 20_000;
+
+/** From a kill until the process is gone, in milliseconds. */
+const KILL_MS = 5_000;
 
 /** How long to wait between two inspections, in milliseconds. */
 const INSPECT_EVERY_MS = 50;
@@ -49,20 +42,10 @@ export function setResponderCommand(words: readonly string[]): void {
  * The variables that the process inherits: the provider's environment also contains the config passphrase and cloud
  * credentials.
  */
-const ENVIRONMENT = [
-  "PATH",
-  "HOME",
-  "TZ",
-  "LANG",
-  "TMPDIR",
-  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-  "NODE_EXTRA_CA_CERTS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-];
+const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 /** An error of the process's lifecycle. */
-export const processError = (
+const processError = (
   code: ApiChatErrorCode,
   summary: string,
   more: { cause?: unknown; hints?: Hint[] } = {},
@@ -72,14 +55,11 @@ export const processError = (
  * Returns the responder that runs on a folder, even if someone else started it. Throws `timeout` if it accepts the
  * connection but does not respond.
  */
-export async function findRunning(
-  dataDir: string,
-): Promise<{ instance: Instance; status: ServerStatus } | undefined> {
+export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const instance = await readInstance(dataDir);
   if (instance === undefined) return undefined;
   try {
-    const status = await requestStatus(instance);
-    return status && { instance, status };
+    return (await requestStatus(instance)) && instance;
   } catch (error) {
     if (!isSilence(error)) throw error;
     // The announcement of a killed responder is still there, and a different program has its port now.
@@ -92,25 +72,18 @@ export async function findRunning(
 const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
-/** The keys of the workspaces are removed from what it prints. */
-export interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
-  /** Identifies this start. Default: a new UUID. */
-  instance?: string;
-}
+/** A folder that has a configuration. The keys of the workspaces are removed from what its process prints. */
+export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
- * Starts the process on a folder that has a configuration, and waits until it answers. It outlives the provider: it has
- * its own session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first, or
- * `timeout` if it does not answer within 20 seconds; it is killed in that case.
+ * Starts the process on a folder, and waits until it answers. It outlives the provider: it has its own session and keeps
+ * nothing of the provider's open. Throws `unavailable` with its output if it exits first, or `timeout` if it does not
+ * answer within 20 seconds; it is killed in that case. `instance` identifies this start.
  */
-export async function startProcess({
-  dataDir,
-  workspaces,
-  instance = randomUUID(),
-}: StartOptions): Promise<ServerStatus> {
-  const child = await spawnDetached(dataDir, instance);
+export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
+  const child = await spawnDetached(folder.dataDir, instance);
   try {
-    return await waitUntilReady(child, { dataDir, workspaces, instance });
+    return await waitUntilReady(child, folder, instance);
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -119,13 +92,12 @@ export async function startProcess({
 
 async function spawnDetached(dataDir: string, instance: string): Promise<ChildProcess> {
   const errors = await open(errorsPathOf(dataDir), "w", 0o600);
-  const environment = ENVIRONMENT.map((name) => [name, process.env[name]] as const);
   try {
     const [command = "", ...words] = programWords();
     const parameters = [...words, "responder", "--config", configPathOf(dataDir), "--instance", instance];
     const child = spawn(command, parameters, {
       cwd: dataDir,
-      env: Object.fromEntries(environment.filter(([, value]) => value !== undefined)),
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name))),
       detached: true,
       stdio: ["ignore", "ignore", errors.fd],
       windowsHide: true,
@@ -137,17 +109,17 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   }
 }
 
-async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<ServerStatus> {
-  const { dataDir, instance } = options;
+async function waitUntilReady(child: ChildProcess, folder: Folder, instance: string): Promise<Instance> {
+  const { dataDir } = folder;
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
-  const deadline = Date.now() + LIMITS.startMs;
+  const deadline = Date.now() + START_MS;
   while (Date.now() < deadline) {
     // A different announcement belongs to an earlier process.
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
-    if (running) return running.status;
+    if (running) return running;
     if (child.exitCode !== null || child.signalCode !== null) {
-      const printed = await readPrinted(options);
+      const printed = await readPrinted(folder);
       const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
       throw processError("unavailable", `the responder ${printed ? `did not start: ${printed}` : how}`);
     }
@@ -155,8 +127,8 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
     if (failed)
       throw processError("unavailable", `the responder cannot start: ${failed.message}`, { cause: failed });
   }
-  const printed = await readPrinted(options);
-  const late = `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was killed`;
+  const printed = await readPrinted(folder);
+  const late = `the responder did not answer within ${START_MS / 1000} s of its start, and was killed`;
   throw processError("timeout", printed ? `${late}; it printed: ${printed}` : late);
 }
 
@@ -165,9 +137,10 @@ const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
 
 const QUOTED_CHARACTERS = 1_000;
 
-async function readPrinted({ dataDir, workspaces }: StartOptions): Promise<string> {
+async function readPrinted({ dataDir, workspaces }: Folder): Promise<string> {
   const text = await readFile(errorsPathOf(dataDir), "utf8");
-  return quote(text.replace(/^error: /, ""), keysOf({ workspaces }), QUOTED_CHARACTERS);
+  const keys = Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+  return quote(text.replace(/^error: /, ""), keys, QUOTED_CHARACTERS);
 }
 
 /**
@@ -186,7 +159,7 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
     return (await isResponder(pid)) ? undefined : false;
   });
   if (stops === false && !isTracked) return;
-  if (await waitUntilGone(isRunning, stops ? LIMITS.stopMs : 0)) return;
+  if (await waitUntilGone(isRunning, stops ? STOP_MS : 0)) return;
   if (!isTracked) throw notEnded(pid);
   await killProcess(announced);
 }
@@ -211,7 +184,7 @@ export async function killProcess(start: Start): Promise<boolean> {
   } catch (error) {
     if (!hasErrorCode(error, "ESRCH")) throw error;
   }
-  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
+  if (await waitUntilGone(() => isAlive(start), KILL_MS)) return true;
   throw notEnded(start.pid);
 }
 

@@ -53,11 +53,11 @@ export const missingSource = (state: object, inputs: object): string[] =>
   SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 
 /** There are changes if anything is named. */
-export const toDiff = (changed: readonly string[], { deleteBeforeReplace = true } = {}): DiffResult => ({
+export const toDiff = (changed: readonly string[]): DiffResult => ({
   changes: changed.length > 0,
   changed: [...new Set(changed)],
   replaces: [],
-  deleteBeforeReplace,
+  deleteBeforeReplace: true,
 });
 
 /** Inputs as the engine hands them over: anything. */

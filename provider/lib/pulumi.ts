@@ -13,6 +13,7 @@ export type {
   CustomResourceOptions,
   Input,
   Inputs,
+  Unwrap,
   URN,
 } from "@pulumi/pulumi";
 export type Output<T> = sdk.Output<T>;

@@ -1,3 +1,4 @@
+import type { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import type { DynamicResource, Lifecycle } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { OperationContext } from "../webhook/run.js";
@@ -10,6 +11,8 @@ export interface ResourceCall extends OperationContext {
   stack: string;
   /** The name of the resource in the program of this run. */
   name: string;
+  /** What the run knows of its responders. */
+  responders: ResponderLifecycle;
   /** Fires at Ctrl-C and at the time limit of the operation; its reason is an `ApiChatError`. */
   signal: AbortSignal;
   /** The base URL of the configuration, if it is secret: check copies it into the stored inputs. */

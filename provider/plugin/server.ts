@@ -14,7 +14,7 @@ import type { CheckResult } from "../lib/checks.js";
 import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
-import { forgetDeclared } from "../handshake-responder/declared.js";
+import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
 import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
@@ -54,6 +54,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  */
 function createService(engine: Engine): UntypedServiceImplementation {
   let run = new Run();
+  let responders = new ResponderLifecycle();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
 
@@ -84,7 +85,8 @@ function createService(engine: Engine): UntypedServiceImplementation {
       const limit = limitOf(request, operation);
       const signal = anySignal(ending.signal, limit.signal);
       const limitSeconds = request.getTimeout?.() || undefined;
-      const call = { ...place, run, signal, limitSeconds, secretBaseUrl: config?.secretBaseUrl };
+      const secretBaseUrl = config?.secretBaseUrl;
+      const call = { ...place, run, responders, signal, limitSeconds, secretBaseUrl };
       const target = { resource, call, lifecycle: resource.lifecycle(call) };
       try {
         return await engine.serve(call.urn, redact, () => work(request, target, redact));
@@ -100,7 +102,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
     /** A plugin that was started for debugging serves one run after the other. */
     attach: answer(async (request: plugins.PluginAttach) => {
       run = new Run();
-      forgetDeclared();
+      responders = new ResponderLifecycle();
       engine.attach(request.getAddress());
       return new empty.Empty();
     }),

@@ -1,11 +1,11 @@
 import { UNKNOWN } from "../lib/checks.js";
 import {
   DYNAMIC_KEY,
+  decideNextKeys,
   type VerificationKeyInputs,
   type VerificationKeyState,
 } from "../verification-key/contract.js";
 import { VerificationKey } from "../verification-key/lifecycle.js";
-import { decideNextKeys } from "../verification-key/next-keys.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */

@@ -1,23 +1,19 @@
+import { randomBytes } from "node:crypto";
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
+import type { Unwrap } from "../lib/pulumi.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
+import type { VerificationKeyArgs } from "./verification-key.js";
 
 export const DEFAULT_KEEP = 2;
 export const DEFAULT_BYTES = 32;
 
 /** The inputs as check leaves them. Each may be the unknown value in a preview. */
-export interface VerificationKeyInputs {
+export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   /** The resource's name, for messages. */
   name: string;
-  rotation?: string;
-  keep?: number;
-  bytes?: number;
-  initial?: string;
-  /** With a seed: the owner of the keys, and the rotations for which they are derived. */
-  subject?: string;
-  rotations?: string[];
-  /** Only for derived keys, and in the inputs of a create that has `initial`: see `addKnownKeys` in lifecycle.ts. */
+  /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
   current?: string;
   /** The same. */
   keys?: string[];
@@ -47,11 +43,62 @@ export const DYNAMIC_KEY: DynamicResource = {
 };
 
 /** The length of a new key in bytes. A value that is still unknown differs from every previous one. */
-export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;
+const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;
 
 /** How many earlier keys stay. While this is unknown, all may be removed. */
-export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
+const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
+
+/** The keys of a resource: the current one is also the first of the list. */
+type Keys = Pick<VerificationKeyState, "current" | "keys">;
+
+/** The plan of a create or an update: the source of the current key, and which others stay. */
+interface NextKeys {
+  from: "state" | "initial" | "derived" | "random";
+  /** Absent if it has yet to be generated. */
+  current?: string | undefined;
+  others: string[];
+}
+
+/**
+ * Decides what an update does; without a state, what a create does. Inputs are compared with the values set last, so
+ * removing an input and restoring it later has no effect. A changed `initial` becomes the new key, even if `rotation` or
+ * `bytes` changes too.
+ */
+export function decideNextKeys(
+  state: VerificationKeyState | undefined,
+  inputs: VerificationKeyInputs,
+): NextKeys {
+  const keys = state?.keys ?? [];
+  const keep = keepOf(inputs);
+  const derived = derivedOf(inputs);
+  if (derived !== undefined) {
+    // Of the earlier keys, only random ones stay: the service signs with one of those until set-webhook has given it the
+    // first derived key.
+    const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
+    const [current, ...others] = [...derived, ...random.slice(0, keep)];
+    return { from: current === state?.current ? "state" : "derived", current, others };
+  }
+  const { rotation, initial } = inputs;
+  const others = keys.slice(0, keep);
+  if (initial !== undefined && initial !== state?.initial && !keys.includes(initial)) {
+    return { from: "initial", current: initial, others };
+  }
+  const isRotated = rotation !== undefined && rotation !== state?.rotation;
+  if (!state || isRotated || bytesOf(inputs) !== state.bytes || state.derived !== undefined) {
+    return { from: "random", others };
+  }
+  return { from: "state", current: state.current, others: keys.slice(1, 1 + keep) };
+}
+
+/** The keys after an update, or of a create. */
+export function nextKeys(state: VerificationKeyState | undefined, inputs: VerificationKeyInputs): Keys {
+  const { current = makeKey(inputs), others } = decideNextKeys(state, inputs);
+  return { current, keys: [current, ...others] };
+}
+
+/** A new random key: base64url without padding. */
+const makeKey = (inputs: VerificationKeyInputs): string => randomBytes(bytesOf(inputs)).toString("base64url");
 
 /**
  * The outputs after a create or an update. `rotation` and `initial` stay recorded even if the program removes them; the
@@ -59,7 +106,7 @@ export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =
  */
 export function toState(
   inputs: VerificationKeyInputs,
-  keys: Pick<VerificationKeyState, "current" | "keys">,
+  keys: Keys,
   before?: VerificationKeyState,
 ): VerificationKeyState {
   const { subject: _subject, rotations: _rotations, derived: _derived, ...recorded } = before ?? {};

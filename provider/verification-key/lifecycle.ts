@@ -18,13 +18,14 @@ import { printLine, printWarning, toFailures } from "../lib/provider-process.js"
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
+  decideNextKeys,
   derivedOf,
+  nextKeys,
   requireState,
   toState,
   type VerificationKeyInputs,
   type VerificationKeyState,
 } from "./contract.js";
-import { decideNextKeys, firstKeys, nextKeys } from "./next-keys.js";
 
 /**
  * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
@@ -39,7 +40,7 @@ export const VerificationKey = {
   /** Creates the first key, or adopts the live one in `initial`. */
   create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
     id: randomUUID(),
-    outs: toState(inputs, firstKeys(inputs)),
+    outs: toState(inputs, nextKeys(undefined, inputs)),
   }),
 
   /**
@@ -102,30 +103,24 @@ async function checkKey(
   olds: Record<string, unknown>,
   news: RawInputs,
 ): Promise<CheckResult<VerificationKeyInputs>> {
-  const { current: _current, keys: _keys, derivedFrom, ...known } = withoutNulls(news);
-  const inputs = known as unknown as VerificationKeyInputs;
+  const { current: _current, keys: _keys, derivedFrom, ...given } = withoutNulls(news);
+  const inputs = given as unknown as VerificationKeyInputs;
   const { name, subject = name } = inputs;
   const problems =
     derivedFrom === undefined
-      ? problemsOf(RANDOM, known)
-      : problemsOf(DERIVED, { ...known, derivedFrom, subject });
+      ? problemsOf(RANDOM, given)
+      : problemsOf(DERIVED, { ...given, derivedFrom, subject });
   const failures = toFailures(problems, ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };
-  const warning = inputs.initial === undefined ? undefined : warningOfKey(inputs.initial);
-  if (warning !== undefined) printWarning(inputs.name, `initial ${warning}`);
-  const isCreate = olds["name"] === undefined;
-  return { inputs: isCreate ? addKnownKeys(inputs) : inputs, failures };
-}
-
-/**
- * Values that check adds to the inputs are known in a preview, so adopting a live key shows no change to the webhook
- * that uses it.
- */
-function addKnownKeys(inputs: VerificationKeyInputs): VerificationKeyInputs {
   const { initial } = inputs;
-  if (initial === undefined || initial === UNKNOWN) return inputs;
-  return { ...inputs, current: initial, keys: [initial] };
+  if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
+  const warning = warningOfKey(initial);
+  if (warning !== undefined) printWarning(name, `initial ${warning}`);
+  // Values that check adds to the inputs are known in a preview, so adopting a live key shows no change to the webhook
+  // that uses it.
+  const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
+  return { inputs: { ...inputs, ...known }, failures };
 }
 
 /** Replaces the seed with the keys; the seed itself is never stored in the state. */
@@ -157,7 +152,7 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
   const lines = [
     ...(from === "state" ? [] : [`${NEW_KEYS[from](inputs)} becomes the current one`]),
     ...(from === "state" && isAdded ? ["the list of derived keys changes"] : []),
-    ...(dropped > 0 ? [describeDropped(dropped)] : []),
+    ...(dropped > 0 ? [`earlier keys dropped: ${dropped}; what is signed with them is refused`] : []),
   ];
   if (!Object.values(inputs).flat().includes(UNKNOWN)) {
     for (const line of lines) printLine(inputs.name, line);
@@ -167,7 +162,7 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
   }
   const next = toState(inputs, { current, keys }, state);
   const changed = SHOWN.filter((name) => lines.length > 0 && !isDeepStrictEqual(next[name], state[name]));
-  return toDiff([...changed, ...missingSource(state, inputs)], { deleteBeforeReplace: false });
+  return toDiff([...changed, ...missingSource(state, inputs)]);
 }
 
 /** The recorded properties that an update changes. */
@@ -178,8 +173,3 @@ const NEW_KEYS = {
   initial: () => "the key in initial",
   derived: ({ rotations = [] }: VerificationKeyInputs) => `the key derived for rotation ${rotations[0]}`,
 };
-
-const describeDropped = (dropped: number): string =>
-  dropped === 1
-    ? "1 of the earlier keys is dropped: what is signed with it is refused"
-    : `${dropped} of the earlier keys are dropped: what is signed with them is refused`;

@@ -1,5 +1,3 @@
-import { rename } from "node:fs/promises";
-import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
@@ -112,16 +110,6 @@ describe("15 workspaces in 3 stacks", () => {
     });
     await consumer.up();
     expect(await consumer.outputs()).toEqual({ botUrl: scene.emulator.workspace(taken).botUrl });
-  });
-
-  test("a stack of which a kill has left only the copy is refused", async () => {
-    const state = join(scene.backend.folder, ".pulumi", "stacks", PROJECT, `${STACKS[1]}.json`);
-    await rename(state, `${state}.bak`);
-    await expect(scene.run(NAMES, (fleet, options) => fleet.up(options))).rejects.toMatchObject({
-      code: "invalid_config",
-      message: expect.stringContaining(`${PROJECT}/${STACKS[1]}.json.bak`) as string,
-    });
-    await rename(`${state}.bak`, state);
   });
 
   test("up with refresh adds, removes and repairs, touches no other, and fails for one taken over and one that is down", async () => {

@@ -4,14 +4,8 @@ import { ApiChatWebhook, HandshakeResponder } from "pulumi-apichat";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.ts";
-import { processesNaming } from "../support/processes.ts";
-import {
-  deliverTo,
-  environmentOf,
-  killResponders,
-  respondersOn,
-  responderEnvironment,
-} from "../support/responder.ts";
+import { endProcessesNaming, processesNaming } from "../support/processes.ts";
+import { deliverTo, environmentOf, respondersOn, responderEnvironment } from "../support/responder.ts";
 import { callsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
@@ -138,7 +132,7 @@ describe("a responder that pulumi up brings up", () => {
   });
 
   test("up with a refresh sees that kill -9 has ended it, and starts it on the same port: no webhook changes", async () => {
-    await killResponders(dataDir);
+    await endProcessesNaming(dataDir);
     const writes = callsOf(scene, "set-webhook").length;
     const { changes } = await stack.up({ refresh: true });
     expect(changes).toMatchObject({ create: 1, same: 4 });

@@ -4,8 +4,9 @@ import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { pluginFolder, declareOnPlugin, PluginProvider } from "../support/plugin.ts";
+import { pluginFolder, PluginProvider, PluginWebhook } from "../support/plugin.ts";
 import {
+  argsOf,
   expectNoSecrets,
   openScene,
   registeredWorkspaces,
@@ -45,13 +46,9 @@ describe("the plugin does what the options of a resource ask for", () => {
   /** The program with the changes of a step. */
   const program = (changes: Record<string, Partial<Declaration>> = {}): PulumiFn => {
     const declare = (workspace: string, options: CustomResourceOptions = {}) => {
-      const change = changes[workspace];
-      return declareOnPlugin(scene, {
-        workspace,
-        ...change,
-        args: { webhookUrl: urlOf(workspace), ...change?.args },
-        options: { ...options, ...change?.options },
-      });
+      const { name = workspace, ...change } = changes[workspace] ?? {};
+      const args = argsOf(scene, { workspace, args: { webhookUrl: urlOf(workspace), ...change.args } });
+      return new PluginWebhook(name, args, { ...options, ...change.options });
     };
     return async () => {
       declare("adopted");

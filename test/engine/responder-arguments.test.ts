@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { HandshakeResponder, type HandshakeResponderArgs, type ResponderWorkspaceArgs } from "pulumi-apichat";
+import { HandshakeResponder, type HandshakeResponderArgs } from "pulumi-apichat";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DERIVED, OTHER_SEED, SEED } from "../support/derived-keys.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
@@ -13,7 +13,6 @@ const FORWARD_TO = "http://127.0.0.1:9/messages";
 const SECRET_PATH = "/secret-path-0123456789";
 const SECRET_HOST = "secret-host-0123456789.example";
 const rotations = ["2026-12", "2026-09"];
-const derived = { derivedFrom: SEED, rotations };
 const [latest = ""] = DERIVED[0]?.[3] ?? [];
 const ofTwoSeeds = DERIVED[1]?.[3] ?? [];
 
@@ -26,16 +25,14 @@ interface Case {
   urls: Record<string, { path?: string; url?: string; keys: string[] }>;
 }
 
-const acme = (more: Partial<ResponderWorkspaceArgs> = {}): Pick<HandshakeResponderArgs, "workspaces"> => ({
-  workspaces: { acme: { verificationKeys: VERIFICATION_KEY, ...more } },
-});
+const acme = { verificationKeys: VERIFICATION_KEY };
 
 /** Every argument of docs/handshake-responder.md, and everything that may be left out once without it. */
-const casesIn = (folder: string, ports: readonly number[]): Record<string, Case> => ({
+const casesIn = (folder: string, port: number): Record<string, Case> => ({
   workspaces: {
     args: {
       workspaces: {
-        acme: { verificationKeys: VERIFICATION_KEY },
+        acme,
         globex: { verificationKeys: [VERIFICATION_KEY, latest], path: "/g", forwardTo: FORWARD_TO },
         initech: { verificationKeys: [latest], path: "/" },
       },
@@ -48,30 +45,18 @@ const casesIn = (folder: string, ports: readonly number[]): Record<string, Case>
   },
   derived: {
     args: {
-      ...derived,
-      workspaces: {
-        acme: {},
-        globex: { subject: "acme", forwardTo: FORWARD_TO },
-        initech: { verificationKeys: VERIFICATION_KEY, path: "/i" },
-      },
+      derivedFrom: [OTHER_SEED, SEED],
+      rotations,
+      workspaces: { acme: {}, globex: { ...acme, subject: "acme", forwardTo: FORWARD_TO } },
     },
     urls: {
-      acme: { path: "/acme", keys: [latest] },
-      globex: { path: "/globex", keys: [latest] },
-      initech: { path: "/i", keys: [VERIFICATION_KEY] },
+      acme: { path: "/acme", keys: ofTwoSeeds },
+      globex: { path: "/globex", keys: [...ofTwoSeeds, VERIFICATION_KEY] },
     },
   },
-  "two-seeds": {
-    args: { derivedFrom: [OTHER_SEED, SEED], rotations, ...acme() },
-    urls: { acme: { path: "/acme", keys: [...ofTwoSeeds, VERIFICATION_KEY] } },
-  },
   process: {
-    args: { ...acme(), host: "0.0.0.0", port: ports[0] ?? 0, dataDir: join(folder, "own") },
-    urls: { acme: { url: `http://127.0.0.1:${ports[0]}/acme`, keys: [VERIFICATION_KEY] } },
-  },
-  tunnel: {
-    args: { ...acme(), port: ports[1] ?? 0, publicUrl: "https://tunnel.example/a" },
-    urls: { acme: { url: "https://tunnel.example/a/acme", keys: [] } },
+    args: { workspaces: { acme }, host: "0.0.0.0", port, dataDir: join(folder, "own") },
+    urls: { acme: { url: `http://127.0.0.1:${port}/acme`, keys: [VERIFICATION_KEY] } },
   },
   nothing: {
     args: {
@@ -81,17 +66,16 @@ const casesIn = (folder: string, ports: readonly number[]): Record<string, Case>
       port: absent(),
       publicUrl: absent(),
       dataDir: absent(),
-      ...acme({ path: absent(), subject: absent(), forwardTo: absent() }),
+      workspaces: { acme: { ...acme, path: absent(), subject: absent(), forwardTo: absent() } },
     },
     urls: { acme: { path: "/acme", keys: [VERIFICATION_KEY] } },
   },
-  "secret-path": {
-    args: acme({ path: pulumi.secret(SECRET_PATH) }),
-    urls: { acme: { path: SECRET_PATH, keys: [VERIFICATION_KEY] } },
-  },
-  "secret-tunnel": {
-    args: { ...acme(), publicUrl: pulumi.secret(`https://${SECRET_HOST}`) },
-    urls: { acme: { url: `https://${SECRET_HOST}/acme`, keys: [] } },
+  secret: {
+    args: {
+      publicUrl: pulumi.secret(`https://${SECRET_HOST}/a`),
+      workspaces: { acme: { ...acme, path: pulumi.secret(SECRET_PATH) } },
+    },
+    urls: { acme: { url: `https://${SECRET_HOST}/a${SECRET_PATH}`, keys: [] } },
   },
 });
 
@@ -107,7 +91,7 @@ describe("responders of the dynamic provider and of the plugin", () => {
     const classes = new Map<string, (typeof providers)["plugin" | "dynamic"]>();
     for (const [provider, Responder] of Object.entries(providers)) {
       const folder = join(backend.folder, provider);
-      const own = casesIn(folder, [await freePort(), await freePort()]);
+      const own = casesIn(folder, await freePort());
       for (const [name, one] of Object.entries(own)) {
         cases[`${provider}-${name}`] = one;
         classes.set(`${provider}-${name}`, Responder);

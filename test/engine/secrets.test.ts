@@ -45,15 +45,6 @@ const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
 };
 
-const base64 = (text: string): string => Buffer.from(text).toString("base64");
-
-test("the search finds a secret plain, URL-encoded and in base64", () => {
-  for (const secret of secrets) {
-    const traces = [secret, encodeURIComponent(secret), base64(secret), base64(`{"key":"${secret}"}`)];
-    expect(traces.filter((trace) => findSecrets(`... ${trace} ...`, [secret]).length === 0)).toEqual([]);
-  }
-});
-
 describe("no key, no query value and no secret base URL leaves a run in clear", () => {
   let scene: Scene;
   let project: Project;
@@ -108,14 +99,11 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     await expectClean();
   });
 
-  test("not in a preview that shows the drift and a changed URL and key", async () => {
+  test("not in a preview that shows the drift and a changed URL and key, nor in any file of the backend", async () => {
     const webhookUrl = `${scene.endpoint.url}/next?token=${QUERY_VALUE}`;
     await declare({ webhookUrl, webhookVerificationKey: NEXT_KEY });
     expect(await project.run("preview", "--diff")).toContain("argument: webhookVerificationKey");
     await expectClean();
-  });
-
-  test("not in any file of the backend: checkpoints, backups and history", async () => {
     await expectCleanBackend(scene.backend, secrets);
   });
 

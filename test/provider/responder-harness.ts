@@ -1,29 +1,24 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, expect, vi } from "vitest";
-import * as dynamic from "../../dist/provider/dynamic.js";
-import { unmarked } from "../support/dynamic.ts";
-import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
+import { beforeEach, expect, vi } from "vitest";
+import { ResponderLifecycle } from "../../dist/provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
-import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
-import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
 import { freePort } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";
 import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
 
-export const ResponderProcess = unmarked(dynamic.ResponderProcess);
-
 /**
  * The lifecycle in this process, and with the real responder. Through the engine it is in
  * test/engine/handshake-responder.test.ts.
  */
-export const run = isolateRuns(forgetDeclared);
-const former = [{ ...LIMITS }, { ...CONTROL_LIMITS }] as const;
-afterEach(() => {
-  Object.assign(LIMITS, former[0]);
-  Object.assign(CONTROL_LIMITS, former[1]);
-});
+export const run = isolateRuns();
+
+export let responders: ResponderLifecycle;
+
+/** The next run of the engine, which knows nothing of what this one declared. */
+export const startRun = (): void => void (responders = new ResponderLifecycle());
+beforeEach(startRun);
 
 export type Values = Record<string, unknown>;
 
@@ -33,30 +28,29 @@ export interface Created {
 }
 
 export async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
-  const { inputs, failures } = await ResponderProcess.check(olds, argsOf(more));
+  const { inputs, failures } = await responders.check(olds, argsOf(more));
   expect(failures).toEqual([]);
   return inputs;
 }
 
-export const create = async (more: Values = {}): Promise<Created> =>
-  ResponderProcess.create(await checked(more));
+export const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
 /** On a port that the system gives to nobody else while the responder is down. */
 export const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
 export async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
-  return { id, outs: (await ResponderProcess.update(id, outs, await checked(more, outs))).outs };
+  return { id, outs: (await responders.update(id, outs, await checked(more, outs))).outs };
 }
 
 /** What a refresh leaves of it: undefined if it is gone. */
 export const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
-  (await ResponderProcess.read(id, outs)).props;
+  (await responders.read(id, outs)).props;
 
-export const destroy = ({ id, outs }: Created): Promise<void> => ResponderProcess.delete(id, outs);
+export const destroy = ({ id, outs }: Created): Promise<void> => responders.delete(id, outs);
 
 export const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
-  const { changes, replaces } = await ResponderProcess.diff(id, outs, await checked(more, outs));
+  const { changes, replaces } = await responders.diff(id, outs, await checked(more, outs));
   expect(replaces).toEqual([]);
   return changes;
 };

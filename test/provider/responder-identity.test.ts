@@ -1,7 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
 import { freePort } from "../support/http.js";
 import {
   create,
@@ -9,15 +8,13 @@ import {
   deliver,
   destroy,
   diff,
-  end,
   expectGone,
-  failureOf,
   pidsOf,
   read,
   run,
+  startRun,
   update,
   type Created,
-  type Values,
 } from "./responder-harness.js";
 
 // Whose a process and a folder are, once a folder is gone or a resource has another name.
@@ -83,18 +80,14 @@ describe("a process whose folder was removed", () => {
 
 describe("a responder under a new name without an alias", () => {
   const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
-  /** As another provider does it, which knows nothing of what this one declared. */
-  const createRenamed = (more: Values): Promise<Created> => {
-    forgetDeclared();
-    return create({ ...RENAMED, ...more });
-  };
 
   test("that has its own folder keeps process and folder when the former one is deleted", async () => {
     const dataDir = join(run.folder, "own");
     const created = await createAtFixedPort({ dataDir });
-    const renamed = await createRenamed({ dataDir });
+    startRun();
+    const renamed = await create({ ...RENAMED, dataDir });
     expect(renamed.outs.pid).toBe(created.outs.pid);
-    forgetDeclared();
+    startRun();
     await destroy(created);
     expect(run.lines.at(-1)).toMatch(
       /^chat: the responder stays: .* belongs to project\/dev-\w+\/renamed now$/,
@@ -103,19 +96,5 @@ describe("a responder under a new name without an alias", () => {
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
     expect(await pidsOf()).toEqual([]);
-  });
-
-  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
-    const port = await freePort();
-    const created = await create({ port });
-    const error = await failureOf(createRenamed({ port }));
-    expect(error).toMatchObject({ code: "conflict", subject: "renamed", problems: [{ field: "port" }] });
-    expect(error.message).toContain(
-      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
-    );
-    expect(await read(created)).toEqual(created.outs);
-    // A file that a killed process left names nobody.
-    await end(created);
-    await expect(createRenamed({ port })).resolves.toMatchObject({ outs: { port } });
   });
 });

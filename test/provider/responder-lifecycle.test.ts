@@ -2,14 +2,12 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
-import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
-import { CONTROL_LIMITS, readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { CONTROL_LIMITS, readInstance } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { acme, KEY, OTHER_KEY } from "../support/responder-runs.js";
 import {
-  ResponderProcess,
   checked,
   create,
   createAtFixedPort,
@@ -22,7 +20,9 @@ import {
   pidsOf,
   read,
   readConfig,
+  responders,
   run,
+  startRun,
   update,
   type Created,
   type Values,
@@ -55,9 +55,6 @@ describe("create", () => {
     const { pid, port, instance } = lost.outs;
     expect(found.outs).toMatchObject({ pid, port, instance });
     expect(run.lines).toEqual([expect.stringMatching(/^chat: adopted the responder .*, pid \d+$/)]);
-    const announced = await readInstance(found.outs.dataDir);
-    const status = announced && (await requestStatus(announced));
-    expect(status?.configDigest).toBe(digestOf(await readConfig(found)));
     expect(await deliver(found, OTHER_KEY)).toBe(200);
   });
 
@@ -71,7 +68,7 @@ describe("create", () => {
     ] as const) {
       const error = await failureOf(create(more));
       expect(error).toMatchObject({ code: "unavailable", operation: "responder" });
-      expect(error.message).toContain("chat: the responder did not start: cannot listen on ");
+      expect(error.message).toContain("the responder did not start: cannot listen on ");
       expect(error.message).toContain(printed);
       expect(error.message).not.toContain("\n");
       expect(await pidsOf()).toEqual([]);
@@ -103,7 +100,7 @@ describe("a folder", () => {
   test("of another stack is refused, and its process unchanged; it moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
-    forgetDeclared();
+    startRun();
     const before = await readConfig(created);
     const error = await failureOf(create({ dataDir, ...OTHER_STACK }));
     expect(error).toMatchObject({ code: "conflict" });
@@ -184,7 +181,7 @@ describe("update", () => {
     const again = await update(moved, { dataDir: third });
     expect(await pidsOf()).toEqual([again.outs.pid]);
     expect(await readdir(second)).toContain("spool.sqlite");
-    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded and stays in")]);
+    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded: kept in")]);
   });
 
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
@@ -208,12 +205,27 @@ describe("update", () => {
     const created = await createAtFixedPort();
     const before = await readConfig(created);
     const error = await failureOf(update(created, more(created, holder.port)));
-    expect(error).toMatchObject({ ...failure, subject: "chat" });
+    expect(error).toMatchObject(failure);
     const { instance, port } = created.outs;
     expect(await read(created)).toMatchObject({ instance, port });
     expect(await deliver(created)).toBe(200);
     expect(await readConfig(created)).toBe(before);
   });
+});
+
+test("a responder that somebody has started by hand on the folder is replaced, with its deliveries", async () => {
+  const created = await createAtFixedPort();
+  const { dataDir, port } = created.outs;
+  await end(created);
+  const program = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
+  const byHand = ["responder", "--config", join(dataDir, "config.json")];
+  spawn(process.execPath, [program, ...byHand], { stdio: "ignore" });
+  await vi.waitUntil(() => deliver(created).then(Boolean, () => false), { timeout: 20_000 });
+  const updated = await update(created, { port });
+  expect(await pidsOf()).toEqual([updated.outs.pid]);
+  expect(await deliver(updated)).toBe(200);
+  await destroy(updated);
+  expect(run.lines.at(-1)).toContain("2 deliveries were not forwarded");
 });
 
 describe("delete", () => {
@@ -235,13 +247,13 @@ describe("delete", () => {
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
     await destroy(created);
-    const counted = `chat: warning: 2 deliveries were not forwarded and stay in ${dataDir}.`;
+    const counted = `chat: warning: 2 deliveries were not forwarded: kept in ${dataDir}.`;
     expect(run.lines).toEqual([expect.stringContaining(counted)]);
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
     await rm(join(dataDir, "spool.sqlite-wal"), { force: true });
     await writeFile(join(dataDir, "spool.sqlite"), "no database ".repeat(1_000));
     await destroy(created);
-    expect(run.lines.at(-1)).toContain("deliveries may not have been forwarded and stay");
+    expect(run.lines.at(-1)).toContain("deliveries may not have been forwarded: kept");
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
@@ -268,12 +280,14 @@ describe("delete", () => {
 
 describe("a process that hangs", () => {
   test("is an error for read, not gone, and delete kills it", async () => {
+    const { answerMs } = CONTROL_LIMITS;
+    onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 500;
     const created = await createAtFixedPort();
     process.kill(created.outs.pid, "SIGSTOP");
     const error = await failureOf(read(created));
     const hints = [{ id: "end_process", pid: created.outs.pid }];
-    expect(error).toMatchObject({ code: "timeout", subject: "chat", hints });
+    expect(error).toMatchObject({ code: "timeout", hints });
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
   });
@@ -284,13 +298,13 @@ test("a state as version 1 wrote it is compared, found to have ended here, and s
   const text = (await readFile(file, "utf8")).replaceAll("/invalid", run.folder);
   const { running: state } = JSON.parse(text) as { running: Created };
   const { port: _, pid: __, instance: ___, machine: ____, stateVersion: _____, ...inputs } = state.outs;
-  expect(await ResponderProcess.diff(state.id, state.outs, inputs)).toMatchObject({ changes: false });
+  expect(await responders.diff(state.id, state.outs, inputs)).toMatchObject({ changes: false });
   expect(await read(state)).toEqual(state.outs);
   expect(run.lines).toEqual([expect.stringContaining("was started on another machine")]);
   const { machine } = (await create()).outs;
   expect(await read({ ...state, outs: { ...state.outs, machine } })).toBeUndefined();
   const port = await freePort();
-  const { outs } = await ResponderProcess.update(state.id, state.outs, { ...inputs, port });
+  const { outs } = await responders.update(state.id, state.outs, { ...inputs, port });
   expect(outs).toMatchObject({ port, dataDir: state.outs.dataDir, stateVersion: 1 });
   await destroy({ id: state.id, outs });
 });

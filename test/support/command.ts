@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { vi } from "vitest";
 import { afterTests } from "./http.ts";
-import { killProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "./processes.ts";
+import { endProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "./processes.ts";
 
 /** A command in progress, in a process group of its own as a shell gives to each. */
 export interface Command {
@@ -30,7 +30,7 @@ export type StartCommand = (file: string, ...parameters: string[]) => Command;
 /** Starts commands in a folder with this environment alone. What they leave behind ends with the file's tests. */
 export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {
   const marker = { name: "APICHAT_TEST_RUN", value: folder };
-  afterTests(() => killProcessesOf(marker).catch(() => undefined));
+  afterTests(() => endProcessesOf(marker));
   return (file, ...parameters) => {
     const child = execa(file, parameters, {
       cwd: folder,
@@ -57,7 +57,7 @@ export function commandsIn(folder: string, environment: Record<string, string>):
       processes: () => processesOf(marker),
       interrupt: () => signalIfAlive(-pid, "SIGINT"),
       kill: () => signalIfAlive(pid, "SIGKILL"),
-      killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 20_000, interval: 20 }),
+      killEverything: () => endProcessesOf(marker),
     };
   };
 }

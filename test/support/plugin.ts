@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import * as pulumi from "@pulumi/pulumi";
-import { argsOf, type Declaration, type Scene } from "./scene.ts";
 
 /** The folder of the plugin, as `packages` in Pulumi.yaml names it. */
 export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
@@ -43,12 +42,4 @@ export class PluginProvider extends pulumi.ProviderResource {
   constructor(name: string, { apiKey }: { apiKey: string }) {
     super("apichat", name, { apiKey: pulumi.secret(apiKey) });
   }
-}
-
-/** Declares a webhook of the scene on the plugin. */
-export function declareOnPlugin(
-  scene: Scene,
-  { workspace, name = workspace, args, options }: Declaration,
-): PluginWebhook {
-  return new PluginWebhook(name, argsOf(scene, { workspace, args }), options);
 }

@@ -29,27 +29,16 @@ export async function processesNaming(text: string): Promise<ProcessInfo[]> {
   return found.filter(({ commandLine }) => commandLine.some((word) => word.includes(text)));
 }
 
-/** Ends the processes that have this text on their command line, and waits until there is none. */
-export async function endProcessesNaming(text: string): Promise<void> {
-  for (;;) {
-    const alive = await processesNaming(text);
-    if (alive.length === 0) return;
-    for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
-    await sleep(20);
-  }
-}
+/** Ends the processes of {@link processesNaming}, and waits until there is none. */
+export const endProcessesNaming = (text: string): Promise<void> => endAll(() => processesNaming(text));
 
-/** Kills the processes of {@link processesOf} that are alive; throws while there were some, because one may have started another. */
-export async function killProcessesOf(variable: { name: string; value: string }): Promise<void> {
-  const alive = await processesOf(variable);
-  for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
-  if (alive.length > 0) throw new Error(`${alive.length} processes of the run were still alive`);
-}
+/** The same of {@link processesOf}. An engine leaves hosts behind that it was about to start. */
+export const endProcessesOf = (variable: { name: string; value: string }): Promise<void> =>
+  endAll(() => processesOf(variable));
 
-/** Ends all processes of {@link processesOf}, and waits until there is none. An engine leaves hosts behind that it was about to start. */
-export async function endProcessesOf(variable: { name: string; value: string }): Promise<void> {
+async function endAll(find: () => Promise<ProcessInfo[]>): Promise<void> {
   for (;;) {
-    const alive = await processesOf(variable);
+    const alive = await find();
     if (alive.length === 0) return;
     for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
     await sleep(20);

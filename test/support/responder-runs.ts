@@ -17,7 +17,7 @@ export interface Run {
 }
 
 /** Each test is a run of its own, with a state folder of its own, and not on CI. */
-export function isolateRuns(forgetDeclared: () => void): Run {
+export function isolateRuns(): Run {
   const run: Run = { folder: "", lines: [] };
   beforeEach(async () => {
     run.folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-responder-")));
@@ -25,7 +25,6 @@ export function isolateRuns(forgetDeclared: () => void): Run {
     vi.spyOn(console, "log").mockImplementation((line: string) => void run.lines.push(line));
     vi.stubEnv("CI", undefined);
     vi.stubEnv("XDG_STATE_HOME", run.folder);
-    forgetDeclared();
   });
   afterEach(async () => {
     vi.restoreAllMocks();

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
-import { endProcessesNaming, processesNaming } from "./processes.ts";
+import { processesNaming } from "./processes.ts";
 import type { Backend } from "./stack.ts";
 
 /** Variables of the engine with which responders keep their folders with the backend's, and on no CI machine. */
@@ -14,9 +14,6 @@ export const respondersOn = async (folder: string): Promise<number[]> =>
   (await processesNaming(folder))
     .filter(({ commandLine }) => commandLine.includes("responder"))
     .map(({ pid }) => pid);
-
-/** kill -9, and waits until the process is gone. */
-export const killResponders = (dataDir: string): Promise<void> => endProcessesNaming(dataDir);
 
 /** Posts a signed delivery; gives the status of the answer. */
 export async function deliverTo(url: string, verificationKey: string): Promise<number> {

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
 import { createWebhookProvider, ResponderProcess, VerificationKey } from "../../../provider/dynamic.js";
-import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { SEED } from "../../support/derived-keys.js";
 import { unmark } from "../../support/dynamic.js";
 import { acme as withAcme, argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
@@ -10,7 +9,7 @@ import { FOREIGN, secondLookFails, startAcme } from "../webhook/harness.js";
 
 // What the engine gets: the marks of secrets, whatever a transform has made of the program's.
 
-isolateRuns(forgetDeclared);
+isolateRuns();
 
 let ApiChatWebhook: ReturnType<typeof createWebhookProvider>;
 beforeEach(() => {
@@ -80,8 +79,8 @@ test.each([
   ["ApiChatWebhook", createWebhookProvider(new Run()), "preflght", "preflight"],
   ["VerificationKey", VerificationKey, "rotatoin", "rotation"],
   ["ResponderProcess", ResponderProcess, "publicUlr", "publicUrl"],
-])("an input of %s that a transform misspells is rejected", async (_, { check }, wrong, right) => {
-  const { failures } = await check({}, { name: "acme", [wrong]: "x" });
+])("an input of %s that a transform misspells is rejected", async (_, provider, wrong, right) => {
+  const { failures } = await provider.check({}, { name: "acme", [wrong]: "x" });
   const reasons = failures.map(({ reason }) => reason);
   expect(reasons[0]).toContain(`no such input: ${wrong} (did you mean ${right}?)`);
 });

@@ -7,7 +7,6 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
-import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
@@ -134,7 +133,6 @@ export async function startRun(): Promise<void> {
 export function isolatePlugins(): Plugin {
   isolateRuns();
   beforeEach(async () => {
-    forgetDeclared();
     vi.stubEnv("CI", undefined);
     const { address, lines: taken, stop } = await startEngine();
     engine = new Engine(address);

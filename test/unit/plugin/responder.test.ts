@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { ResponderProcess } from "../../../provider/handshake-responder/lifecycle.js";
+import { ResponderLifecycle } from "../../../provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../../provider/handshake-responder/inputs.js";
 import { SEED } from "../../support/derived-keys.js";
 import { VERIFICATION_KEY } from "../webhook/harness.js";
@@ -28,11 +28,11 @@ const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNIN
 /** Create and update as they end where a process runs; gives what they were called with. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
-  vi.spyOn(ResponderProcess, "create").mockImplementation(async (inputs) => {
+  vi.spyOn(ResponderLifecycle.prototype, "create").mockImplementation(async (inputs) => {
     calls.push(inputs);
     return { id: ID, outs: stateOf(inputs) };
   });
-  vi.spyOn(ResponderProcess, "update").mockImplementation(async (_id, _olds, inputs) => {
+  vi.spyOn(ResponderLifecycle.prototype, "update").mockImplementation(async (_id, _olds, inputs) => {
     calls.push(inputs);
     return { outs: stateOf(inputs) };
   });
@@ -157,7 +157,7 @@ describe("a preview knows", () => {
 });
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {
-  vi.spyOn(ResponderProcess, "create").mockReturnValue(new Promise(() => {}));
+  vi.spyOn(ResponderLifecycle.prototype, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));
   expect(late.details).toMatch(/^acme: .*customTimeouts/);

@@ -47,12 +47,9 @@ test.each<[Args, string, RegExp]>([
   [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; for example/],
   [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; for example/],
   [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; leave it out for 2$/],
-  [{ keep: 11 }, "keep", /got 11;/],
   [{ keep: 1.5 }, "keep", /got 1\.5;/],
-  [{ keep: "2" }, "keep", /got "2";/],
   [{ bytes: 15 }, "bytes", /^bytes: must be a whole number from 16 to 64, got 15; leave it out for 32$/],
   [{ bytes: 65 }, "bytes", /got 65;/],
-  [{ bytes: true }, "bytes", /got a boolean;/],
   [{ initial: "" }, "", /^initial: must be non-empty, got an empty string; make one/],
   [
     { initial: " padded-key-0123456 " },
