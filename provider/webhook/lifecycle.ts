@@ -160,8 +160,7 @@ export async function previewCreate(
 }
 
 /** What a read returns to the engine: nothing tells it that the resource is gone. */
-type ReadResult =
-  { id: string; props: WebhookState; inputs: WebhookInputs } | { id?: never; props?: never; inputs?: never };
+type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
  * Reads the workspace's registration. Returns nothing if there is none, and the next `up` creates it. A difference is
@@ -558,22 +557,13 @@ export async function getWebhookBeforeSet(
   }
 }
 
-interface Observed {
-  seen: Registration | undefined;
-  client: WorkspaceClient;
-  /** The key that the service accepted. */
-  apiKey: string;
-}
+type Observed = Awaited<ReturnType<typeof observe>>;
 
 /**
- * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded
- * one.
+ * Reads the registration with the first API key that the service accepts, and returns both; after a rotation, that is
+ * not the recorded one.
  */
-async function observe(
-  state: WebhookState,
-  apiKeys: readonly string[],
-  context: OperationContext,
-): Promise<Observed> {
+async function observe(state: WebhookState, apiKeys: readonly string[], context: OperationContext) {
   const settings = withTimeLimit(state, "requestSeconds", context);
   let refusal: ApiChatError | undefined;
   for (const apiKey of apiKeys) {
@@ -595,7 +585,7 @@ async function observe(
  * workspace has no bot code, so only an unchanged base URL and API key show that it is the same.
  */
 function requireSameWorkspace(
-  { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
+  { seen, apiKey }: Pick<Observed, "seen" | "apiKey">,
   state: WebhookState,
   { baseUrl, operation }: { baseUrl: string; operation: "get-webhook" | "set-webhook" },
 ): void {

@@ -49,16 +49,28 @@ export const isRegistered = (seen: Registration, inputs: WebhookInputs): boolean
 const isSet = ({ webhookUrl, status, botUrl }: Registration, inputs: WebhookInputs): boolean =>
   isSameUrl(webhookUrl, inputs.webhookUrl) && status === VERIFIED && botUrl !== "";
 
-/** Registers the webhook and returns the resulting registration. */
+/**
+ * Registers the webhook and returns the resulting registration. Calls set-webhook until the deadline while the service
+ * rejects the endpoint.
+ */
 export async function register(options: RegisterOptions): Promise<Registration> {
-  const { inputs, run, refusedRounds, signal } = options;
+  const { client, inputs, run, refusedRounds, signal } = options;
   requireKey(inputs);
   const deadline = deadlineOf(inputs);
   await preflight(inputs, { deadline, refusedRounds, signal });
-  const { shown, wasRead } = await setUntilAccepted(options, deadline);
+  let shown: Registration | undefined;
   const confirm = (): Promise<Registration> => confirmUntilVerified(options, shown, deadline);
+  try {
+    shown = await client.setWebhook({ ...inputs, retryRejectedUntil: deadline });
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    if (error === signal?.reason) throw unconfirmed(options, mayHaveTakenEffect(error));
+    if (!error.mayHaveBeenAccepted) throw mayBeAccepted(error) ? await undo(options, error) : error;
+    shown = await observeEffect(options, error);
+    return isSet(shown, inputs) ? shown : confirm();
+  }
   if (shown === undefined || !isSet(shown, inputs)) return confirm();
-  return wasRead ? shown : run.confirmOnce(new URL(inputs.baseUrl).origin, shown, confirm);
+  return run.confirmOnce(new URL(inputs.baseUrl).origin, shown, confirm);
 }
 
 /**
@@ -181,25 +193,6 @@ function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boo
   });
 }
 
-/** What the service shows after set-webhook: in its response or, if that was lost, in get-webhook (`wasRead`). */
-interface Shown {
-  shown: Registration | undefined;
-  wasRead: boolean;
-}
-
-/** Calls set-webhook, until the deadline while the service rejects the endpoint. */
-async function setUntilAccepted(options: RegisterOptions, deadline: number): Promise<Shown> {
-  const { client, inputs, signal } = options;
-  try {
-    return { shown: await client.setWebhook({ ...inputs, retryRejectedUntil: deadline }), wasRead: false };
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    if (error === signal?.reason) throw unconfirmed(options, mayHaveTakenEffect(error));
-    if (error.mayHaveBeenAccepted) return { shown: await observeEffect(options, error), wasRead: true };
-    throw mayBeAccepted(error) ? await undo(options, error) : error;
-  }
-}
-
 /** After set-webhook lost its response: returns the current registration if it shows that the call took effect. */
 async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
   const now = await options.client.getWebhook().catch((error: unknown) => {
@@ -304,10 +297,7 @@ async function undo(options: RegisterOptions, refusal: ApiChatError): Promise<Ap
   const wasTried = (inputs.preflight ?? "require") === "require";
   const refused = `the service refused the webhook ${refusal.attempts} times${wasTried ? ", although the preflight passed" : ""}`;
   const fail = (left: string): ApiChatError =>
-    new ApiChatError("rejected", `${refusal.summary}; ${refused}. ${left}`, {
-      ...refusal.toJSON(),
-      cause: refusal,
-    });
+    refusal.with({ summary: `${refusal.summary}; ${refused}. ${left}` });
   try {
     const now = await client.getWebhook();
     const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
@@ -333,15 +323,12 @@ async function undo(options: RegisterOptions, refusal: ApiChatError): Promise<Ap
  * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined if it is not
  * known, because the service masks keys.
  */
-function previousOf({
-  seen,
-  former,
-}: RegisterOptions): { webhookUrl: string; webhookVerificationKey: string | undefined } | undefined {
+function previousOf({ seen, former }: RegisterOptions) {
   if (!seen) return undefined;
-  const shown = seen.webhookVerificationKey;
+  const { webhookUrl, webhookVerificationKey: shown } = seen;
   const isShown = shown !== "" && !looksMasked(shown);
-  if (former === undefined || seen.webhookUrl !== expectedUrl(former.applied))
-    return { webhookUrl: seen.webhookUrl, webhookVerificationKey: isShown ? shown : undefined };
+  if (former === undefined || webhookUrl !== expectedUrl(former.applied))
+    return { webhookUrl, webhookVerificationKey: isShown ? shown : undefined };
   const ours = former.webhookVerificationKey;
   const known = ours === IMPORTED_KEY ? undefined : ours;
   return { webhookUrl: former.applied.url, webhookVerificationKey: isShown ? shown : known };
