@@ -30,7 +30,7 @@ export interface ProcessState extends ProcessInputs {
 }
 
 /** Returns the paths of the targets that are secret, because their query may hold a token. */
-export const secretTargets = (workspaces: unknown): Path[] =>
+const secretTargets = (workspaces: unknown): Path[] =>
   Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
     .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
     .map(([name]) => ["workspaces", name, "forwardTo"]);

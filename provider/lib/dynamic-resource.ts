@@ -38,10 +38,9 @@ export interface DynamicResource {
 /** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
 export function refuseUnknown({ args, added }: DynamicResource, news: object): CheckFailure[] {
   const known = [...args, ...added];
-  // An argument that resolves to undefined arrives as null.
-  const given = Object.entries(news).flatMap(([name, value]) => (value === null ? [] : name));
-  const unknown = given.filter((name) => !known.includes(name) && !name.startsWith("__"));
-  return unknown.map((name) => {
+  return Object.entries(news).flatMap(([name, value]) => {
+    // An argument that resolves to undefined arrives as null.
+    if (value === null || known.includes(name) || name.startsWith("__")) return [];
     const shown = isPlainName(name) ? `: ${name}${didYouMean(name, args)}` : "";
     return fail(`no such input${shown}; the inputs are ${args.join(", ")}`);
   });
