@@ -42,6 +42,9 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await tabTo(page, exchange.getByTestId("resend"));
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
+  await tabTo(page, exchange.getByTestId("sign"));
+  await press("Enter");
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
   const edit = exchange.getByTestId("edit");
   await tabTo(page, edit);
   await press("Enter");
@@ -49,7 +52,7 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Tab");
   await expectFocus(page, page.getByRole("dialog").getByRole("checkbox"));
   await press("Enter");
-  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
   await expectFocus(page, edit);
   await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");
 });

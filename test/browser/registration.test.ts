@@ -1,20 +1,6 @@
-import { RegistrationClient } from "pulumi-apichat/client";
 import { expect, test } from "vitest";
-import { expectSoon, openService, VERIFICATION_KEY, write } from "./harness.ts";
+import { expectSoon, openService, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
-
-test("what a program registers and removes is shown as it happens", async () => {
-  const { page, endpoint, acme } = await openService();
-  const shown = () => page.getByTestId("registration").innerText();
-  const client = new RegistrationClient({ baseUrl: acme.baseUrl, apiKey: acme.apiKey });
-  expect(await shown()).toContain(`${endpoint.url}/webhook`);
-  await client.deleteWebhook();
-  await expectSoon(shown).toContain("not registered");
-  const webhookUrl = `${endpoint.url}/other`;
-  await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
-  await expectSoon(shown).toContain(webhookUrl);
-  await expectSoon(shown).toContain("verified");
-});
 
 test("another system registers and removes by the page, and a program sees it", async () => {
   const { page, acme } = await openService();

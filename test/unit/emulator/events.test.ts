@@ -88,15 +88,3 @@ describe("the live stream", () => {
     await expect.poll(() => reading.verdictsOf(id)).toContain("delivered");
   });
 });
-
-test("subscribe calls with each event, masked, until it is ended", async () => {
-  const { emulator, acme } = await startAcme();
-  const events: EmulatorEvent[] = [];
-  const unsubscribe = emulator.subscribe((event) => events.push(event));
-  await set(acme, (await startEndpoint()).url);
-  expect(typesOf(events)).toEqual(["handshake", "workspace", "request"]);
-  expect(JSON.stringify(events)).not.toContain(verificationKey);
-  unsubscribe();
-  acme.removeRegistration();
-  expect(events).toHaveLength(3);
-});

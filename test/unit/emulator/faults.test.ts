@@ -91,21 +91,19 @@ describe.each(operations)("a fault of %s", (operation) => {
   });
 });
 
-describe("a delay", () => {
-  test.each([
-    ["makes the change and answers when it is over", { delayMs: 200 }, false],
-    ["with afterChange makes the change before it", { delayMs: 200, afterChange: true }, true],
-  ])("%s", async (_what, fault, early) => {
-    const { emulator, perform, changed } = await prepare("delete-webhook");
-    emulator.injectFault({ operation: "delete-webhook", fault });
-    const answering = perform();
-    await expect.poll(() => emulator.requests).toHaveLength(2);
-    expect([changed(), emulator.requests[1]?.status]).toEqual([early, undefined]);
-    expect((await answering).status).toBe(200);
-    expect(changed()).toBe(true);
-    // A timer may be early by less than one.
-    expect(emulator.requests[1]?.durationMs).toBeGreaterThanOrEqual(199);
-  });
+test.each([
+  ["makes the change and answers when it is over", { delayMs: 200 }, false],
+  ["with afterChange makes the change before it", { delayMs: 200, afterChange: true }, true],
+])("a delay %s", async (_what, fault, early) => {
+  const { emulator, perform, changed } = await prepare("delete-webhook");
+  emulator.injectFault({ operation: "delete-webhook", fault });
+  const answering = perform();
+  await expect.poll(() => emulator.requests).toHaveLength(2);
+  expect([changed(), emulator.requests[1]?.status]).toEqual([early, undefined]);
+  expect((await answering).status).toBe(200);
+  expect(changed()).toBe(true);
+  // A timer may be early by less than one.
+  expect(emulator.requests[1]?.durationMs).toBeGreaterThanOrEqual(199);
 });
 
 /** What 40 calls are answered under a rule. */

@@ -45,46 +45,35 @@ test.each<[string, object, object]>([
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-describe("menu", () => {
-  test("shows all seven kinds, by the buttons of its template, with media from the emulator itself", async () => {
-    const scene = await startScene({ flow: "menu" });
-    await say(scene.acme, "anything");
-    const { buttons } = ((await replyOf(scene)) as OutboundButtonTemplate).content_attributes;
-    for (const { title, payload } of buttons) await press(scene.acme, title, payload);
-    const bodies = (await waitForDeliveries(scene, 1 + buttons.length)).map(({ body }) => body);
-    const kinds = bodies.map((body) => parseOutbound(body).kind);
-    const all = ["button_template", "text", "generic_template", ...MEDIA_KINDS];
-    expect(kinds.toSorted()).toEqual(all.toSorted());
-    const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
-    expect(urls).toEqual(Object.values(sampleUrls(scene.emulator.url)));
-  });
+test("menu shows all seven kinds, by the buttons of its template, with media from the emulator itself", async () => {
+  const scene = await startScene({ flow: "menu" });
+  await say(scene.acme, "anything");
+  const { buttons } = ((await replyOf(scene)) as OutboundButtonTemplate).content_attributes;
+  for (const { title, payload } of buttons) await press(scene.acme, title, payload);
+  const bodies = (await waitForDeliveries(scene, 1 + buttons.length)).map(({ body }) => body);
+  const kinds = bodies.map((body) => parseOutbound(body).kind);
+  const all = ["button_template", "text", "generic_template", ...MEDIA_KINDS];
+  expect(kinds.toSorted()).toEqual(all.toSorted());
+  const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
+  expect(urls).toEqual(Object.values(sampleUrls(scene.emulator.url)));
 });
 
-test("silent takes a message and says nothing", async () => {
-  const scene = await startScene({ flow: "silent" });
-  await say(scene.acme, "hello");
-  await expect.poll(() => scene.acme.conversations[0]?.messages[0]).toMatchObject({ unanswered: false });
-  expect(scene.acme.deliveries).toEqual([]);
-});
-
-describe("a function", () => {
-  test("is asked one message of a conversation after the other, however long it takes", async () => {
-    const asked: string[] = [];
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const flow: Flow = async ({ message }) => {
-      asked.push(message.content);
-      if (asked.length === 1) await released;
-      return [{ type: "text", text: message.content }];
-    };
-    const scene = await startScene({ flow });
-    await say(scene.acme, "first");
-    await say(scene.acme, "second");
-    await say(scene.acme, "elsewhere", 2);
-    await expect.poll(() => asked).toEqual(["first", "elsewhere"]);
-    release();
-    await waitForDeliveries(scene, 3);
-    expect(scene.texts().filter((text) => !text.includes("elsewhere"))).toEqual(["first", "second"]);
-  });
+test("a function is asked one message of a conversation after the other, however long it takes", async () => {
+  const asked: string[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const flow: Flow = async ({ message }) => {
+    asked.push(message.content);
+    if (asked.length === 1) await released;
+    return [{ type: "text", text: message.content }];
+  };
+  const scene = await startScene({ flow });
+  await say(scene.acme, "first");
+  await say(scene.acme, "second");
+  await say(scene.acme, "elsewhere", 2);
+  await expect.poll(() => asked).toEqual(["first", "elsewhere"]);
+  release();
+  await waitForDeliveries(scene, 3);
+  expect(scene.texts().filter((text) => !text.includes("elsewhere"))).toEqual(["first", "second"]);
 });
 
 const image = operations["send image"] as InboundMessage;

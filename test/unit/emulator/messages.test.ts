@@ -192,14 +192,12 @@ describe("conversations", () => {
   });
 });
 
-describe("send", () => {
-  test("throws unavailable if there is no answer, without the key", async () => {
-    const { emulator, acme } = await startSilent();
-    emulator.injectFault({ operation: "message", fault: "close-before" });
-    const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "unavailable", operation: "message" });
-    expect(String(failure)).not.toContain(acme.flowApiKey);
-  });
+test("send throws unavailable if there is no answer, without the key", async () => {
+  const { emulator, acme } = await startSilent();
+  emulator.injectFault({ operation: "message", fault: "close-before" });
+  const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "unavailable", operation: "message" });
+  expect(String(failure)).not.toContain(acme.flowApiKey);
 });
 
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;

@@ -16,20 +16,17 @@ describe("what a client sends is in schema/openapi.json", () => {
     expect(actions).toEqual(["set-webhook", "get-webhook", "delete-webhook"]);
   });
 
-  test.each(["ok", "created", "empty"] as const)(
-    "for the messages of the MessageClient, answered with %s",
-    async (messageResponse) => {
-      const { emulator, acme } = await startAcme({ messageResponse });
-      const client = new MessageClient({ botUrl: acme.botUrl, flowApiKey: acme.flowApiKey });
-      const address = { sender: { id: "u-1", name: "Ana" }, conversationId: 42 };
-      const media = { ...address, url: "https://cdn.example/a" };
-      await client.sendText({ ...address, text: "hello" });
-      await client.sendButton({ ...address, title: "Yes", payload: "YES" });
-      await client.sendImage(media);
-      await client.sendAudio(media);
-      await client.sendVideo(media);
-      await client.sendFile(media);
-      expect(emulator.requests).toHaveLength(6);
-    },
-  );
+  test("for the messages of the MessageClient", async () => {
+    const { emulator, acme } = await startAcme();
+    const client = new MessageClient({ botUrl: acme.botUrl, flowApiKey: acme.flowApiKey });
+    const address = { sender: { id: "u-1", name: "Ana" }, conversationId: 42 };
+    const media = { ...address, url: "https://cdn.example/a" };
+    await client.sendText({ ...address, text: "hello" });
+    await client.sendButton({ ...address, title: "Yes", payload: "YES" });
+    await client.sendImage(media);
+    await client.sendAudio(media);
+    await client.sendVideo(media);
+    await client.sendFile(media);
+    expect(emulator.requests).toHaveLength(6);
+  });
 });

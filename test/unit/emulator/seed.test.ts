@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { readSeed } from "../../../provider/emulator/index.js";
 import { call, sendTo, start, text } from "./harness.js";
 
@@ -36,25 +36,23 @@ faults:
     fault: { status: 503 }
 `;
 
-describe("a seed file", () => {
-  test("starts an emulator with its workspaces, switches and faults", async () => {
-    onTestFinished(() => void vi.unstubAllEnvs());
-    vi.stubEnv("SEED_KEY", "key-of-globex");
-    vi.stubEnv("SEED_FLOW_KEY", "flow-key-of-globex");
-    const emulator = await start(await readSeed(await write(WHOLE)));
-    const [acme, globex] = [emulator.workspace("acme"), emulator.workspace("globex")];
-    const registration = { webhook_url: "https://chat.example/hook", webhook_status: "verified" };
-    const known = { apiKey: "key-of-acme", flow: "silent", botCode: "bot-of-acme", handshakes: [] };
-    expect(acme).toMatchObject({ ...known, registration });
-    expect(globex).toMatchObject({
-      apiKey: "key-of-globex",
-      flowApiKey: "flow-key-of-globex",
-      baseUrl: `${emulator.url}/shared/apichat?tenant=globex`,
-    });
-    expect((await call(acme, "get-webhook")).status).toBe(503);
-    expect((await sendTo(acme, text)).text).toMatch(/^the flow API key lacks/);
-    expect((await sendTo(globex, text)).status).toBe(200);
+test("a seed file starts an emulator with its workspaces, switches and faults", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("SEED_KEY", "key-of-globex");
+  vi.stubEnv("SEED_FLOW_KEY", "flow-key-of-globex");
+  const emulator = await start(await readSeed(await write(WHOLE)));
+  const [acme, globex] = [emulator.workspace("acme"), emulator.workspace("globex")];
+  const registration = { webhook_url: "https://chat.example/hook", webhook_status: "verified" };
+  const known = { apiKey: "key-of-acme", flow: "silent", botCode: "bot-of-acme", handshakes: [] };
+  expect(acme).toMatchObject({ ...known, registration });
+  expect(globex).toMatchObject({
+    apiKey: "key-of-globex",
+    flowApiKey: "flow-key-of-globex",
+    baseUrl: `${emulator.url}/shared/apichat?tenant=globex`,
   });
+  expect((await call(acme, "get-webhook")).status).toBe(503);
+  expect((await sendTo(acme, text)).text).toMatch(/^the flow API key lacks/);
+  expect((await sendTo(globex, text)).status).toBe(200);
 });
 
 test.each([

@@ -51,40 +51,36 @@ describe("startEmulator", () => {
   });
 });
 
-describe("close", () => {
-  test("ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
-    const { emulator, acme } = await startAcme();
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    const idleClosed = once(connect(Number(new URL(emulator.url).port), "127.0.0.1"), "close");
-    emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 600_000 } });
-    const delayed = call(acme, "get-webhook").catch(String);
-    const silent = await startEndpoint(() => undefined);
-    const handshaking = set(globex, silent.url).catch(String);
-    await expect.poll(() => silent.received).toHaveLength(1);
-    await expect.poll(() => emulator.requests).toHaveLength(2);
-    await emulator.close();
-    expect(await delayed).toContain("fetch failed");
-    expect(await handshaking).toContain("fetch failed");
-    await idleClosed;
-    await emulator.close();
-    await expect(call(acme, "get-webhook")).rejects.toThrow(/fetch failed/);
-    expect(globex.registration).toBeUndefined();
-  });
+test("close ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
+  const { emulator, acme } = await startAcme();
+  const globex = emulator.addWorkspace({ name: "globex", apiKey });
+  const idleClosed = once(connect(Number(new URL(emulator.url).port), "127.0.0.1"), "close");
+  emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 600_000 } });
+  const delayed = call(acme, "get-webhook").catch(String);
+  const silent = await startEndpoint(() => undefined);
+  const handshaking = set(globex, silent.url).catch(String);
+  await expect.poll(() => silent.received).toHaveLength(1);
+  await expect.poll(() => emulator.requests).toHaveLength(2);
+  await emulator.close();
+  expect(await delayed).toContain("fetch failed");
+  expect(await handshaking).toContain("fetch failed");
+  await idleClosed;
+  await emulator.close();
+  await expect(call(acme, "get-webhook")).rejects.toThrow(/fetch failed/);
+  expect(globex.registration).toBeUndefined();
 });
 
-describe("removeWorkspace", () => {
-  test("leaves neither address nor bot, and frees name and bot code", async () => {
-    const { emulator, acme } = await startSilent();
-    const { botUrl, botCode } = acme;
-    emulator.removeWorkspace("acme");
-    expect([...emulator.workspaces.keys()]).toEqual([]);
-    expect(() => emulator.removeWorkspace("acme")).toThrow(refused("acme"));
-    expect((await call(acme, "get-webhook")).status).toBe(404);
-    expect((await sendTo(acme, text)).status).toBe(404);
-    const again = emulator.addWorkspace({ name: "acme", apiKey });
-    expect(again).toMatchObject({ botUrl, botCode, conversations: [] });
-    expect((await sendTo(again, text)).status).toBe(200);
-  });
+test("removeWorkspace leaves neither address nor bot, and frees name and bot code", async () => {
+  const { emulator, acme } = await startSilent();
+  const { botUrl, botCode } = acme;
+  emulator.removeWorkspace("acme");
+  expect([...emulator.workspaces.keys()]).toEqual([]);
+  expect(() => emulator.removeWorkspace("acme")).toThrow(refused("acme"));
+  expect((await call(acme, "get-webhook")).status).toBe(404);
+  expect((await sendTo(acme, text)).status).toBe(404);
+  const again = emulator.addWorkspace({ name: "acme", apiKey });
+  expect(again).toMatchObject({ botUrl, botCode, conversations: [] });
+  expect((await sendTo(again, text)).status).toBe(200);
 });
 
 describe("change", () => {
