@@ -208,7 +208,7 @@ export function deliverableRegistration(
 }
 
 /** A flow that threw or returned an invalid reply; the message gets no reply. */
-export interface FlowFailure {
+interface FlowFailure {
   workspace: string;
   conversation: string;
   /** The id of the message. */
