@@ -105,24 +105,20 @@ export async function resolveFleet(definition: FleetDefinition): Promise<Resolve
   const { data, problems = [] } = parse(definitionShape, definition);
   // The list is checked even if the rest of the definition is wrong.
   const list = await openWorkspaces((definition as FleetDefinition | null | undefined)?.workspaces);
-  const all = [...describeProblems(problems), ...list.problems];
-  if (data === undefined || all.length > 0) throw invalidConfig(all);
-  return { ...data, folder: resolve(data.folder, data.name), workspaces: list.workspaces };
+  const wrong = list instanceof ApiChatError ? list.message.split("\n") : [];
+  if (data === undefined || list instanceof ApiChatError) {
+    throw invalidConfig([...describeProblems(problems), ...wrong]);
+  }
+  return { ...data, folder: resolve(data.folder, data.name), workspaces: list };
 }
 
-async function openWorkspaces(
-  given: unknown,
-): Promise<{ workspaces: ListedWorkspace[]; problems: string[] }> {
+/** Returns what is wrong with a list. A value of any other kind is a problem of the definition. */
+async function openWorkspaces(given: unknown): Promise<ListedWorkspace[] | ApiChatError> {
   try {
-    const isPath = typeof given === "string" && given !== "";
-    const workspaces = isPath
-      ? await readWorkspaceList(given)
-      : Array.isArray(given)
-        ? checkWorkspaces(given)
-        : [];
-    return { workspaces, problems: [] };
+    if (typeof given === "string" && given !== "") return await readWorkspaceList(given);
+    return Array.isArray(given) ? checkWorkspaces(given) : [];
   } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    return { workspaces: [], problems: error.message.split("\n") };
+    if (error instanceof ApiChatError) return error;
+    throw error;
   }
 }

@@ -4,6 +4,10 @@ import type { FleetFailure } from "./reports.js";
 /** A table or a live line has room for one line. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
+/** The first names of a list, and how many more it has. */
+export const listNames = (names: readonly string[], most = 5): string =>
+  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
+
 /** A failure that the provider or a call of this process reported as data. */
 export const toFailure = (error: Failure, where: Pick<FleetFailure, "stack" | "workspace">): FleetFailure => {
   const { subject: _, ...bare } = error;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalidConfig } from "../lib/files.js";
-import { failureOf } from "./failures.js";
+import { failureOf, listNames } from "./failures.js";
 import { DEFAULT_MAX_REMOVALS, wrongOption } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, StackReport } from "./reports.js";
@@ -51,7 +51,7 @@ export function refuseTooManyRemovals(removals: readonly string[], max = DEFAULT
   const { length } = removals;
   if (length <= max) return;
   const text =
-    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook (${nameSome(removals)}). ` +
+    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook (${listNames(removals)}). ` +
     "Nothing was changed. If the list was cut short, fix it; set this only if they must be removed";
   throw wrongOption("maxRemovals", text);
 }
@@ -66,8 +66,8 @@ export function requireDeployed(run: Run, index: FleetIndex): void {
   const missing = names.filter((name) => !isDeployed(name));
   const removed = findRemovals(run, index);
   const problems = [
-    ...(missing.length > 0 ? [`in the list, but not deployed yet: ${nameSome(missing)}`] : []),
-    ...(removed.length > 0 ? [`deployed, but no longer in the list: ${nameSome(removed)}`] : []),
+    ...(missing.length > 0 ? [`in the list, but not deployed yet: ${listNames(missing)}`] : []),
+    ...(removed.length > 0 ? [`deployed, but no longer in the list: ${listNames(removed)}`] : []),
   ];
   if (problems.length === 0) return;
   throw invalidConfig([
@@ -75,13 +75,6 @@ export function requireDeployed(run: Run, index: FleetIndex): void {
       "Run up first; take a workspace whose up fails out of the list until it passes",
   ]);
 }
-
-/** How many names an error lists. */
-const MAX_NAMED = 5;
-
-const nameSome = (names: readonly string[]): string =>
-  names.slice(0, MAX_NAMED).join(", ") +
-  (names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "");
 
 /** Whether the index differs from what the stacks contain, by their previews. */
 export function isStale(before: FleetIndex, previews: readonly StackReport[]): boolean {
@@ -108,11 +101,9 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
       if (change !== "delete" && botUrl !== undefined) places.set(workspace, { botUrl, stack });
     }
   }
-  // Sorted, so that a state file and its differences are readable.
-  const sorted = [...places].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return {
-    botUrls: Object.fromEntries(sorted.map(([name, { botUrl }]) => [name, botUrl])),
-    stackOf: Object.fromEntries(sorted.map(([name, { stack }]) => [name, stack])),
+    botUrls: Object.fromEntries([...places].map(([name, { botUrl }]) => [name, botUrl])),
+    stackOf: Object.fromEntries([...places].map(([name, { stack }]) => [name, stack])),
   };
 }
 

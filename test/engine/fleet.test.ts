@@ -73,7 +73,7 @@ describe("15 workspaces in 3 stacks", () => {
       randomKeys: FIRST.length,
       creates: { free: others.length, adopted: 0, taken: 1, unknown: 0 },
     });
-    const changes = plan.stacks.flatMap(({ webhooks, others }) => [...webhooks, ...others]);
+    const changes = plan.stacks.flatMap((stack) => [...stack.webhooks, ...stack.others]);
     expect(changes.map(({ change }) => change)).toEqual(
       Array.from({ length: 2 * FIRST.length }, () => "create"),
     );

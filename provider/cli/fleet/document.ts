@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import { toJsonText } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { formatTable, type TableOptions } from "../table.js";
 
@@ -35,32 +34,8 @@ const textOf = (piece: Piece): string => (typeof piece === "string" ? piece : pi
 /** The most rows of a table in text and Markdown. */
 export const MAX_ROWS = 100;
 
-/** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
-export type Format = "text" | "markdown" | "json";
-
-export interface RenderOptions {
-  /** The capabilities of the terminal, for `text`. Default: no terminal. */
-  table?: TableOptions;
-  /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
-  program?: string;
-}
-
-/** Formats a report. JSON has all of it; the other formats shorten long lists, and say by how much. */
-export function renderAs<Report>(
-  report: Report,
-  format: Format,
-  describe: (report: Report, program: string) => readonly Block[],
-  { table = NO_TERMINAL, program = "node fleet.ts" }: RenderOptions = {},
-): string {
-  if (format === "json") return toJsonText(report);
-  const blocks = describe(report, program);
-  return format === "text" ? toText(blocks, table) : toMarkdown(blocks);
-}
-
-const NO_TERMINAL: TableOptions = { width: undefined, isColoured: false };
-
 /** For a terminal. Untrusted text cannot drive it. */
-const toText = (blocks: readonly Block[], options: TableOptions): string =>
+export const toText = (blocks: readonly Block[], options: TableOptions): string =>
   blocks.map((block, index) => gapBefore(block, blocks[index - 1]) + toTextBlock(block, options)).join("");
 
 /** Only consecutive lines have no gap between them. */
@@ -90,7 +65,7 @@ const moreOf = ({ rows, of }: Table): string =>
   rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
 
 /** For a page such as the summary of a job. Untrusted text is escaped, so its markup, links and mentions have no effect. */
-const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
+export const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
 
 function toMarkdownBlock(block: Block): string {
   if (block.type === "heading") return `## ${escapeText(block.text)}\n`;

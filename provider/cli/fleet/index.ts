@@ -40,8 +40,7 @@ export type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "
 export { formatEnvironmentLines } from "./bot-url-lines.js";
 export type { ListedWorkspace } from "../../workspace-list/list-shape.js";
 export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";
-export type { Format, RenderOptions } from "./document.js";
-export { renderReport, type AnyReport } from "./render.js";
+export { renderReport, type AnyReport, type Format, type RenderOptions } from "./render.js";
 
 /**
  * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the

@@ -1,5 +1,5 @@
 import { removalCommand } from "../../errors/index.js";
-import { describeCause, groupFailures, lineOf } from "../../fleet/failures.js";
+import { describeCause, groupFailures, lineOf, listNames } from "../../fleet/failures.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import {
   WEBHOOK_CHANGES,
@@ -13,6 +13,8 @@ import {
 import type { RotationReport } from "../../fleet/rotate.js";
 import type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
 import { formatUrl } from "../../lib/url.js";
+import { toJsonText } from "../output.js";
+import type { TableOptions } from "../table.js";
 import {
   code,
   count,
@@ -20,20 +22,39 @@ import {
   heading,
   line,
   MAX_ROWS,
-  renderAs,
   tableOf,
+  toMarkdown,
+  toText,
   type Block,
-  type Format,
   type Piece,
-  type RenderOptions,
 } from "./document.js";
 
 /** The report of any command. */
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
-/** Formats the report of a command: what it did or would do, what failed, and what to do next. Contains no secrets. */
-export const renderReport = (report: AnyReport, format: Format, options?: RenderOptions): string =>
-  renderAs(report, format, describeReport, options);
+/** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
+export type Format = "text" | "markdown" | "json";
+
+export interface RenderOptions {
+  /** The capabilities of the terminal, for `text`. Default: no terminal. */
+  table?: TableOptions;
+  /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
+  program?: string;
+}
+
+/**
+ * Formats the report of a command: what it did or would do, what failed, and what to do next. JSON has all of it; the other
+ * formats shorten long lists, and say by how much.
+ */
+export function renderReport(
+  report: AnyReport,
+  format: Format,
+  { table = { width: undefined, isColoured: false }, program = "node fleet.ts" }: RenderOptions = {},
+): string {
+  if (format === "json") return toJsonText(report);
+  const blocks = describeReport(report, program);
+  return format === "text" ? toText(blocks, table) : toMarkdown(blocks);
+}
 
 function describeReport(report: AnyReport, program: string): Block[] {
   if (report.action === "plan") return describePlan(report, program);
@@ -134,7 +155,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...lineIf(
       removals.length > 0,
       `${count(removals.length, "workspace")} left the list and would lose the webhook: `,
-      code(listNames(removals)),
+      code(listNames(removals, MAX_NAMES)),
     ),
     ...lineIf(others !== "", `In addition to the webhooks: ${others}.`),
     ...lineIf(index === "stale", "The index stack is stale: up writes it."),
@@ -172,7 +193,7 @@ function describeWaves({ waves }: RotationReport): Block[] {
     outcome === "done" ? "verified" : outcome,
     String(rotated),
     String(failures.length),
-    code(listNames(stacks)),
+    code(listNames(stacks, MAX_NAMES)),
   ]);
   return tableOf({ head: ["wave", "outcome", "rotated", "failures", "stacks"], rows, of: "waves" });
 }
@@ -181,7 +202,9 @@ function describeWaves({ waves }: RotationReport): Block[] {
 function describeKeys({ keys }: RotationReport): Block[] {
   const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
   return [
-    keys.unknown.length === 0 ? line(`${counts}.`) : line(`${counts}: `, code(listNames(keys.unknown))),
+    keys.unknown.length === 0
+      ? line(`${counts}.`)
+      : line(`${counts}: `, code(listNames(keys.unknown, MAX_NAMES))),
   ];
 }
 
@@ -267,9 +290,6 @@ const MAX_NAMES = 20;
 /** The most stacks next to names of workspaces. */
 const MAX_STACKS = 3;
 
-const listNames = (names: readonly string[], most = MAX_NAMES): string =>
-  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
-
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
 const describeFailures = (failures: readonly FleetFailure[]): Block[] =>
   tableOf({
@@ -277,7 +297,7 @@ const describeFailures = (failures: readonly FleetFailure[]): Block[] =>
     rows: groupFailures(failures).map((group): Piece[] => {
       const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
       const stacks = [...new Set(group.map(({ stack }) => stack))];
-      const who = names.length === 0 ? "the stack" : code(listNames(names));
+      const who = names.length === 0 ? "the stack" : code(listNames(names, MAX_NAMES));
       const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
       return [who, code(where), code(whyOf(group))];
     }),
