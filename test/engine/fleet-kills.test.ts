@@ -199,7 +199,7 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
   expect(await enginesOf(command)).toEqual([]);
 
   scene.emulator.clearFaults();
-  const ended = [...command.output().matchAll(/^(\S+): done in/gm)].map(([, stack]) => stack);
+  const ended = [...command.output().matchAll(/^(\S+): done in/gm)].map(([, stack = ""]) => stack);
   const { stdout: report, output } = await folder.start("up", "--only-failed", "--json").done;
   expect(JSON.parse(report), output).toMatchObject({
     outcome: "done",
@@ -209,7 +209,7 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
   const accepted = scene.emulator.requests
     .slice(count)
     .filter(({ action, status }) => action === "set-webhook" && status === 200);
-  expect(accepted.map(({ workspace }) => workspace).toSorted()).toEqual(NAMES);
+  expect(accepted.map(({ workspace = "" }) => workspace).toSorted()).toEqual(NAMES);
   expect(findSecrets(folder.printed(), [API_KEY, SEED])).toEqual([]);
 });
 
