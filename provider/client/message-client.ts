@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
-import { secretsOfUrl } from "../lib/url.js";
+import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
@@ -22,7 +22,7 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { createRedactor, lazyRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
+import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 
 export interface MessageClientOptions extends ClientOptions<"message"> {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -118,7 +118,7 @@ export class MessageClient {
   async #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
     const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
-    const redact = lazyRedactor(() => redactorOf(message, [flowApiKey, ...secretsOfUrl(botUrl)]));
+    const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(message)]);
     const { result, attempts } = await call<Omit<MessageReceipt, "attempts">, "message">({
       operation: "message",
       url: this.#url,
@@ -191,48 +191,17 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
   return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */
-const TELLING_CHARACTERS = 8;
-
-/** Of a longer text only this much is searched for. */
-const HEAD_CHARACTERS = 100;
-
-/**
- * Removes the keys, the contents and the sender of a message from a response to it. Everything after the beginning of a
- * long text is dropped.
- */
-function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
-  const texts = textsOf(message);
-  const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
-  const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
-  const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
-  const heads = long.map((one) => createRedactor([one.slice(0, HEAD_CHARACTERS)]));
-  const redact = createRedactor([...keys, ...middle]);
-  const words = new Set(short.flatMap((one) => one.toLowerCase().match(WORD) ?? []));
-  return (text) => hideWords(redact(heads.reduce(cutAtHead, text)), words);
-}
-
+/** What no error may quote of a message: the contents, and the sender. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];
   const media = "attachments" in message ? message.attachments : [];
-  return [
+  const texts = [
     content,
     sender.id,
     sender.name,
     ...buttons.flatMap(({ title, payload }) => [title, payload]),
     ...media.map(({ data_url }) => data_url),
   ];
-}
-
-function cutAtHead(text: string, redactHead: Redact): string {
-  const hidden = redactHead(text);
-  return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
-}
-
-const WORD = /[\p{L}\p{N}]+/gu;
-
-function hideWords(text: string, words: ReadonlySet<string>): string {
-  if (words.size === 0) return text;
-  return text.replace(WORD, (word) => (words.has(word.toLowerCase()) ? MASK : word));
+  return texts.filter(({ length }) => length >= SECRET_CHARACTERS);
 }

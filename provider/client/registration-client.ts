@@ -7,7 +7,7 @@ import {
   type WebhookConfiguration,
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
-import { createRedactor, lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
+import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
 import { call, parseJson, type AttemptFailure, type Outcome } from "./call.js";
@@ -100,14 +100,12 @@ export class RegistrationClient {
     const { baseUrl, apiKey, apiKeyAs } = this.#options;
     const url = new URL(appendQuery(baseUrl, `action=${operation}`));
     const { webhook_url = "", webhook_verification_key = "" } = fields;
-    const redact = lazyRedactor(() =>
-      createRedactor([
-        apiKey,
-        webhook_verification_key,
-        ...secretsOfUrl(baseUrl),
-        ...secretsOfUrl(webhook_url),
-      ]),
-    );
+    const redact = createRedactor([
+      apiKey,
+      webhook_verification_key,
+      ...secretsOfUrl(baseUrl),
+      ...secretsOfUrl(webhook_url),
+    ]);
     const { result } = await call<Registration | undefined, RegistrationAction>({
       operation,
       url,

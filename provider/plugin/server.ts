@@ -12,7 +12,7 @@ import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
-import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
+import { createRedactor, type Redact } from "../lib/redact.js";
 import { forgetDeclared } from "../handshake-responder/declared.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
@@ -62,7 +62,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
       work: (request: Request, redact: Redact) => Promise<Response>,
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
-      const redact = lazyRedactor(() => redactorOf(request as Properties, config?.secretTexts ?? []));
+      let redactor: Redact | undefined;
+      const redact: Redact = (text) =>
+        (redactor ??= redactorOf(request as Properties, config?.secretTexts ?? []))(text);
       const respond = async (): Promise<void> => {
         try {
           callback(null, await work(request, redact));
