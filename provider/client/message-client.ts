@@ -5,9 +5,7 @@ import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
   type BatchMessage,
-  checkBatchMessage,
   checkMessage,
-  type MessageOfKind,
   type MessageReceipt,
   type SendButtonOptions,
   type SendMediaOptions,
@@ -24,7 +22,7 @@ import {
 import type { Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 
-export interface MessageClientOptions extends ClientOptions<"message"> {
+export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
@@ -47,46 +45,68 @@ export class MessageClient {
   readonly #url: URL;
 
   constructor(options: MessageClientOptions) {
-    const { flowApiKey: key } = options;
-    const noKey: Hint = { id: "check_flow_api_key" };
-    requireOptions("MessageClient", { schema: messageOptions, given: options, key, noKey });
+    requireOptions("MessageClient", messageOptions, options, { id: "check_flow_api_key" });
     this.#options = options;
     this.#url = new URL(options.botUrl);
   }
 
   /** Sends a text. */
   async sendText(options: SendTextOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "text" });
+    return this.send({ ...options, kind: "text" }, options);
   }
 
   /** Sends the press of a button, as a delivery offered it. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "button" });
+    return this.send({ ...options, kind: "button" }, options);
   }
 
   /** Sends an image, by its URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "image" });
+    return this.send({ ...options, kind: "image" }, options);
   }
 
   /** Sends an audio, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "audio" });
+    return this.send({ ...options, kind: "audio" }, options);
   }
 
   /** Sends a video, by its URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "video" });
+    return this.send({ ...options, kind: "video" }, options);
   }
 
   /** Sends a file, by its URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "file" });
+    return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message in wire format, exactly as given. */
-  async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#send(checkMessage(message), signal);
+  /** Sends a message in wire format, exactly as given, or by its kind, as {@link sendBatch} accepts it. */
+  async send(message: BatchMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
+    const wire = checkMessage(message);
+    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
+    const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
+    const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(wire)]);
+    const { result, attempts } = await call<Omit<MessageReceipt, "attempts">>({
+      operation: "message",
+      url: this.#url,
+      address: botUrl,
+      message: { ...wire, ...fields },
+      headers,
+      redact,
+      options: this.#options,
+      signal,
+      // The status says that the message was accepted: an error would lead its caller to send it again.
+      statusSuffices: true,
+      read: ({ status, text }) => {
+        const body = readBody(text);
+        return isRejection(body)
+          ? { failure: rejected({ status, text }, redact) }
+          : { result: { httpStatus: status, body } };
+      },
+      judge: (failure) => judgeMessage(failure, retry),
+      hintsFor: hintsForMessage,
+    });
+    return { ...result, attempts };
   }
 
   /**
@@ -106,40 +126,7 @@ export class MessageClient {
     options: BatchOptions<Message> = {},
   ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
-    const send = async (message: Message): Promise<MessageReceipt> =>
-      this.#send(checkBatchMessage(message), options.signal);
-    return sendInOrder(messages, send, { ...options, signal });
-  }
-
-  #sendKind(message: MessageOfKind & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkBatchMessage(message), message.signal);
-  }
-
-  async #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
-    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
-    const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
-    const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(message)]);
-    const { result, attempts } = await call<Omit<MessageReceipt, "attempts">, "message">({
-      operation: "message",
-      url: this.#url,
-      address: botUrl,
-      message: { ...message, ...fields },
-      headers,
-      redact,
-      options: this.#options,
-      signal,
-      // The status says that the message was accepted: an error would lead its caller to send it again.
-      statusSuffices: true,
-      read: ({ status, text }) => {
-        const body = readBody(text);
-        return isRejection(body)
-          ? { failure: rejected({ status, text }, redact) }
-          : { result: { httpStatus: status, body } };
-      },
-      judge: (failure) => judgeMessage(failure, retry),
-      hintsFor: hintsForMessage,
-    });
-    return { ...result, attempts };
+    return sendInOrder(messages, (message) => this.send(message, options), { ...options, signal });
   }
 }
 

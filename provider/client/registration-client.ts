@@ -10,7 +10,7 @@ import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
-import { call, parseJson, type AttemptFailure, type Outcome } from "./call.js";
+import { call, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
   invalidOptions,
@@ -30,7 +30,7 @@ export interface Registration {
   botUrl: string;
 }
 
-export interface RegistrationClientOptions extends ClientOptions<RegistrationAction> {
+export interface RegistrationClientOptions extends ClientOptions {
   /** Address of the registration interface; a query of its own is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
@@ -67,9 +67,7 @@ export class RegistrationClient {
   readonly #options: RegistrationClientOptions;
 
   constructor(options: RegistrationClientOptions) {
-    const { apiKey: key } = options;
-    const noKey: Hint = { id: "give_api_key" };
-    requireOptions("RegistrationClient", { schema: registrationOptions, given: options, key, noKey });
+    requireOptions("RegistrationClient", registrationOptions, options, { id: "give_api_key" });
     this.#options = options;
   }
 
@@ -106,7 +104,7 @@ export class RegistrationClient {
       ...secretsOfUrl(baseUrl),
       ...secretsOfUrl(webhook_url),
     ]);
-    const { result } = await call<Registration | undefined, RegistrationAction>({
+    const { result } = await call<Registration | undefined>({
       operation,
       url,
       address: baseUrl,
@@ -117,10 +115,7 @@ export class RegistrationClient {
       signal,
       beforeRepeat:
         beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
-      read: ({ status, text }) => {
-        const parsed = parseJson(text, status, redact);
-        return "failure" in parsed ? parsed : readEnvelope(parsed.result, redact);
-      },
+      read: (response) => readEnvelope(response, redact),
       judge: judgeOn(url, retryRejectedUntil),
       hintsFor: (failure) =>
         isAbsentHere(url, failure)
@@ -185,12 +180,27 @@ function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFa
   return [];
 }
 
+const envelopeStatus = registrationEnvelope.pick({ status: true });
+
 /** Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service rejected it. */
-function readEnvelope(answer: unknown, redact: Redact): Outcome<Registration | undefined> {
-  const envelope = registrationEnvelope.safeParse(answer);
-  return envelope.success && envelope.data.status === "ok"
-    ? { result: toRegistration(readRegistration(envelope.data.data)) }
-    : { failure: notOk(answer, redact) };
+function readEnvelope(
+  { status: httpStatus, text }: { status: number; text: string },
+  redact: Redact,
+): Outcome<Registration | undefined> {
+  const said = (): string => (text.trim() === "" ? "it is empty" : quoteBody(text, redact));
+  const protocol = { code: "protocol", httpStatus, retry: false, mayHaveBeenAccepted: true } as const;
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return { failure: { ...protocol, text: `the response is not JSON: ${said()}` } };
+  }
+  const { data } = registrationEnvelope.safeParse(answer);
+  if (data?.status === "ok") return { result: toRegistration(readRegistration(data.data)) };
+  const { data: refusal } = envelopeStatus.safeParse(answer);
+  return refusal === undefined || refusal.status === "ok"
+    ? { failure: { ...protocol, text: `the response does not have the specified envelope: ${said()}` } }
+    : { failure: { code: "rejected", text: `the service responded: ${said()}`, retry: false } };
 }
 
 function toRegistration(wire: WebhookConfiguration | undefined): Registration | undefined {
@@ -201,19 +211,4 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
     status: wire.webhook_status,
     botUrl: wire.bot_url,
   };
-}
-
-const envelopeStatus = registrationEnvelope.pick({ status: true });
-
-function notOk(answer: unknown, redact: Redact): AttemptFailure {
-  const said = quoteBody(JSON.stringify(answer), redact);
-  const { data } = envelopeStatus.safeParse(answer);
-  return data && data.status !== "ok"
-    ? { code: "rejected", text: `the service responded: ${said}`, retry: false }
-    : {
-        code: "protocol",
-        text: `the response does not have the specified envelope: ${said}`,
-        retry: false,
-        mayHaveBeenAccepted: true,
-      };
 }

@@ -129,10 +129,10 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an unknown field", wire({ workspace: "private" }), [["workspace", "is not a known field"]]],
   [
     "an unknown kind of media",
-    wire({ attachments: [{ file_type: "private", data_url: "https://a.example/" }] }),
-    [["attachments"]],
+    wire({ content: "", attachments: [{ file_type: "private", data_url: "https://a.example/" }] }),
+    [["attachments[0].file_type"]],
   ],
-  ["attachments that are none", wire({ attachments: null }), [["attachments"]]],
+  ["attachments that are none", wire({ content: "", attachments: null }), [["attachments"]]],
   ["nothing", (client) => client.send(null as never), [["", "must be an object, got null"]]],
 ];
 

@@ -46,18 +46,7 @@ describe("readRegistration", () => {
     expect(readRegistration(data)).toEqual({ ...removed, webhook_url: "u" });
   });
 
-  it.each([
-    "",
-    "text",
-    5,
-    true,
-    [configuration],
-    { ...configuration, webhook_url: 5 },
-    { ...configuration, webhook_verification_key: 5 },
-    { ...configuration, webhook_status: {} },
-    { ...configuration, bot_url: [] },
-    { webhook_url: "", bot_url: 5 },
-  ])("throws a ZodError on %j", (data) => {
+  it.each(["text", [configuration], { webhook_url: "", bot_url: 5 }])("throws a ZodError on %j", (data) => {
     expect(() => readRegistration(data)).toThrow(ZodError);
   });
 
