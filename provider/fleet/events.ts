@@ -1,6 +1,6 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
 import { UNKNOWN } from "../lib/checks.js";
-import { findWire } from "../lib/provider-process.js";
+import { findReport } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
 import type { DriftedProperty } from "../webhook/state.js";
@@ -122,8 +122,8 @@ export class EventReader {
     const where = { workspace: nameIn(urn), stack: this.#options.stack };
     const id = `${where.workspace} ${text}`;
     if (this.#failures.has(id)) return;
-    const wire = findWire(text);
-    const failure = wire ? toFailure(wire.failure, where) : { ...where, message: text };
+    const reported = findReport(text);
+    const failure = reported ? toFailure(reported, where) : { ...where, message: text };
     this.#failures.set(id, failure);
     this.#options.onEvent({ type: "failure", failure });
   }

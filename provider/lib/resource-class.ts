@@ -1,6 +1,5 @@
 import * as pulumi from "./pulumi.js";
 import { ApiChatError } from "../errors/index.js";
-import { didYouMean } from "./checks.js";
 import { INPUTS } from "./resource-inputs.js";
 import { mayHoldQuery } from "./url.js";
 
@@ -51,10 +50,9 @@ export function refuseUnknownArgs(
   const names = Object.keys(known);
   const unknown = Object.keys(args).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
-  const shown = unknown.map((key) => key + didYouMean(key, names)).join(", ");
   throw new ApiChatError(
     "invalid_config",
-    `${name}: no such argument: ${shown}; the arguments are ${names.join(", ")}`,
+    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${names.join(", ")}`,
     { operation: "check" },
   );
 }

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { renderProblem } from "../errors/index.js";
 import {
-  didYouMean,
   fail,
   kindOf,
   problemOfUrl,
@@ -53,10 +52,8 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
   if (issue.code === "unrecognized_keys") {
-    const [name = "", ...others] = issue.keys;
     const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-    const hint = others.length === 0 ? didYouMean(name, known) : "";
-    return `is not a known field${hint}; check the spelling, or remove it`;
+    return `is not a known field; the fields are ${known.join(", ")}`;
   }
   return undefined;
 };
@@ -173,10 +170,9 @@ export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}
 export const refuseOthers = (given: readonly string[], accepted: readonly string[]): CheckFailure[] =>
   given
     .filter((name) => !accepted.includes(name))
-    .map((name) => {
-      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
-      return fail(`no such input${shown}; the inputs are ${accepted.join(", ")}`);
-    });
+    .map((name) =>
+      fail(`no such input${isPlainName(name) ? `: ${name}` : ""}; the inputs are ${accepted.join(", ")}`),
+    );
 
 /** Without its colon, a value is parsed as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {

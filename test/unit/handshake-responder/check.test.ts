@@ -170,7 +170,10 @@ describe("wrong inputs", () => {
       /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
     ],
     [acme({ verificationKeys: 7 }), /^workspaces.acme.verificationKeys: must be a list, got a number/],
-    [acme({ forwardTO: "x" }), /^workspaces.acme.forwardTO: is not a known field .did you mean forwardTo\?/],
+    [
+      acme({ forwardTO: "x" }),
+      /^workspaces.acme.forwardTO: is not a known field; the fields are verificationKeys, /,
+    ],
     [
       { workspaces: { [`${KEY}1`]: { verificationKeys: KEY } } },
       /^workspaces: a name must be .* may be a key/,

@@ -1,6 +1,5 @@
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { describe, expect, test } from "vitest";
-import { didYouMean } from "../../../provider/lib/checks.js";
 import { backOffMs, MAX_RETRY_AFTER_MS, parseRetryAfter } from "../../../provider/lib/retry.js";
 import {
   appendQuery,
@@ -98,19 +97,6 @@ test.each([
 ])("the bot code of %s is %s, on whichever host", (url, code) => {
   expect(botCodeOf(url)).toBe(code);
   expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
-});
-
-test.each([
-  ["webhookUlr", "webhookUrl"],
-  ["webhookurl", "webhookUrl"],
-  ["webhook_url", "webhookUrl"],
-  ["webhookVerifcationKeys", "webhookVerificationKey"],
-  ["baseURL", "baseUrl"],
-  ["kep", "keep"],
-  ...["", "url", "help", "retries", "x".repeat(10_000)].map((word) => [word]),
-])("the misspelt name %.10s is taken for %s", (word, name?: string) => {
-  const names = ["webhookUrl", "webhookVerificationKey", "baseUrl", "keep"];
-  expect(didYouMean(word, names)).toBe(name === undefined ? "" : ` (did you mean ${name}?)`);
 });
 
 test("the version, and those that are needed, are those of package.json", () => {

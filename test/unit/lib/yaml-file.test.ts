@@ -53,7 +53,7 @@ test.each([
   [
     "an unknown field, at its name",
     "places:\n  - name: a\n    pork: 80\n",
-    "places.yaml:3:5: places[0].pork: is not a known field (did you mean port?); check the spelling, or remove it",
+    "places.yaml:3:5: places[0].pork: is not a known field; the fields are name, apiKey, port, flow",
   ],
   [
     "a value that is none of a few",

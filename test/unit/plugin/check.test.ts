@@ -45,7 +45,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
       webhook,
       { webhookURL: "x", webhookVerificationKey: 5, apiKey: "", baseUrl: "acme", onExisting: "keep" },
       [
-        "did you mean webhookUrl?",
+        "no such input: webhookURL; the inputs are webhookUrl,",
         "webhookUrl: ",
         "webhookVerificationKey: ",
         "apiKey: ",
@@ -63,7 +63,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     [
       key,
       { rotation: "", keep: -1, bytes: 8.5, initial: "***", rotations: ["a"], keeep: 1 },
-      ["did you mean keep?", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
+      ["no such input: keeep", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
       ["", "rotation", "keep", "bytes", "", "rotations"],
     ],
     [
@@ -75,7 +75,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     [
       responder,
       { workspaces: {}, portt: 80 },
-      ["did you mean port?", "workspaces: must have at least one"],
+      ["no such input: portt", "workspaces: must have at least one"],
       [""],
     ],
     [
@@ -96,7 +96,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
       [
         "no such input: verificationKeys",
         "workspaces.acme.forwardTO: ",
-        "did you mean forwardTo?",
+        "the fields are verificationKeys, ",
         "workspaces.other: ",
         'workspaces["*"]: ',
       ],
