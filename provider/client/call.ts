@@ -3,7 +3,7 @@ import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint }
 import { anySignal, sleep } from "../lib/abort.js";
 import { quoteBody, type Redact } from "../lib/redact.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
-import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter, shortestBackOffMs } from "../lib/retry.js";
+import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
 import { formatUrl, printTarget } from "../lib/url.js";
 import { USER_AGENT } from "../lib/version.js";
 import { DEFAULT_REQUEST_SECONDS, type ClientOptions } from "./options.js";
@@ -29,7 +29,7 @@ export interface AttemptFailure {
   retryAfterMs?: number | undefined;
   /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
-  httpStatus?: number;
+  httpStatus?: number | undefined;
   /** Nothing was written to the connection. */
   unsent?: boolean;
   /** The request may have taken effect although the response does not say so. */
@@ -95,11 +95,10 @@ export async function call<Result>(request: Call<Result>): Promise<{ result: Res
     mayHaveBeenAccepted ||= failure.mayHaveBeenAccepted === true;
     const error = toError(failure, { attempts, mayHaveBeenAccepted, limitMs }, request);
     const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
-    // Capped at the call's time limit, so that no Retry-After can block the process forever.
-    if (httpStatus === 429)
-      pauseOrigin(url.origin, Math.min(Math.max(retryAfterMs, shortestBackOffMs(attempts)), limitMs));
     // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
     const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
+    // Capped at the call's time limit, so that no Retry-After can block the process forever.
+    if (httpStatus === 429) pauseOrigin(url.origin, Math.min(delayMs, limitMs));
     if (!retry || performance.now() + delayMs + MIN_ATTEMPT_MS > retryUntil) throw error;
     options.onRetry?.({ attempt: attempts, delayMs, error, operation });
     await sleep(delayMs, signal);
@@ -186,13 +185,8 @@ function refused({ status: httpStatus, headers, body, isComplete }: Answer, aske
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
     const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
     const address = asked.operation === "message" ? "botUrl" : "baseUrl";
-    return {
-      code: "protocol",
-      text,
-      httpStatus,
-      retry: false,
-      hints: [{ id: "set_final_address", address }],
-    };
+    const hints: Hint[] = [{ id: "set_final_address", address }];
+    return { code: "protocol", text, httpStatus, retry: false, hints };
   }
   const retry = RETRIED_STATUS.has(httpStatus);
   const isUnauthorized = httpStatus === 401 || httpStatus === 403;

@@ -6,7 +6,7 @@ import {
   type SetWebhookRequest,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
+import type { ApiChatError, Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
@@ -46,9 +46,6 @@ export interface CallOptions {
   beforeRepeat?: () => Promise<boolean>;
 }
 
-/** The fields of a request in addition to the API key (section 4.1): only set-webhook has some. */
-export type RegistrationFields = Partial<Omit<SetWebhookRequest, "ChaveApi">>;
-
 export interface SetWebhookOptions extends CallOptions {
   webhookUrl: string;
   webhookVerificationKey: string;
@@ -73,7 +70,7 @@ export class RegistrationClient {
 
   /** Reads the registration; undefined if nothing is registered. */
   async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    return this.call("get-webhook", {}, options);
+    return this.#call("get-webhook", {}, options);
   }
 
   /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
@@ -81,18 +78,18 @@ export class RegistrationClient {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
     const { data, problems } = parse(SET_FIELDS, { webhook_url, webhook_verification_key });
     if (problems !== undefined) throw invalidOptions("set-webhook", problems, "set-webhook");
-    return this.call("set-webhook", data, options);
+    return this.#call("set-webhook", data, options);
   }
 
   /** Removes the registration, even one that someone else set. Returns undefined, or what is still registered. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    return this.call("delete-webhook", {}, options);
+    return this.#call("delete-webhook", {}, options);
   }
 
   /** One call with its retries. */
-  protected async call(
+  async #call(
     operation: RegistrationAction,
-    fields: RegistrationFields,
+    fields: Partial<Omit<SetWebhookRequest, "ChaveApi">>,
     { signal, beforeRepeat, retryRejectedUntil }: CallOptions & Partial<SetWebhookOptions>,
   ): Promise<Registration | undefined> {
     const { baseUrl, apiKey, apiKeyAs } = this.#options;
@@ -117,10 +114,7 @@ export class RegistrationClient {
         beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
       read: (response) => readEnvelope(response, redact),
       judge: judgeOn(url, retryRejectedUntil),
-      hintsFor: (failure) =>
-        isAbsentHere(url, failure)
-          ? [{ id: "start_emulator", address: "baseUrl" }]
-          : hintsFor(operation, failure),
+      hintsFor: (failure) => hintsFor(operation, url, failure),
     });
     return result;
   }
@@ -132,15 +126,12 @@ const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
  * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
  * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
  */
-export const mayMeanWrongKey = ({ code, operation, httpStatus }: ApiChatError): boolean =>
-  code === "unauthorized" || isRefusedRead(operation, { code, httpStatus });
-
-const isRefusedRead = (
-  operation: ApiChatOperation,
-  { code, httpStatus }: Pick<ApiChatError, "code"> & { httpStatus?: number | undefined },
-): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
-
-const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
+export const mayMeanWrongKey = ({
+  code,
+  operation,
+  httpStatus,
+}: Pick<ApiChatError, "code" | "operation"> & Pick<AttemptFailure, "httpStatus">): boolean =>
+  code === "unauthorized" || (operation === "get-webhook" && code === "rejected" && httpStatus === undefined);
 
 /** Nothing listens at an address of this machine, such as an emulator that was not started. */
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
@@ -166,19 +157,21 @@ function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFai
   };
 }
 
-function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): Hint[] {
+function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailure): Hint[] {
+  const { code, httpStatus } = failure;
+  if (isAbsentHere(url, failure)) return [{ id: "start_emulator", address: "baseUrl" }];
   if (code === "timeout") return [{ id: "raise_request_seconds" }];
   if (code === "unauthorized") return [{ id: "give_api_key" }];
-  if (isRefusedRead(operation, { code, httpStatus }))
+  if (mayMeanWrongKey({ code, operation, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
     return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
   }
-  if (code === "unavailable" && httpStatus === undefined) {
-    return [{ id: "check_connection", address: "baseUrl" }];
-  }
-  return [];
+  const isUnanswered = code === "unavailable" && httpStatus === undefined;
+  return isUnanswered ? [{ id: "check_connection", address: "baseUrl" }] : [];
 }
+
+const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
 
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 

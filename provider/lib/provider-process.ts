@@ -29,11 +29,7 @@ export const toReport = (failure: Failure): string => startOfReport() + JSON.str
 
 /** Reads the line of a text that {@link toReport} made, whatever the engine puts before it; undefined if there is none. */
 export function findReport(text: string): Failure | undefined {
-  const [, json] =
-    text
-      .split("\n")
-      .find((line) => line.includes(startOfReport()))
-      ?.split(startOfReport()) ?? [];
+  const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
   try {
     return json === undefined ? undefined : (JSON.parse(json) as Failure);
   } catch {

@@ -12,6 +12,8 @@ const TELLING_CHARACTERS = 8;
 /** Spellings are searched in pieces of at most this many characters, which bounds the work at each position of a text. */
 const PIECE_CHARACTERS = 32;
 
+const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
+
 /** How many characters of a text decide whether to search for a piece there. */
 const HEAD_CHARACTERS = 8;
 
@@ -114,13 +116,10 @@ function mask(text: string, { pieces, lengths, headLength, heads }: Pieces): str
 }
 
 /** Cuts a spelling into pieces. The last piece overlaps the one before. */
-function toPieces(spelling: string): string[] {
-  const last = Math.max(0, spelling.length - PIECE_CHARACTERS);
-  return Array.from({ length: Math.ceil(spelling.length / PIECE_CHARACTERS) }, (_, index) => {
-    const start = Math.min(index * PIECE_CHARACTERS, last);
-    return spelling.slice(start, start + PIECE_CHARACTERS);
-  });
-}
+const toPieces = (spelling: string): string[] => [
+  ...(spelling.match(WHOLE_PIECES) ?? []),
+  spelling.slice(-PIECE_CHARACTERS),
+];
 
 function spellingsOf(secret: string): string[] {
   const text = secret.toWellFormed();

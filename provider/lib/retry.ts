@@ -29,9 +29,6 @@ export function backOffMs(
   return Math.ceil(ceiling * (0.5 + random() / 2));
 }
 
-/** Returns the shortest of those pauses. */
-export const shortestBackOffMs = (attempts: number): number => backOffMs(attempts, CALL_BACK_OFF, () => 0);
-
 /** A failed attempt that will be retried. */
 export interface Retry {
   /** Its number, from 1. */
