@@ -37,8 +37,6 @@ const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
 const KEY_FIELD = "webhook_verification_key";
 
-const ELLIPSIS = "…";
-
 /**
  * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown here. So each
  * of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
@@ -47,7 +45,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   const hide = (text: string): string => {
     const clean = redact(text);
     const start = clean.search(MAY_BE_SECRET);
-    return start < 0 ? clean : clean.slice(0, start) + ELLIPSIS;
+    return start < 0 ? clean : `${clean.slice(0, start)}…`;
   };
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }

@@ -55,10 +55,8 @@ test("the long query values of a URL are taken for secrets", () => {
 
 test.each([
   ["HTTPS://Chat.Example/hook", "https://chat.example/hook"],
-  ["https://chat.example:443/hook", "https://chat.example/hook"],
   ["http://chat.example:80", "http://chat.example/"],
   ["https://chat.example/hook/", "https://chat.example/hook"],
-  ["https://chat.example/hook//", "https://chat.example/hook"],
   ["https://chat.example/%7Eacme/%61", "https://chat.example/~acme/a"],
   ["https://chat.example/a%2fb", "https://chat.example/a%2Fb"],
   ["https://chat.example/x/../hook", "https://chat.example/hook"],
@@ -75,7 +73,6 @@ test.each([
   ["https://chat.example/hook", "https://chat.example:8443/hook"],
   ["https://chat.example/a%2Fb", "https://chat.example/a/b"],
   ["https://chat.example/hook?t=1", "https://chat.example/hook?t=2"],
-  ["https://chat.example/hook?t=1", "https://chat.example/hook"],
   ["https://chat.example/hook?a=1&b=2", "https://chat.example/hook?b=2&a=1"],
   ["not a url", "another"],
   ["", "https://chat.example/"],
@@ -83,7 +80,6 @@ test.each([
 
 test.each([
   ["https://bots.example/api/apichat/f1", "f1"],
-  ["https://bots.example/api/apichat/f1/", "f1"],
   ["https://bots.example/api/apichat/f1?x=/y", "f1"],
   ["/api/apichat/f1", "f1"],
   ["f1", "f1"],
