@@ -3,10 +3,10 @@ import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint }
 import { anySignal, sleep } from "../lib/abort.js";
 import { quoteBody, type Redact } from "../lib/redact.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
-import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
+import { backOffMs, DEFAULT_REQUEST_SECONDS, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
 import { formatUrl, printTarget } from "../lib/url.js";
 import { USER_AGENT } from "../lib/version.js";
-import { DEFAULT_REQUEST_SECONDS, type ClientOptions } from "./options.js";
+import type { ClientOptions } from "./options.js";
 
 /** The largest response that is read, in bytes. */
 export const ANSWER_LIMIT_BYTES = 1024 * 1024;

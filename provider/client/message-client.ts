@@ -20,7 +20,7 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
+import { createRedactor, quoteBody } from "../lib/redact.js";
 
 export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -99,11 +99,12 @@ export class MessageClient {
       statusSuffices: true,
       read: ({ status, text }) => {
         const body = readBody(text);
-        return isRejection(body)
-          ? { failure: rejected({ status, text }, redact) }
-          : { result: { httpStatus: status, body } };
+        if (!isRejection(body)) return { result: { httpStatus: status, body } };
+        const said = `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`;
+        return { failure: { code: "rejected", text: said, httpStatus: status, retry: false } };
       },
-      judge: (failure) => judgeMessage(failure, retry),
+      judge: (failure) =>
+        retry === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false },
       hintsFor: hintsForMessage,
     });
     return { ...result, attempts };
@@ -146,13 +147,6 @@ function readBody(text: string): unknown {
 const isRejection = (body: unknown): boolean =>
   typeof body === "object" && body !== null && "status" in body && body.status === "error";
 
-const rejected = ({ status, text }: { status: number; text: string }, redact: Redact): AttemptFailure => ({
-  code: "rejected",
-  text: `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`,
-  httpStatus: status,
-  retry: false,
-});
-
 /**
  * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are
  * assumed to mean that the service has not accepted the message: the specification does not say (section 7). `any`:
@@ -160,10 +154,6 @@ const rejected = ({ status, text }: { status: number; text: string }, redact: Re
  * idempotency key, so the contact's message may then appear twice.
  */
 export type MessageRetry = "unsent" | "any";
-
-/** Whether an attempt is retried. */
-const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): AttemptFailure =>
-  policy === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false };
 
 /** What to do next. */
 function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {

@@ -5,9 +5,6 @@ import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
 import { httpUrl, problemsOf } from "../lib/validate.js";
 
-/** The time that one operation may take, in seconds, with all its retries. */
-export const DEFAULT_REQUEST_SECONDS = 30;
-
 /** The options of both clients. */
 export interface ClientOptions {
   /** The time limit of one operation with its retries, in seconds. Default 30. */

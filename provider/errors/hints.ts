@@ -29,7 +29,7 @@ interface HintData {
   warn_only: { unless: keyof typeof REACHES };
 }
 
-/** What to do next; {@link renderHint} has the words of each, for every audience. */
+/** What to do next. `hints.ts` has the words of each, for every audience. */
 export type Hint = {
   [Id in keyof typeof HINTS]: { id: Id } & (Id extends keyof HintData ? HintData[Id] : unknown);
 }[keyof typeof HINTS];

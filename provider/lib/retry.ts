@@ -1,3 +1,6 @@
+/** The time that one operation may take by default, in seconds, with all its retries. */
+export const DEFAULT_REQUEST_SECONDS = 30;
+
 /** The first and the longest pause of a back-off, in milliseconds. */
 export interface BackOffRange {
   firstMs: number;
