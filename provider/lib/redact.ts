@@ -87,7 +87,7 @@ export function createRedactor(secrets: readonly string[]): Redact {
 type Pieces = ReturnType<typeof prepare>;
 
 function prepare(secrets: readonly string[]) {
-  const spellings = secrets.filter((secret) => secret !== "").flatMap(spellingsOf);
+  const spellings = [...new Set(secrets)].filter((secret) => secret !== "").flatMap(spellingsOf);
   const pieces = new Set(spellings.flatMap(toPieces));
   const lengths = [...new Set(Array.from(pieces, ({ length }) => length))].toSorted((a, b) => b - a);
   const headLength = Math.min(HEAD_CHARACTERS, ...lengths);

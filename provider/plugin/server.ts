@@ -62,9 +62,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
       work: (request: Request, redact: Redact) => Promise<Response>,
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
-      let redactor: Redact | undefined;
+      let made: Redact | undefined;
       const redact: Redact = (text) =>
-        (redactor ??= redactorOf(request as Properties, config?.secretTexts ?? []))(text);
+        (made ??= redactorOf(request as Properties, config?.secretTexts))(text);
       const respond = async (): Promise<void> => {
         try {
           callback(null, await work(request, redact));
@@ -202,11 +202,10 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /** Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. */
-function redactorOf(request: Properties, configured: readonly string[]): Redact {
+function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
   const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
-  const texts = [...new Set([...marked, ...configured])];
-  return createRedactor(texts.flatMap((text) => [text, ...spellingsOfUrl(text)]));
+  return createRedactor([...marked, ...configured].flatMap((text) => [text, ...spellingsOfUrl(text)]));
 }
 
 interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {
