@@ -17,18 +17,12 @@ export type InboundKind = (typeof INBOUND_KINDS)[number];
  * value.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
-  if (typeof message !== "object" || message === null) return undefined;
-  const { event, attachments } = message as { event?: unknown; attachments?: unknown };
+  const { event, attachments } = (message ?? {}) as { event?: unknown; attachments?: unknown };
   if (event === "message_postback") return "button";
   if (event !== "message_created") return undefined;
-  return attachments === undefined ? "text" : attachedKindOf(attachments);
-}
-
-function attachedKindOf(attachments: unknown): InboundKind | undefined {
-  const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
-  if (typeof first !== "object" || first === null) return undefined;
-  const { file_type: fileType } = first as { file_type?: unknown };
-  return MEDIA_KINDS.find((kind) => kind === fileType);
+  if (attachments === undefined) return "text";
+  const [first] = Array.isArray(attachments) ? (attachments as ({ file_type?: unknown } | null)[]) : [];
+  return MEDIA_KINDS.find((kind) => kind === first?.file_type);
 }
 
 /** The kinds of delivery (section 2.4). */
@@ -40,8 +34,7 @@ const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template
 
 /** Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification lacks it. */
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
-  if (typeof message !== "object" || message === null) return "unknown";
-  const { type, content_type: contentType } = message as { type?: unknown; content_type?: unknown };
+  const { type, content_type: contentType } = (message ?? {}) as { type?: unknown; content_type?: unknown };
   if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
   // A template is also a text; null and "" count as missing.
   if (contentType === undefined || contentType === null || contentType === "") return "text";

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { problemOfUrl } from "../lib/checks.js";
+import { DEFAULT_REQUEST_SECONDS } from "../lib/retry.js";
 
 /** Returns a parser of whole numbers, for commander. */
 export const wholeNumber =
@@ -48,7 +49,7 @@ export function parseSeconds(text: string): number {
 export const parseWaitingSeconds = (text: string): number => (toNumber(text) === 0 ? 0 : parseSeconds(text));
 
 /** The option `--request-seconds`. */
-export const requestSecondsOption = (description: string, seconds: number): Option =>
+export const requestSecondsOption = (description: string, seconds = DEFAULT_REQUEST_SECONDS): Option =>
   new Option("--request-seconds <seconds>", description).argParser(parseSeconds).default(seconds);
 
 const toNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));

@@ -78,7 +78,7 @@ const messageCommand = (name: string, description: string): Command =>
       parseFlowApiKeyAs,
       "bearer",
     )
-    .addOption(requestSecondsOption("how long the message may take with its retries", 30))
+    .addOption(requestSecondsOption("how long the message may take with its retries"))
     .option("--json", "print { httpStatus, body, attempts }");
 
 function parseFlowApiKeyAs(text: string): FlowApiKeyAs {

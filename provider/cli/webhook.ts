@@ -71,7 +71,7 @@ const workspaceCommand = (name: string, description: string): Command =>
   addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .description(description)
     .addOption(apiKeyAsOption())
-    .addOption(requestSecondsOption("how long one call may take with its retries", 30))
+    .addOption(requestSecondsOption("how long one call may take with its retries"))
     .option("--json", "print JSON");
 
 const apiKeyAsOption = (): Option =>

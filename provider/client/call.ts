@@ -1,12 +1,12 @@
 import { errors } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint } from "../errors/index.js";
-import { anySignal, NEVER, sleep } from "../lib/abort.js";
+import { anySignal, sleep } from "../lib/abort.js";
 import { quoteBody, type Redact } from "../lib/redact.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
-import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter, shortestBackOffMs } from "../lib/retry.js";
+import { backOffMs, DEFAULT_REQUEST_SECONDS, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
 import { formatUrl, printTarget } from "../lib/url.js";
 import { USER_AGENT } from "../lib/version.js";
-import { DEFAULT_REQUEST_SECONDS, type ClientOptions } from "./options.js";
+import type { ClientOptions } from "./options.js";
 
 /** The largest response that is read, in bytes. */
 export const ANSWER_LIMIT_BYTES = 1024 * 1024;
@@ -29,7 +29,7 @@ export interface AttemptFailure {
   retryAfterMs?: number | undefined;
   /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
-  httpStatus?: number;
+  httpStatus?: number | undefined;
   /** Nothing was written to the connection. */
   unsent?: boolean;
   /** The request may have taken effect although the response does not say so. */
@@ -43,8 +43,8 @@ export interface AttemptFailure {
 export type Outcome<Result> = { result: Result } | { failure: AttemptFailure };
 
 /** One call of the service, with all its attempts. */
-export interface Call<Result, Operation extends ApiChatOperation = ApiChatOperation> {
-  operation: Operation;
+export interface Call<Result> {
+  operation: ApiChatOperation;
   url: URL;
   /** The client's option that holds the address. Errors show it, with query values hidden. */
   address: string;
@@ -55,7 +55,7 @@ export interface Call<Result, Operation extends ApiChatOperation = ApiChatOperat
   /** Removes from a response what no error may show. */
   redact: Redact;
   /** The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does not count. */
-  options: ClientOptions<Operation>;
+  options: ClientOptions;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal: AbortSignal | undefined;
   /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
@@ -74,9 +74,7 @@ export interface Call<Result, Operation extends ApiChatOperation = ApiChatOperat
  * Posts JSON, and retries failures that may be temporary, within the time limit. Returns the result and the number of
  * attempts. Rejects with an ApiChatError or the signal's reason.
  */
-export async function call<Result, Operation extends ApiChatOperation>(
-  request: Call<Result, Operation>,
-): Promise<{ result: Result; attempts: number }> {
+export async function call<Result>(request: Call<Result>): Promise<{ result: Result; attempts: number }> {
   const { operation, url, options, judge, beforeRepeat } = request;
   const limitMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   const signal = anySignal(request.signal, options.signal);
@@ -97,11 +95,10 @@ export async function call<Result, Operation extends ApiChatOperation>(
     mayHaveBeenAccepted ||= failure.mayHaveBeenAccepted === true;
     const error = toError(failure, { attempts, mayHaveBeenAccepted, limitMs }, request);
     const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
-    // Capped at the call's time limit, so that no Retry-After can block the process forever.
-    if (httpStatus === 429)
-      pauseOrigin(url.origin, Math.min(Math.max(retryAfterMs, shortestBackOffMs(attempts)), limitMs));
     // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
     const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
+    // Capped at the call's time limit, so that no Retry-After can block the process forever.
+    if (httpStatus === 429) pauseOrigin(url.origin, Math.min(delayMs, limitMs));
     if (!retry || performance.now() + delayMs + MIN_ATTEMPT_MS > retryUntil) throw error;
     options.onRetry?.({ attempt: attempts, delayMs, error, operation });
     await sleep(delayMs, signal);
@@ -124,8 +121,8 @@ const OUR_HEADERS = {
 };
 
 /** Posts once. Rejects with the signal's reason only. */
-async function attempt<Result, Operation extends ApiChatOperation>(
-  request: Call<Result, Operation>,
+async function attempt<Result>(
+  request: Call<Result>,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Outcome<Result>> {
@@ -142,7 +139,7 @@ async function attempt<Result, Operation extends ApiChatOperation>(
     const { status, body, isComplete } = answer;
     if (isSuccess(status) && (isComplete || statusSuffices))
       return read({ status, text: isComplete ? body.toString("utf8") : "" });
-    return { failure: isComplete ? refused(answer, request) : tooLarge(status, request) };
+    return { failure: refused(answer, request) };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
@@ -159,27 +156,6 @@ type Asked = Pick<Call<unknown>, "operation" | "url" | "redact">;
 
 const mayBeTakenAt = (status: number | undefined, { operation }: Asked): boolean =>
   operation !== "message" || !NOT_TAKEN_STATUS.has(status ?? 0);
-
-const quoteIfAny = (text: string, redact: Redact): string =>
-  text.trim() === "" ? "" : `: ${quoteBody(text, redact)}`;
-
-/** Parses the JSON of a 2xx response. */
-export function parseJson(text: string, httpStatus: number, redact: Redact): Outcome<unknown> {
-  try {
-    return { result: JSON.parse(text) as unknown };
-  } catch {
-    const shown = quoteIfAny(text, redact) || ": it is empty";
-    return {
-      failure: {
-        code: "protocol",
-        text: `the response is not JSON${shown}`,
-        httpStatus,
-        retry: false,
-        mayHaveBeenAccepted: true,
-      },
-    };
-  }
-}
 
 function unanswered({ failure, phase, head, cause, message }: PostError, asked: Asked): AttemptFailure {
   const unsent = phase === "connecting";
@@ -198,44 +174,39 @@ function unanswered({ failure, phase, head, cause, message }: PostError, asked: 
   };
 }
 
-const tooLarge = (status: number, asked: Asked): AttemptFailure => ({
-  code: "protocol",
-  text: `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
-  retry: false,
-  mayHaveBeenAccepted: mayBeTakenAt(status, asked),
-});
-
-/** A whole response with a status other than 2xx. */
-function refused({ status: httpStatus, headers, body }: Answer, asked: Asked): AttemptFailure {
+/** A response with a status other than 2xx, or one that is too long. */
+function refused({ status: httpStatus, headers, body, isComplete }: Answer, asked: Asked): AttemptFailure {
+  const mayHaveBeenAccepted = mayBeTakenAt(httpStatus, asked);
+  if (!isComplete) {
+    const text = `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`;
+    return { code: "protocol", text, retry: false, mayHaveBeenAccepted };
+  }
   if (httpStatus >= 300 && httpStatus < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
     const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
-    const hints: Hint[] = [
-      { id: "set_final_address", address: asked.operation === "message" ? "botUrl" : "baseUrl" },
-    ];
+    const address = asked.operation === "message" ? "botUrl" : "baseUrl";
+    const hints: Hint[] = [{ id: "set_final_address", address }];
     return { code: "protocol", text, httpStatus, retry: false, hints };
   }
   const retry = RETRIED_STATUS.has(httpStatus);
   const isUnauthorized = httpStatus === 401 || httpStatus === 403;
+  const said = body.toString("utf8");
   return {
     code: isUnauthorized ? "unauthorized" : retry ? "unavailable" : "rejected",
-    text: `HTTP ${httpStatus}${quoteIfAny(body.toString("utf8"), asked.redact)}`,
+    text: `HTTP ${httpStatus}${said.trim() === "" ? "" : `: ${quoteBody(said, asked.redact)}`}`,
     httpStatus,
     retry,
     retryAfterMs: parseRetryAfter(headers["retry-after"]),
-    mayHaveBeenAccepted: retry && mayBeTakenAt(httpStatus, asked),
+    mayHaveBeenAccepted: retry && mayHaveBeenAccepted,
   };
 }
 
 function toError(
   failure: AttemptFailure,
-  {
-    attempts,
-    mayHaveBeenAccepted,
-    limitMs,
-  }: { attempts: number; mayHaveBeenAccepted: boolean; limitMs: number },
+  course: { attempts: number; mayHaveBeenAccepted: boolean; limitMs: number },
   { operation, address, hintsFor }: Pick<Call<unknown>, "operation" | "address" | "hintsFor">,
 ): ApiChatError {
+  const { attempts, mayHaveBeenAccepted, limitMs } = course;
   const { code, text, httpStatus, connection, cause } = failure;
   const at = formatUrl(address);
   const times = attempts > 1 ? ` (after ${attempts} attempts)` : "";
@@ -246,7 +217,7 @@ function toError(
     facts: { at, ...(connection === undefined ? {} : { connection }) },
     hints: [...(failure.hints ?? []), ...hintsFor(failure)],
     httpStatus,
-    ...(mayHaveBeenAccepted ? { mayHaveBeenAccepted } : {}),
+    mayHaveBeenAccepted: mayHaveBeenAccepted || undefined,
     cause,
   });
 }
@@ -257,11 +228,11 @@ const pausedUntil = new Map<string, number>();
 const pauseLeftMs = (origin: string): number => (pausedUntil.get(origin) ?? 0) - performance.now();
 
 /** Delays all calls to an origin that have not begun by this many milliseconds. */
-export function pauseOrigin(origin: string, ms: number): void {
+function pauseOrigin(origin: string, ms: number): void {
   pausedUntil.set(origin, Math.max(pausedUntil.get(origin) ?? 0, performance.now() + ms));
 }
 
 /** Waits for the end of an origin's pause. Rejects with the signal's reason if that fires first. */
-export async function waitForOrigin(origin: string, signal: AbortSignal = NEVER): Promise<void> {
+async function waitForOrigin(origin: string, signal: AbortSignal): Promise<void> {
   for (let ms = pauseLeftMs(origin); ms > 0; ms = pauseLeftMs(origin)) await sleep(ms, signal);
 }

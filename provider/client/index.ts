@@ -7,7 +7,7 @@ export {
   type RegistrationClientOptions,
   type SetWebhookOptions,
 } from "./registration-client.js";
-export { DEFAULT_REQUEST_SECONDS, type ApiKeyAs, type FlowApiKeyAs } from "./options.js";
+export type { ApiKeyAs, FlowApiKeyAs } from "./options.js";
 export { MessageClient, type MessageClientOptions, type MessageRetry } from "./message-client.js";
 export type { BatchOptions, BatchResult, MessageSource } from "./message-batch.js";
 export type {
@@ -20,4 +20,4 @@ export type {
   SendOptions,
   SendTextOptions,
 } from "./messages.js";
-export type { Retry } from "../lib/retry.js";
+export { DEFAULT_REQUEST_SECONDS, type Retry } from "../lib/retry.js";

@@ -56,8 +56,8 @@ export async function sendInOrder<Message extends BatchMessage>(
     const text = "must be a whole number from 1";
     throw invalidOptions("sendBatch", [{ field: "concurrency", text }], "check");
   }
-  const sending = new Permits(concurrency, signal);
-  const reading = new Permits(concurrency * READ_AHEAD, signal);
+  const sending = limitTo(concurrency, signal);
+  const reading = limitTo(concurrency * READ_AHEAD, signal);
   const conversations = new KeyedQueue();
   /** The conversations of which a message was not sent. */
   const broken = new Set<string>();
@@ -66,7 +66,7 @@ export async function sendInOrder<Message extends BatchMessage>(
 
   const sendOne = async (entry: BatchEntry<Message>, conversation: string): Promise<BatchResult<Message>> => {
     // Only the signal ends the wait for a permit.
-    const release = broken.has(conversation) ? undefined : await sending.acquire().catch(() => undefined);
+    const release = broken.has(conversation) ? undefined : await sending().catch(() => undefined);
     if (!release)
       return { ...entry, outcome: "skipped", because: signal.aborted ? "aborted" : "earlier-failed" };
     try {
@@ -83,7 +83,7 @@ export async function sendInOrder<Message extends BatchMessage>(
   const close = async (): Promise<void> => void (await iterator.return?.());
   try {
     for (let index = 0; thrown.length === 0; index += 1) {
-      const release = await reading.acquire();
+      const release = await reading();
       const next = await orAborted(Promise.resolve(iterator.next()), signal);
       if (next.done) break;
       const entry = { index, message: next.value };
@@ -108,26 +108,19 @@ export async function sendInOrder<Message extends BatchMessage>(
   return results;
 }
 
-/** A limited number of permits. All waits end with one signal. */
-class Permits {
-  readonly #signal: AbortSignal;
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(permits: number, signal: AbortSignal) {
-    this.#free = permits;
-    this.#signal = signal;
-  }
-
-  /** Waits for a permit and returns what releases it. Rejects with the signal's reason if that fires first. */
-  async acquire(): Promise<() => void> {
-    this.#signal.throwIfAborted();
-    if (this.#free > 0) this.#free -= 1;
-    else await orAborted(new Promise<void>((resolve) => this.#waiting.push(resolve)), this.#signal);
-    return () => {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    };
-  }
+/** Gives this many permits at once: returns what releases one. All waits end with the signal, and reject with its reason. */
+function limitTo(permits: number, signal: AbortSignal): () => Promise<() => void> {
+  const waiting: (() => void)[] = [];
+  let free = permits;
+  const release = (): void => {
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  };
+  return async () => {
+    signal.throwIfAborted();
+    if (free > 0) free -= 1;
+    else await orAborted(new Promise<void>((resolve) => waiting.push(resolve)), signal);
+    return release;
+  };
 }

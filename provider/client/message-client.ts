@@ -1,13 +1,11 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
-import { secretsOfUrl } from "../lib/url.js";
+import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
   type BatchMessage,
-  checkBatchMessage,
   checkMessage,
-  type MessageOfKind,
   type MessageReceipt,
   type SendButtonOptions,
   type SendMediaOptions,
@@ -22,9 +20,9 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { createRedactor, lazyRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
+import { createRedactor, quoteBody } from "../lib/redact.js";
 
-export interface MessageClientOptions extends ClientOptions<"message"> {
+export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
@@ -47,46 +45,69 @@ export class MessageClient {
   readonly #url: URL;
 
   constructor(options: MessageClientOptions) {
-    const { flowApiKey: key } = options;
-    const noKey: Hint = { id: "check_flow_api_key" };
-    requireOptions("MessageClient", { schema: messageOptions, given: options, key, noKey });
+    requireOptions("MessageClient", messageOptions, options, { id: "check_flow_api_key" });
     this.#options = options;
     this.#url = new URL(options.botUrl);
   }
 
   /** Sends a text. */
   async sendText(options: SendTextOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "text" });
+    return this.send({ ...options, kind: "text" }, options);
   }
 
   /** Sends the press of a button, as a delivery offered it. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "button" });
+    return this.send({ ...options, kind: "button" }, options);
   }
 
   /** Sends an image, by its URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "image" });
+    return this.send({ ...options, kind: "image" }, options);
   }
 
   /** Sends an audio, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "audio" });
+    return this.send({ ...options, kind: "audio" }, options);
   }
 
   /** Sends a video, by its URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "video" });
+    return this.send({ ...options, kind: "video" }, options);
   }
 
   /** Sends a file, by its URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "file" });
+    return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message in wire format, exactly as given. */
-  async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#send(checkMessage(message), signal);
+  /** Sends a message in wire format, exactly as given, or by its kind, as {@link sendBatch} accepts it. */
+  async send(message: BatchMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
+    const wire = checkMessage(message);
+    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
+    const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
+    const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(wire)]);
+    const { result, attempts } = await call<Omit<MessageReceipt, "attempts">>({
+      operation: "message",
+      url: this.#url,
+      address: botUrl,
+      message: { ...wire, ...fields },
+      headers,
+      redact,
+      options: this.#options,
+      signal,
+      // The status says that the message was accepted: an error would lead its caller to send it again.
+      statusSuffices: true,
+      read: ({ status, text }) => {
+        const body = readBody(text);
+        if (!isRejection(body)) return { result: { httpStatus: status, body } };
+        const said = `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`;
+        return { failure: { code: "rejected", text: said, httpStatus: status, retry: false } };
+      },
+      judge: (failure) =>
+        retry === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false },
+      hintsFor: hintsForMessage,
+    });
+    return { ...result, attempts };
   }
 
   /**
@@ -106,40 +127,7 @@ export class MessageClient {
     options: BatchOptions<Message> = {},
   ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
-    const send = async (message: Message): Promise<MessageReceipt> =>
-      this.#send(checkBatchMessage(message), options.signal);
-    return sendInOrder(messages, send, { ...options, signal });
-  }
-
-  #sendKind(message: MessageOfKind & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkBatchMessage(message), message.signal);
-  }
-
-  async #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
-    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
-    const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
-    const redact = lazyRedactor(() => redactorOf(message, [flowApiKey, ...secretsOfUrl(botUrl)]));
-    const { result, attempts } = await call<Omit<MessageReceipt, "attempts">, "message">({
-      operation: "message",
-      url: this.#url,
-      address: botUrl,
-      message: { ...message, ...fields },
-      headers,
-      redact,
-      options: this.#options,
-      signal,
-      // The status says that the message was accepted: an error would lead its caller to send it again.
-      statusSuffices: true,
-      read: ({ status, text }) => {
-        const body = readBody(text);
-        return isRejection(body)
-          ? { failure: rejected({ status, text }, redact) }
-          : { result: { httpStatus: status, body } };
-      },
-      judge: (failure) => judgeMessage(failure, retry),
-      hintsFor: hintsForMessage,
-    });
-    return { ...result, attempts };
+    return sendInOrder(messages, (message) => this.send(message, options), { ...options, signal });
   }
 }
 
@@ -159,13 +147,6 @@ function readBody(text: string): unknown {
 const isRejection = (body: unknown): boolean =>
   typeof body === "object" && body !== null && "status" in body && body.status === "error";
 
-const rejected = ({ status, text }: { status: number; text: string }, redact: Redact): AttemptFailure => ({
-  code: "rejected",
-  text: `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`,
-  httpStatus: status,
-  retry: false,
-});
-
 /**
  * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are
  * assumed to mean that the service has not accepted the message: the specification does not say (section 7). `any`:
@@ -173,10 +154,6 @@ const rejected = ({ status, text }: { status: number; text: string }, redact: Re
  * idempotency key, so the contact's message may then appear twice.
  */
 export type MessageRetry = "unsent" | "any";
-
-/** Whether an attempt is retried. */
-const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): AttemptFailure =>
-  policy === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false };
 
 /** What to do next. */
 function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {
@@ -191,48 +168,17 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
   return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */
-const TELLING_CHARACTERS = 8;
-
-/** Of a longer text only this much is searched for. */
-const HEAD_CHARACTERS = 100;
-
-/**
- * Removes the keys, the contents and the sender of a message from a response to it. Everything after the beginning of a
- * long text is dropped.
- */
-function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
-  const texts = textsOf(message);
-  const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
-  const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
-  const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
-  const heads = long.map((one) => createRedactor([one.slice(0, HEAD_CHARACTERS)]));
-  const redact = createRedactor([...keys, ...middle]);
-  const words = new Set(short.flatMap((one) => one.toLowerCase().match(WORD) ?? []));
-  return (text) => hideWords(redact(heads.reduce(cutAtHead, text)), words);
-}
-
+/** What no error may quote of a message: the contents, and the sender. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];
   const media = "attachments" in message ? message.attachments : [];
-  return [
+  const texts = [
     content,
     sender.id,
     sender.name,
     ...buttons.flatMap(({ title, payload }) => [title, payload]),
     ...media.map(({ data_url }) => data_url),
   ];
-}
-
-function cutAtHead(text: string, redactHead: Redact): string {
-  const hidden = redactHead(text);
-  return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
-}
-
-const WORD = /[\p{L}\p{N}]+/gu;
-
-function hideWords(text: string, words: ReadonlySet<string>): string {
-  if (words.size === 0) return text;
-  return text.replace(WORD, (word) => (words.has(word.toLowerCase()) ? MASK : word));
+  return texts.filter(({ length }) => length >= SECRET_CHARACTERS);
 }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf, type MediaKind } from "../../schema/message-kind.js";
 import { inboundShapes, type InboundMessage, type Sender } from "../../schema/inbound.js";
-import { renderProblem } from "../errors/index.js";
+import type { FieldProblem } from "../errors/index.js";
 import { parse } from "../lib/validate.js";
 import { invalidOptions } from "./options.js";
 
@@ -60,8 +60,33 @@ export type MessageOfKind =
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
+/** A message in its shape on the wire (section 4.2), or by its kind. */
+export type BatchMessage = InboundMessage | MessageOfKind;
+
+/**
+ * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the fields that are
+ * wrong, by the names that the caller knows, and none of their values.
+ */
+export function checkMessage(message: BatchMessage): InboundMessage {
+  const ofKind = isWire(message) ? undefined : message;
+  if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
+    const text = `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`;
+    throw invalidOptions("message", [{ field: "kind", text }], "message");
+  }
+  const wire = ofKind ? toWire(ofKind) : message;
+  const { data, problems } = parse(shapeOf(wire), wire);
+  if (problems === undefined) return data;
+  throw invalidOptions("message", ofKind ? nameOptions(problems, ofKind) : problems, "message");
+}
+
+/** A value that is not an object is treated as wire format, so that its check refuses it. */
+const isWire = (message: BatchMessage | null | undefined): message is InboundMessage =>
+  typeof message !== "object" ||
+  message === null ||
+  (!("kind" in message) && ("message_type" in message || "event" in message));
+
 /** A message of section 4.2, not checked yet: its caller may have no types. */
-function messageOfKind(options: MessageOfKind): unknown {
+function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
     message_type: "incoming",
@@ -77,22 +102,26 @@ function messageOfKind(options: MessageOfKind): unknown {
   return { ...common, content: "", attachments: [{ file_type: options.kind, data_url: options.url }] };
 }
 
-const OPTION_OF_FIELD = new Map([
-  ["content", "text"],
-  ["conversation_id", "conversationId"],
-  ["submitted_values[0].title", "title"],
-  ["submitted_values[0].payload", "payload"],
-  ["attachments[0].data_url", "url"],
-]);
-
-/** The option behind a field on the wire; a button's title is in two fields. */
-function optionOfField(field: string, { kind }: MessageOfKind): string {
-  if (kind === "button" && field === "content") return "title";
-  return OPTION_OF_FIELD.get(field) ?? field;
+/** The schema that a message is meant to match. An error of the union of all schemas would name no field. */
+function shapeOf(message: unknown): z.ZodType<InboundMessage> {
+  const has = (field: string): boolean => typeof message === "object" && message !== null && field in message;
+  const kind = has("attachments") ? "image" : has("submitted_values") ? "button" : "text";
+  return inboundShapes[inboundKindOf(message) ?? kind];
 }
 
-/** A message in its shape on the wire (section 4.2), or by its kind. */
-export type BatchMessage = InboundMessage | MessageOfKind;
+const OPTION_OF_FIELD: Partial<Record<string, string>> = {
+  content: "text",
+  conversation_id: "conversationId",
+  "submitted_values[0].title": "title",
+  "submitted_values[0].payload": "payload",
+  "attachments[0].data_url": "url",
+};
+
+/** Names the options behind the fields on the wire. A button's title is in two of them. */
+const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
+  problems
+    .filter(({ field }) => kind !== "button" || field !== "content")
+    .map(({ field, text }) => ({ field: OPTION_OF_FIELD[field] ?? field, text }));
 
 /** What a caller without types may hand over in place of a message. */
 interface MessageLike {
@@ -100,52 +129,6 @@ interface MessageLike {
   conversationId?: unknown;
   sender?: { id?: unknown } | null;
 }
-
-/**
- * Checks a message against its shape of section 4.2. Throws `invalid_config` naming the fields that are wrong, by the names
- * that the caller knows, and none of their values.
- */
-export function checkMessage(message: unknown, nameOf = (field: string): string => field): InboundMessage {
-  const { data, problems } = parse(shapeOf(message), message);
-  if (problems === undefined) return data;
-  const named = problems.map(({ field, text }) => ({ field: nameOf(field), text }));
-  // A button's title is two fields on the wire.
-  const distinct = new Map(named.map((problem) => [renderProblem(problem), problem]));
-  throw invalidOptions("message", [...distinct.values()], "message");
-}
-
-/** Like {@link checkMessage}, but for a message in either shape. */
-export function checkBatchMessage(message: BatchMessage): InboundMessage {
-  if (isWire(message)) return checkMessage(message);
-  if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
-    throw refuse("kind", `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`);
-  }
-  return checkMessage(messageOfKind(message), (field) => optionOfField(field, message));
-}
-
-/**
- * Messages in wire format have no `kind`. A value that is not an object is treated as wire format, so that its check
- * refuses it.
- */
-function isWire(message: BatchMessage | null | undefined): message is InboundMessage {
-  if (typeof message !== "object" || message === null) return true;
-  return !("kind" in message) && ("message_type" in message || "event" in message);
-}
-
-/** The schema that a message is meant to match. An error of the union of all schemas would name no field. */
-function shapeOf(message: unknown): z.ZodType<InboundMessage> {
-  const kind = inboundKindOf(message);
-  if (kind !== undefined) return inboundShapes[kind];
-  // Every schema reports a value that is not an object.
-  if (typeof message !== "object" || message === null) return inboundShapes.text;
-  if ("event" in message && message.event === "message_created") {
-    throw refuse("attachments", "must be a list of one, with the file_type image, audio, video or file");
-  }
-  throw refuse("event", 'must be "message_created" or "message_postback"');
-}
-
-const refuse = (field: string, text: string): Error =>
-  invalidOptions("message", [{ field, text }], "message");
 
 /**
  * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,

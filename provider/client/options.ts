@@ -3,13 +3,10 @@ import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
-import { problemsOf } from "../lib/validate.js";
-
-/** The time that one operation may take, in seconds, with all its retries. */
-export const DEFAULT_REQUEST_SECONDS = 30;
+import { httpUrl, problemsOf } from "../lib/validate.js";
 
 /** The options of both clients. */
-export interface ClientOptions<Operation extends ApiChatOperation> {
+export interface ClientOptions {
   /** The time limit of one operation with its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** Ends every operation of this client. */
@@ -17,7 +14,7 @@ export interface ClientOptions<Operation extends ApiChatOperation> {
   /** undici's dispatcher. Default: the pool of this process, which uses the environment's proxies. */
   dispatcher?: Dispatcher;
   /** Called for each failed attempt that will be retried. */
-  onRetry?: (retry: Retry & { operation: Operation }) => void;
+  onRetry?: (retry: Retry & { operation: ApiChatOperation }) => void;
 }
 
 /** `invalid_config`, for problems that show no value. */
@@ -27,22 +24,19 @@ export const invalidOptions = (
   operation: ApiChatOperation,
   hints: readonly Hint[] = [],
 ): ApiChatError =>
-  new ApiChatError("invalid_config", what, { operation, hints, problems: problems.map(toPlain) });
+  new ApiChatError("invalid_config", what, {
+    operation,
+    hints,
+    // A problem of a schema has more than these.
+    problems: problems.map(({ field, text }) => ({ field, text })),
+  });
 
-/**
- * Throws `invalid_config` naming the options of a client that are wrong, without their values. `noKey` is the hint if
- * the key is missing.
- */
-export function requireOptions(
-  client: string,
-  { schema, given, key, noKey }: { schema: z.ZodType; given: object; key: string | undefined; noKey: Hint },
-): void {
-  const problems = problemsOf(schema, given);
-  if (problems.length > 0) throw invalidOptions(client, problems, "check", key ? [] : [noKey]);
+/** Throws `invalid_config` naming the options of a client that are wrong, without their values; `keyHint` is about its key. */
+export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
+  const problems = problemsOf(schema, options);
+  const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];
+  if (problems.length > 0) throw invalidOptions(client, problems, "check", hints);
 }
-
-/** A problem of a schema has more than its field and its text. */
-const toPlain = ({ field, text }: FieldProblem): FieldProblem => ({ field, text });
 
 /**
  * How the flow API key is sent to `bot_url`, which section 5 does not specify: `bearer` as `Authorization: Bearer`,
@@ -79,29 +73,13 @@ export function isFlowApiKeyAs(as: unknown): boolean {
   return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !RESERVED_HEADER.test(header);
 }
 
-/** The address itself is not shown: its query may hold a token. */
-const address = z
-  .custom<string>(
-    (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.parse(value) !== null,
-    { error: "must be an absolute http or https URL" },
-  )
-  .refine((value) => !URL.parse(value)?.username && !URL.parse(value)?.password, {
-    error: "must be a URL without user name and password",
-  });
-
-const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000);
-const secondsError = `must be a number above 0, at most ${MAX_SECONDS}`;
 const requestSeconds = z
-  .number({ error: secondsError })
-  .positive({ error: secondsError })
-  .max(MAX_SECONDS, { error: secondsError })
+  .number()
+  .min(0.001)
+  .max(Math.floor(MAX_TIMER_MS / 1000))
   .optional();
 
-const keyShape = z.string({ error: "is missing" }).min(1, { error: "is missing" });
-
-const apiKeyAs = z
-  .enum(["body", "body-and-bearer"], { error: 'must be "body" or "body-and-bearer"' })
-  .default("body");
+const apiKeyAs = z.enum(["body", "body-and-bearer"]).default("body");
 
 const flowApiKeyAs = z
   .custom<FlowApiKeyAs>(isFlowApiKeyAs, {
@@ -116,13 +94,22 @@ const headerError =
   "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again";
 
 export const registrationOptions = z
-  .object({ baseUrl: address, apiKey: keyShape, apiKeyAs, requestSeconds })
+  .object({
+    baseUrl: httpUrl("https://platform.example/acme/apichat"),
+    apiKey: z.string().min(1),
+    apiKeyAs,
+    requestSeconds,
+  })
   .refine((given) => inHeader(given.apiKey, given.apiKeyAs), { error: headerError, path: ["apiKey"] });
 
-const retry = z.enum(["unsent", "any"], { error: 'must be "unsent" or "any"' }).default("unsent");
-
 export const messageOptions = z
-  .object({ botUrl: address, flowApiKey: keyShape, flowApiKeyAs, requestSeconds, retry })
+  .object({
+    botUrl: httpUrl("https://bots.example/api/apichat/f3a1c09b"),
+    flowApiKey: z.string().min(1),
+    flowApiKeyAs,
+    requestSeconds,
+    retry: z.enum(["unsent", "any"]).optional(),
+  })
   .refine((given) => inHeader(given.flowApiKey, given.flowApiKeyAs), {
     error: headerError,
     path: ["flowApiKey"],

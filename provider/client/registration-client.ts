@@ -6,11 +6,11 @@ import {
   type SetWebhookRequest,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
-import { createRedactor, lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
+import type { ApiChatError, Hint } from "../errors/index.js";
+import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
-import { call, parseJson, type AttemptFailure, type Outcome } from "./call.js";
+import { call, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
   invalidOptions,
@@ -30,7 +30,7 @@ export interface Registration {
   botUrl: string;
 }
 
-export interface RegistrationClientOptions extends ClientOptions<RegistrationAction> {
+export interface RegistrationClientOptions extends ClientOptions {
   /** Address of the registration interface; a query of its own is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
@@ -45,9 +45,6 @@ export interface CallOptions {
   /** Called before each retry. If it resolves to false, the operation ends with undefined. */
   beforeRepeat?: () => Promise<boolean>;
 }
-
-/** The fields of a request in addition to the API key (section 4.1): only set-webhook has some. */
-export type RegistrationFields = Partial<Omit<SetWebhookRequest, "ChaveApi">>;
 
 export interface SetWebhookOptions extends CallOptions {
   webhookUrl: string;
@@ -67,15 +64,13 @@ export class RegistrationClient {
   readonly #options: RegistrationClientOptions;
 
   constructor(options: RegistrationClientOptions) {
-    const { apiKey: key } = options;
-    const noKey: Hint = { id: "give_api_key" };
-    requireOptions("RegistrationClient", { schema: registrationOptions, given: options, key, noKey });
+    requireOptions("RegistrationClient", registrationOptions, options, { id: "give_api_key" });
     this.#options = options;
   }
 
   /** Reads the registration; undefined if nothing is registered. */
   async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    return this.call("get-webhook", {}, options);
+    return this.#call("get-webhook", {}, options);
   }
 
   /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
@@ -83,32 +78,30 @@ export class RegistrationClient {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
     const { data, problems } = parse(SET_FIELDS, { webhook_url, webhook_verification_key });
     if (problems !== undefined) throw invalidOptions("set-webhook", problems, "set-webhook");
-    return this.call("set-webhook", data, options);
+    return this.#call("set-webhook", data, options);
   }
 
   /** Removes the registration, even one that someone else set. Returns undefined, or what is still registered. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    return this.call("delete-webhook", {}, options);
+    return this.#call("delete-webhook", {}, options);
   }
 
   /** One call with its retries. */
-  protected async call(
+  async #call(
     operation: RegistrationAction,
-    fields: RegistrationFields,
+    fields: Partial<Omit<SetWebhookRequest, "ChaveApi">>,
     { signal, beforeRepeat, retryRejectedUntil }: CallOptions & Partial<SetWebhookOptions>,
   ): Promise<Registration | undefined> {
     const { baseUrl, apiKey, apiKeyAs } = this.#options;
     const url = new URL(appendQuery(baseUrl, `action=${operation}`));
     const { webhook_url = "", webhook_verification_key = "" } = fields;
-    const redact = lazyRedactor(() =>
-      createRedactor([
-        apiKey,
-        webhook_verification_key,
-        ...secretsOfUrl(baseUrl),
-        ...secretsOfUrl(webhook_url),
-      ]),
-    );
-    const { result } = await call<Registration | undefined, RegistrationAction>({
+    const redact = createRedactor([
+      apiKey,
+      webhook_verification_key,
+      ...secretsOfUrl(baseUrl),
+      ...secretsOfUrl(webhook_url),
+    ]);
+    const { result } = await call<Registration | undefined>({
       operation,
       url,
       address: baseUrl,
@@ -119,15 +112,9 @@ export class RegistrationClient {
       signal,
       beforeRepeat:
         beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
-      read: ({ status, text }) => {
-        const parsed = parseJson(text, status, redact);
-        return "failure" in parsed ? parsed : readEnvelope(parsed.result, redact);
-      },
+      read: (response) => readEnvelope(response, redact),
       judge: judgeOn(url, retryRejectedUntil),
-      hintsFor: (failure) =>
-        isAbsentHere(url, failure)
-          ? [{ id: "start_emulator", address: "baseUrl" }]
-          : hintsFor(operation, failure),
+      hintsFor: (failure) => hintsFor(operation, url, failure),
     });
     return result;
   }
@@ -139,15 +126,12 @@ const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
  * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
  * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
  */
-export const mayMeanWrongKey = ({ code, operation, httpStatus }: ApiChatError): boolean =>
-  code === "unauthorized" || isRefusedRead(operation, { code, httpStatus });
-
-const isRefusedRead = (
-  operation: ApiChatOperation,
-  { code, httpStatus }: Pick<ApiChatError, "code"> & { httpStatus?: number | undefined },
-): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
-
-const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
+export const mayMeanWrongKey = ({
+  code,
+  operation,
+  httpStatus,
+}: Pick<ApiChatError, "code" | "operation"> & Pick<AttemptFailure, "httpStatus">): boolean =>
+  code === "unauthorized" || (operation === "get-webhook" && code === "rejected" && httpStatus === undefined);
 
 /** Nothing listens at an address of this machine, such as an emulator that was not started. */
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
@@ -173,26 +157,43 @@ function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFai
   };
 }
 
-function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): Hint[] {
+function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailure): Hint[] {
+  const { code, httpStatus } = failure;
+  if (isAbsentHere(url, failure)) return [{ id: "start_emulator", address: "baseUrl" }];
   if (code === "timeout") return [{ id: "raise_request_seconds" }];
   if (code === "unauthorized") return [{ id: "give_api_key" }];
-  if (isRefusedRead(operation, { code, httpStatus }))
+  if (mayMeanWrongKey({ code, operation, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
     return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
   }
-  if (code === "unavailable" && httpStatus === undefined) {
-    return [{ id: "check_connection", address: "baseUrl" }];
-  }
-  return [];
+  const isUnanswered = code === "unavailable" && httpStatus === undefined;
+  return isUnanswered ? [{ id: "check_connection", address: "baseUrl" }] : [];
 }
 
+const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
+
+const envelopeStatus = registrationEnvelope.pick({ status: true });
+
 /** Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service rejected it. */
-function readEnvelope(answer: unknown, redact: Redact): Outcome<Registration | undefined> {
-  const envelope = registrationEnvelope.safeParse(answer);
-  return envelope.success && envelope.data.status === "ok"
-    ? { result: toRegistration(readRegistration(envelope.data.data)) }
-    : { failure: notOk(answer, redact) };
+function readEnvelope(
+  { status: httpStatus, text }: { status: number; text: string },
+  redact: Redact,
+): Outcome<Registration | undefined> {
+  const said = (): string => (text.trim() === "" ? "it is empty" : quoteBody(text, redact));
+  const protocol = { code: "protocol", httpStatus, retry: false, mayHaveBeenAccepted: true } as const;
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return { failure: { ...protocol, text: `the response is not JSON: ${said()}` } };
+  }
+  const { data } = registrationEnvelope.safeParse(answer);
+  if (data?.status === "ok") return { result: toRegistration(readRegistration(data.data)) };
+  const { data: refusal } = envelopeStatus.safeParse(answer);
+  return refusal === undefined || refusal.status === "ok"
+    ? { failure: { ...protocol, text: `the response does not have the specified envelope: ${said()}` } }
+    : { failure: { code: "rejected", text: `the service responded: ${said()}`, retry: false } };
 }
 
 function toRegistration(wire: WebhookConfiguration | undefined): Registration | undefined {
@@ -203,19 +204,4 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
     status: wire.webhook_status,
     botUrl: wire.bot_url,
   };
-}
-
-const envelopeStatus = registrationEnvelope.pick({ status: true });
-
-function notOk(answer: unknown, redact: Redact): AttemptFailure {
-  const said = quoteBody(JSON.stringify(answer), redact);
-  const { data } = envelopeStatus.safeParse(answer);
-  return data && data.status !== "ok"
-    ? { code: "rejected", text: `the service responded: ${said}`, retry: false }
-    : {
-        code: "protocol",
-        text: `the response does not have the specified envelope: ${said}`,
-        retry: false,
-        mayHaveBeenAccepted: true,
-      };
 }

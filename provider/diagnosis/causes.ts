@@ -1,7 +1,6 @@
-import type { HandshakeCause, HandshakeRule } from "../errors/index.js";
+import { HANDSHAKE_RULES, type HandshakeCause, type HandshakeRule } from "../errors/index.js";
 
 interface CauseFacts {
-  rule: HandshakeRule;
   /** What was seen, in words. Absent if the status or the address is enough. */
   finding?: string;
   /** One line on how to fix it. */
@@ -16,147 +15,109 @@ const SAME_KEY = "give the endpoint the same verification key";
 
 /** All texts about each cause, in one place. */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
-  private_address: {
-    rule: "private_address",
-    hint: "give a URL that the service can reach, through a tunnel or a reverse proxy",
-  },
+  private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
   name_not_resolved: {
-    rule: "unreachable",
     finding: "the name does not resolve",
     hint: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
   },
   connect_timeout: {
-    rule: "unreachable",
     finding: "connecting takes too long",
     hint: `${CHECK_NETWORK}: something on the way drops the packets`,
   },
-  connection_failed: { rule: "unreachable", hint: CHECK_NETWORK },
+  connection_failed: { hint: CHECK_NETWORK },
   connection_refused: {
-    rule: "unreachable",
     finding: "nothing listens there",
     hint: CHECK_NETWORK,
   },
   closed_early: {
-    rule: "unreachable",
     finding: "the connection is closed before the answer is complete",
     hint: "check the logs of the endpoint, and of the proxy in front of it, for a crash during this request",
   },
   not_http: {
-    rule: "unreachable",
     finding: "what answers does not speak HTTP",
     hint: "check the port and the scheme, http or https, of the URL",
   },
   tls_failed: {
-    rule: "tls",
     hint: "if the endpoint speaks no TLS on this port, use http:// or its TLS port; if it does, let it speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
   },
   tls_untrusted: {
-    rule: "tls",
     finding: "the certificate's issuer is not trusted",
     hint: "let the endpoint send its whole certificate chain, from an authority that public clients trust",
   },
   tls_self_signed: {
-    rule: "tls",
     finding: "the certificate is self-signed",
     hint: "give the endpoint a certificate from an authority that public clients trust, such as Let's Encrypt",
   },
   tls_wrong_host: {
-    rule: "tls",
     finding: "the certificate is for another host name",
     hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
   },
   tls_expired: {
-    rule: "tls",
     finding: "the certificate has expired",
     hint: "renew the endpoint's certificate, and let its server load the new one",
   },
   silent: {
-    rule: "no_answer",
     finding: "it accepts the connection and stays silent",
     hint: ANSWER_AT_ONCE,
   },
   answer_unfinished: {
-    rule: "no_answer",
     finding: "the answer begins and does not end",
     hint: `${ANSWER_AT_ONCE}, and end the response`,
   },
   redirect: {
-    rule: "redirect",
     hint: "register the final URL; the service may not follow redirects, and a redirected POST may lose its body",
   },
-  not_found: {
-    rule: "status",
-    hint: "check the path of the URL, and let the endpoint answer POST there",
-  },
-  method_not_allowed: {
-    rule: "status",
-    hint: "let the endpoint answer POST at this path; the handshake is not a GET",
-  },
+  not_found: { hint: "check the path of the URL, and let the endpoint answer POST there" },
+  method_not_allowed: { hint: "let the endpoint answer POST at this path; the handshake is not a GET" },
   other_status: {
-    rule: "status",
     hint: "answer the handshake with status 200; it is a POST with hub_mode, hub_verify_token and hub_challenge",
   },
   server_error: {
-    rule: "status",
     hint: "check the logs of the endpoint, and of the proxy in front of it; answer the handshake with status 200",
   },
-  other_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
-  empty_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
-  unauthorized: {
-    rule: "token_refused",
-    hint: `${SAME_KEY}; do not require other credentials, or a signature on the handshake`,
-  },
+  other_body: { hint: PLAIN_CHALLENGE },
+  empty_body: { hint: PLAIN_CHALLENGE },
+  unauthorized: { hint: `${SAME_KEY}; do not require other credentials, or a signature on the handshake` },
   forbidden: {
-    rule: "token_refused",
     hint: `${SAME_KEY}; if a firewall or login is in front of it, let the webhook's path through`,
   },
   html_page: {
-    rule: "wrong_challenge",
     finding: "an HTML page",
     hint: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
   },
   token_refused: {
-    rule: "token_refused",
     finding: "it refuses the token",
     hint: `${SAME_KEY}, and compare it with hub_verify_token as received, decoded only once`,
   },
   signature_demanded: {
-    rule: "token_refused",
     finding: "it demands a signature of the handshake",
     hint: "answer the handshake before you check the signature: the specification defines a signature only for deliveries; the token protects the handshake",
   },
   body_echoed: {
-    rule: "wrong_challenge",
     finding: "the whole handshake is echoed",
     hint: "check hub_verify_token, and answer with the value of hub_challenge alone, as plain text and nothing else",
   },
   challenge_among_more: {
-    rule: "wrong_challenge",
     finding: "there is more than the challenge",
     hint: PLAIN_CHALLENGE,
   },
   challenge_as_number: {
-    rule: "wrong_challenge",
     finding: "the challenge was read as a number",
     hint: "keep hub_challenge a string: no parseInt, Number or int() before it is answered",
   },
   challenge_case_changed: {
-    rule: "wrong_challenge",
     finding: "the case of the challenge was changed",
     hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
   },
   challenge_in_json: {
-    rule: "wrong_challenge",
     finding: "the challenge is inside JSON",
     hint: `answer with text, not with JSON; ${PLAIN_CHALLENGE}`,
   },
   challenge_in_quotes: {
-    rule: "wrong_challenge",
     finding: "the challenge is in quotes",
     hint: `answer without a JSON encoder, such as res.json or json.dumps; ${PLAIN_CHALLENGE}`,
   },
   challenge_padded: {
-    rule: "wrong_challenge",
     finding: "whitespace or a byte order mark surrounds the challenge",
     hint: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
   },
@@ -186,5 +147,5 @@ const ORDER: readonly (HandshakeRule | HandshakeCause)[] = [
 /** How much a cause tells of the endpoint, compared with the others. */
 export function weightOf(cause: HandshakeCause): number {
   const own = ORDER.indexOf(cause);
-  return own < 0 ? ORDER.indexOf(CAUSES[cause].rule) : own;
+  return own < 0 ? ORDER.indexOf(HANDSHAKE_RULES[cause]) : own;
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import type {
-  HandshakeCause,
-  HandshakeEncoding,
-  HandshakeStep,
-  HandshakeTranscript,
+import {
+  HANDSHAKE_RULES,
+  type HandshakeCause,
+  type HandshakeEncoding,
+  type HandshakeStep,
+  type HandshakeTranscript,
 } from "../errors/index.js";
 import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
@@ -146,7 +147,8 @@ function fail(
   record: HandshakeTranscript,
   { cause, reason, warnings }: Pick<FailedHandshake, "cause" | "reason" | "warnings">,
 ): FailedHandshake {
-  const { rule, hint } = CAUSES[cause];
+  const { hint } = CAUSES[cause];
+  const rule = HANDSHAKE_RULES[cause];
   return { passed: false, cause, reason, hint, warnings, transcript: { ...record, rule, cause, hint } };
 }
 

@@ -1,12 +1,16 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { errors } from "undici";
-import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import {
+  HANDSHAKE_RULES,
+  type HandshakeCause,
+  type HandshakeEncoding,
+  type HandshakeStep,
+} from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { type Answer, connectionCode, post, PostError, type PostPhase } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { CAUSES } from "./causes.js";
 import { quoteBody, quoteText, titleOf } from "./describe.js";
 
 /** How much of a response's body is read: challenges and quotations are shorter. */
@@ -60,7 +64,7 @@ async function attempt(request: HandshakeRequest): Promise<Outcome> {
 }
 
 const failure = (cause: HandshakeCause): Pick<HandshakeStep, "rule" | "cause"> => ({
-  rule: CAUSES[cause].rule,
+  rule: HANDSHAKE_RULES[cause],
   cause,
 });
 

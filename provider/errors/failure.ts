@@ -1,3 +1,5 @@
+import type { Hint } from "./hints.js";
+
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the API key.
  * `conflict`: a different registration or bot is there. `handshake_failed`: the webhook URL did not answer the
@@ -21,40 +23,6 @@ export type ApiChatErrorCode =
  */
 export type ApiChatOperation =
   "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "check" | "responder";
-
-/** What to do next. `render.ts` has the words of each, for every audience. */
-export type Hint =
-  | { id: "give_api_key" } // who issues the API key, and where to give it
-  | { id: "check_api_key" } // the service answers as if the API key were wrong
-  | { id: "rotated_api_key" } // refresh and destroy use the API key of the last `up`, which may be rotated since
-  | { id: "check_flow_api_key" } // the flow API key is another key, and its presentation is a guess
-  | { id: "check_base_url" } // the address may not be that of the registration interface
-  | { id: "forget_workspace" } // the workspace may no longer exist, but a state still has its webhook
-  | { id: "check_connection"; address: "baseUrl" | "botUrl" } // nothing answers at an address
-  | { id: "start_emulator"; address: "baseUrl" | "botUrl" } // nothing listens at an address of this machine
-  | { id: "set_final_address"; address: "baseUrl" | "botUrl" } // a redirect is not followed
-  | { id: "raise_request_seconds" }
-  | { id: "raise_ready_seconds" }
-  | { id: "run_again" }
-  | { id: "read_bot_url" } // the bot URL may be an earlier one
-  | { id: "message_not_sent" } // the service has not taken the message
-  | { id: "message_may_be_taken" } // it is not known whether the service accepted the message
-  | { id: "allow_replace" } // it is not known what is registered; `onExisting: "replace"` proceeds anyway
-  | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
-  | { id: "refresh_first" } // our webhook was changed by hand
-  | { id: "other_workspace" } // the address and the API key reach a different workspace from before
-  | { id: "set_api_key_or_forget" } // the same, for the deletion of a webhook
-  | { id: "separate_workspaces" } // two resources of one program reach one workspace
-  | { id: "name_workspace" } // the workspace on the command line differs from its bot URL's
-  | { id: "delete_again" } // the service shows a webhook after delete-webhook
-  | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
-  | { id: "free_port"; port: number } // another program uses the port of a responder
-  | { id: "set_high_port" } // the port of a responder needs privileges
-  | { id: "set_local_host" } // the host of a responder is not an address of this machine
-  | { id: "own_data_dir" } // another responder has the data folder
-  | { id: "restart_responder" } // a running responder keeps its address and its folder
-  | { id: "end_process"; pid: number } // the process of a responder hangs, or is someone else's
-  | { id: "warn_only"; unless: "private_address" | "unreachable" }; // this machine may see less of the endpoint than the service does
 
 /** Facts about a failure for other parts of a program. It contains no secrets. */
 export interface Facts {
@@ -100,61 +68,57 @@ export interface Failure {
   transcript?: HandshakeTranscript;
 }
 
+/** Why a handshake fails, and the rule that it breaks then. */
+export const HANDSHAKE_RULES = {
+  // Nothing was sent.
+  private_address: "private_address",
+  // No connection.
+  name_not_resolved: "unreachable",
+  connection_refused: "unreachable",
+  connect_timeout: "unreachable",
+  connection_failed: "unreachable",
+  tls_self_signed: "tls",
+  tls_untrusted: "tls",
+  tls_wrong_host: "tls",
+  tls_expired: "tls",
+  tls_failed: "tls",
+  // No complete response.
+  closed_early: "unreachable",
+  not_http: "unreachable",
+  silent: "no_answer",
+  answer_unfinished: "no_answer",
+  // A status other than 2xx. For `token_refused` and `signature_demanded`, the response says so.
+  redirect: "redirect",
+  unauthorized: "token_refused",
+  forbidden: "token_refused",
+  not_found: "status",
+  method_not_allowed: "status",
+  server_error: "status",
+  other_status: "status",
+  token_refused: "token_refused",
+  signature_demanded: "token_refused",
+  // A body other than the challenge.
+  empty_body: "wrong_challenge",
+  html_page: "wrong_challenge",
+  body_echoed: "wrong_challenge",
+  other_body: "wrong_challenge",
+  challenge_among_more: "wrong_challenge",
+  challenge_as_number: "wrong_challenge",
+  challenge_case_changed: "wrong_challenge",
+  challenge_in_json: "wrong_challenge",
+  challenge_in_quotes: "wrong_challenge",
+  challenge_padded: "wrong_challenge",
+} as const;
+
+/** Why a handshake failed. */
+export type HandshakeCause = keyof typeof HANDSHAKE_RULES;
+
 /**
  * What a handshake must satisfy and did not. The specification has two of these: the endpoint accepts the token, and the body is
  * the challenge (section 6.1). The others are assumptions of this package, such as a 2xx status and no redirect. Each
  * {@link HandshakeCause} belongs to one.
  */
-export type HandshakeRule =
-  | "private_address"
-  | "unreachable"
-  | "tls"
-  | "no_answer"
-  | "redirect"
-  | "token_refused"
-  | "status"
-  | "wrong_challenge";
-
-/** Why a handshake failed. */
-export type HandshakeCause =
-  // Nothing was sent.
-  | "private_address"
-  // No connection.
-  | "name_not_resolved"
-  | "connection_refused"
-  | "connect_timeout"
-  | "connection_failed"
-  | "tls_self_signed"
-  | "tls_untrusted"
-  | "tls_wrong_host"
-  | "tls_expired"
-  | "tls_failed"
-  // No complete response.
-  | "closed_early"
-  | "not_http"
-  | "silent"
-  | "answer_unfinished"
-  // A status other than 2xx. For `token_refused` and `signature_demanded`, the response says so.
-  | "redirect"
-  | "unauthorized"
-  | "forbidden"
-  | "not_found"
-  | "method_not_allowed"
-  | "server_error"
-  | "other_status"
-  | "token_refused"
-  | "signature_demanded"
-  // A body other than the challenge.
-  | "empty_body"
-  | "html_page"
-  | "body_echoed"
-  | "other_body"
-  | "challenge_among_more"
-  | "challenge_as_number"
-  | "challenge_case_changed"
-  | "challenge_in_json"
-  | "challenge_in_quotes"
-  | "challenge_padded";
+export type HandshakeRule = (typeof HANDSHAKE_RULES)[HandshakeCause];
 
 /** How the three parameters of a handshake may travel: section 6.1 does not say. */
 export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
@@ -180,7 +144,7 @@ export interface HandshakeStep {
 }
 
 /** What was seen of a handshake. It contains no secrets. */
-export interface HandshakeTranscript {
+export interface HandshakeTranscript extends Pick<HandshakeStep, "rule" | "cause"> {
   /** Origin and path; query values are hidden. */
   url: string;
   /** The addresses to which the host name resolved. */
@@ -189,10 +153,6 @@ export interface HandshakeTranscript {
   rounds: number;
   /** The steps of the last round. */
   steps: HandshakeStep[];
-  /** The broken rule; absent if the handshake passed. */
-  rule?: HandshakeRule;
-  /** Why it failed; absent if the handshake passed. */
-  cause?: HandshakeCause;
   /** One line on how to fix it; absent if the handshake passed. */
   hint?: string;
 }

@@ -1,15 +1,9 @@
 import type { ApiChatErrorCode, ApiChatOperation, Failure } from "./failure.js";
 import { renderFailure } from "./render.js";
 
-export type * from "./failure.js";
-export {
-  fieldName,
-  removalCommand,
-  renderFailure,
-  renderProblem,
-  toPlainText,
-  type Audience,
-} from "./render.js";
+export * from "./failure.js";
+export { fieldName, removalCommand, type Audience, type Hint } from "./hints.js";
+export { renderFailure, renderProblem, toPlainText } from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {

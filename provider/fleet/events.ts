@@ -1,6 +1,6 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
 import { UNKNOWN } from "../lib/checks.js";
-import { findWire } from "../lib/provider-process.js";
+import { findReport } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
 import type { DriftedProperty } from "../webhook/state.js";
@@ -127,8 +127,8 @@ export class EventReader {
     const where = isOurs(urn) ? { workspace: nameIn(urn), stack } : { stack };
     const id = JSON.stringify([where, text]);
     if (this.#failures.has(id) || text === "") return;
-    const wire = findWire(text);
-    const failure = wire ? toFailure(wire.failure, where) : { ...where, message: text };
+    const reported = findReport(text);
+    const failure = reported ? toFailure(reported, where) : { ...where, message: text };
     this.#failures.set(id, failure);
     if (failure.workspace !== undefined) this.#options.onEvent({ type: "failure", failure });
   }

@@ -1,6 +1,6 @@
 import {
-  didYouMean,
   fail,
+  isMap,
   type CheckFailure,
   type CheckResult,
   type DiffResult,
@@ -41,7 +41,7 @@ export function refuseUnknown({ args, added }: DynamicResource, news: object): C
   return Object.entries(news).flatMap(([name, value]) => {
     // An argument that resolves to undefined arrives as null.
     if (value === null || known.includes(name) || name.startsWith("__")) return [];
-    const shown = isPlainName(name) ? `: ${name}${didYouMean(name, args)}` : "";
+    const shown = isPlainName(name) ? `: ${name}` : "";
     return fail(`no such input${shown}; the inputs are ${args.join(", ")}`);
   });
 }
@@ -57,44 +57,36 @@ export function guardDynamic<L extends Lifecycle>(
 ): L {
   const mark = (values: object): object =>
     markSecrets(values, resource.secretsIn(values as Record<string, unknown>));
+  /** Marks the secrets in what the engine is to store, also in the failure of a resource that is partly done. */
+  const markStored = <T extends object>(result: T): T => {
+    for (const [name, values] of Object.entries(result))
+      if (STORED.has(name) && isMap(values)) Object.assign(result, { [name]: mark(values) });
+    return result;
+  };
+  const guard = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+    report(name, () =>
+      work().then(
+        (result) => (isMap(result) ? markStored(result) : result),
+        (error: unknown) => {
+          throw error instanceof Error ? markStored(error) : error;
+        },
+      ),
+    );
   const guarded: Lifecycle = {
     check: (olds, news) =>
-      report(news.name, async () => {
+      guard(news.name, async () => {
         const { name: _, ...given } = news;
-        const unknown = refuseUnknown(resource, given);
         const { inputs, failures } = await lifecycle.check(olds, news);
-        return { inputs: mark(inputs), failures: [...unknown, ...failures] };
+        return { inputs, failures: [...refuseUnknown(resource, given), ...failures] };
       }),
-    diff: (id, olds, news: Named) => report(news.name, () => lifecycle.diff(id, olds, news as never)),
-    create: (inputs: Named) =>
-      report(inputs.name, () =>
-        markPartlyDone(mark, async () => {
-          const { id, outs } = await lifecycle.create(inputs as never);
-          return { id, outs: mark(outs) };
-        }),
-      ),
-    read: (id, stored) =>
-      report(nameOf(stored), async () => {
-        const { props, inputs, ...seen } = await lifecycle.read(id, stored);
-        return { ...seen, ...(props && { props: mark(props) }), ...(inputs && { inputs: mark(inputs) }) };
-      }),
-    update: (id, olds, news: Named) =>
-      report(news.name, () =>
-        markPartlyDone(mark, async () => ({
-          outs: mark((await lifecycle.update(id, olds, news as never)).outs),
-        })),
-      ),
-    delete: (id, stored) => report(nameOf(stored), () => lifecycle.delete(id, stored)),
+    diff: (id, olds, news: Named) => guard(news.name, () => lifecycle.diff(id, olds, news as never)),
+    create: (inputs: Named) => guard(inputs.name, () => lifecycle.create(inputs as never)),
+    read: (id, stored) => guard(nameOf(stored), () => lifecycle.read(id, stored)),
+    update: (id, olds, news: Named) => guard(news.name, () => lifecycle.update(id, olds, news as never)),
+    delete: (id, stored) => guard(nameOf(stored), () => lifecycle.delete(id, stored)),
   };
   return { ...lifecycle, ...guarded };
 }
 
-/** A failure of a resource that is partly done holds the properties that the engine is to keep. */
-async function markPartlyDone<T>(mark: (values: object) => object, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Error && "properties" in error)) throw error;
-    throw Object.assign(error, { properties: mark(error.properties as object) });
-  }
-}
+/** What the engine stores of a result, and of a failure that leaves a resource partly done. */
+const STORED = new Set(["inputs", "props", "outs", "properties"]);

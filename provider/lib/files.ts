@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
@@ -65,29 +65,20 @@ export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
  * system with its `code`: ENOTDIR where something else than a folder is in the way.
  */
 export function makeFolders(folder: string): void {
+  const found = findStats(folder);
+  if (found?.isDirectory()) return;
+  if (found) throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", path: folder });
   // One by one: Node's own recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
-  const missing: string[] = [];
-  for (let path = folder; !isFolder(path); path = dirname(path)) missing.push(path);
-  for (const path of missing.toReversed()) {
-    try {
-      mkdirSync(path, { mode: 0o700 });
-    } catch (error) {
-      // Another process may have been first.
-      if (!hasErrorCode(error, "EEXIST") || !isFolder(path)) throw error;
-    }
+  if (dirname(folder) !== folder) makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been first.
+    if (!findStats(folder)?.isDirectory()) throw error;
   }
 }
 
-function isFolder(path: string): boolean {
-  try {
-    if (statSync(path).isDirectory()) return true;
-  } catch (error) {
-    // ENOTDIR: the path is below a file, which the loop in makeFolders reaches.
-    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return false;
-    throw error;
-  }
-  throw Object.assign(new Error(`${path} is not a folder`), { code: "ENOTDIR", path });
-}
+const findStats = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {

@@ -64,98 +64,69 @@ export async function post(
   { origin, pathname, search }: URL,
   { headers = {}, body = null, limitBytes, timeoutMs, signal = NEVER, dispatcher }: PostOptions,
 ): Promise<Answer> {
-  const reader = new AnswerReader(limitBytes);
-  const abort = (): void => reader.end("aborted", "ended before the answer", signal.reason);
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const chunks: Buffer[] = [];
+  let readBytes = 0;
+  let phase: PostPhase = "connecting";
+  let head: AnswerHead | undefined;
+  let connection: Dispatcher.DispatchController | undefined;
+  let ended: Error | undefined;
+
+  const fail = (failure: PostFailure, message: string, cause?: unknown): void =>
+    reject(new PostError(message, { failure, phase, head, cause }));
+  const succeed = (isComplete: boolean): void => {
+    if (head === undefined) fail("connection", "the answer has no status");
+    else resolve({ ...head, body: Buffer.concat(chunks).subarray(0, limitBytes), isComplete });
+  };
+  /** Ends the request, even before it has a connection. */
+  const disconnect = (): void => {
+    ended = new Error("the exchange has ended");
+    connection?.abort(ended);
+  };
+  const abort = (): void => {
+    fail("aborted", "ended before the answer", signal.reason);
+    disconnect();
+  };
+  const expire = (): void => {
+    fail("timeout", `no answer within ${Number(timeoutMs) / 1000} s`);
+    disconnect();
+  };
   // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => reader.end("timeout", `no answer within ${timeoutMs / 1000} s`),
-          Math.min(timeoutMs, MAX_TIMER_MS),
-        );
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS));
   signal.addEventListener("abort", abort, { once: true });
+  // undici's own `request` returns a stream, which costs more than the rest of the call.
+  const handler: Dispatcher.DispatchHandler = {
+    /** Called when there is a connection, including TLS, right before the first byte is written to it. */
+    onRequestStart: (controller) => {
+      connection = controller;
+      if (ended) controller.abort(ended);
+      else phase = "sent";
+    },
+    /** Also called for each 1xx before the response. */
+    onResponseStart: (_, status, answered) => {
+      if (status < 200) return;
+      phase = "answering";
+      head = { status, headers: answered };
+    },
+    onResponseData: (_, chunk) => {
+      chunks.push(chunk);
+      readBytes += chunk.length;
+      if (readBytes <= limitBytes) return;
+      succeed(false);
+      disconnect();
+    },
+    onResponseEnd: () => succeed(true),
+    onResponseError: (_, error) =>
+      fail("connection", `no answer: ${connectionCode(error) || error.name}`, error),
+  };
   try {
+    const request = { origin, path: pathname + search, method: "POST", headers, body } as const;
     if (signal.aborted) abort();
-    else {
-      const path = pathname + search;
-      (dispatcher ?? sharedDispatcher()).dispatch({ origin, path, method: "POST", headers, body }, reader);
-    }
-    return await reader.answer;
+    else (dispatcher ?? sharedDispatcher()).dispatch(request, handler);
+    return await promise;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
-  }
-}
-
-/** Collects a response. undici's own `request` returns a stream, which costs more than the rest of the call. */
-class AnswerReader implements Dispatcher.DispatchHandler {
-  readonly #limitBytes: number;
-  readonly #settled = Promise.withResolvers<Answer>();
-  readonly #chunks: Buffer[] = [];
-  #readBytes = 0;
-  #phase: PostPhase = "connecting";
-  #head: AnswerHead | undefined;
-  #controller: Dispatcher.DispatchController | undefined;
-  #ended: Error | undefined;
-
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
-
-  get answer(): Promise<Answer> {
-    return this.#settled.promise;
-  }
-
-  /** Ends the request, even before it has a connection. */
-  end(failure: PostFailure, message: string, cause?: unknown): void {
-    this.#fail(failure, message, cause);
-    this.#disconnect();
-  }
-
-  /** Called when there is a connection, including TLS, right before the first byte is written to it. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#ended) controller.abort(this.#ended);
-    else this.#phase = "sent";
-  }
-
-  /** Also called for each 1xx before the response. */
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
-    this.#phase = "answering";
-    this.#head = { status, headers };
-  }
-
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#readBytes += chunk.length;
-    if (this.#readBytes <= this.#limitBytes) return;
-    this.#succeed(false);
-    this.#disconnect();
-  }
-
-  onResponseEnd(): void {
-    this.#succeed(true);
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail("connection", `no answer: ${connectionCode(error) || error.name}`, error);
-  }
-
-  #succeed(isComplete: boolean): void {
-    if (this.#head === undefined) return this.#fail("connection", "the answer has no status", undefined);
-    const body = Buffer.concat(this.#chunks).subarray(0, this.#limitBytes);
-    this.#settled.resolve({ ...this.#head, body, isComplete });
-  }
-
-  #fail(failure: PostFailure, message: string, cause: unknown): void {
-    this.#settled.reject(new PostError(message, { failure, phase: this.#phase, head: this.#head, cause }));
-  }
-
-  #disconnect(): void {
-    this.#ended = new Error("the exchange has ended");
-    this.#controller?.abort(this.#ended);
   }
 }
 

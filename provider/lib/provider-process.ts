@@ -11,45 +11,32 @@ import { fail, type CheckFailure } from "./checks.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
-/** What the provider process reports to a program that started its engine. */
-interface Wire {
-  failure: Failure;
-}
-
 const REPORT_VARIABLE = "APICHAT_REPORT";
+
+/** The mark is random, so that no text of a service or an endpoint can pass for a report: it cannot know the mark. */
+const OWN_MARK = randomUUID();
+
+const startOfReport = (): string => `apichat-${process.env[REPORT_VARIABLE] || OWN_MARK}: `;
 
 /**
  * Environment variables for programs that start the engine and read the provider process's reports. Without them,
  * reports are plain text.
  */
-export const reportVariables = (): Record<string, string> => ({ [REPORT_VARIABLE]: markOf() });
-
-/** The mark is random, so that no text of a service or an endpoint can pass for a report: it cannot know the mark. */
-const OWN_MARK = randomUUID();
-
-const markOf = (): string => process.env[REPORT_VARIABLE] || OWN_MARK;
-
-const fieldOf = (): string => `apichat-${markOf()}`;
+export const reportVariables = (): Record<string, string> => ({
+  [REPORT_VARIABLE]: process.env[REPORT_VARIABLE] || OWN_MARK,
+});
 
 /** Whether the reports of this process are read by a program. */
 export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE]);
 
-/** One line of JSON. */
-export const toWireLine = (wire: Wire): string => JSON.stringify({ [fieldOf()]: wire });
+/** One line with a failure as JSON. */
+export const toReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
 
-/** Reads the line of a text that {@link toWireLine} made, whatever the engine puts before it; undefined if there is none. */
-export function findWire(text: string): Wire | undefined {
-  for (const line of text.split("\n")) {
-    const start = line.indexOf(`{${JSON.stringify(fieldOf())}:`);
-    const wire = start < 0 ? undefined : parse(line.slice(start));
-    if (wire !== undefined) return wire;
-  }
-  return undefined;
-}
-
-function parse(json: string): Wire | undefined {
+/** Reads the line of a text that {@link toReport} made, whatever the engine puts before it; undefined if there is none. */
+export function findReport(text: string): Failure | undefined {
+  const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
   try {
-    return (JSON.parse(json) as Record<string, Wire>)[fieldOf()];
+    return json === undefined ? undefined : (JSON.parse(json) as Failure);
   } catch {
     return undefined;
   }
@@ -102,7 +89,7 @@ export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>
 /** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
 export function describeFailure(name: string, error: ApiChatError): string {
   const named = error.with({ subject: name });
-  return isReportRead() ? `${named.message}\n${toWireLine({ failure: named.toJSON() })}` : named.message;
+  return isReportRead() ? `${named.message}\n${toReport(named.toJSON())}` : named.message;
 }
 
 /**

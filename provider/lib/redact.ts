@@ -12,6 +12,8 @@ const TELLING_CHARACTERS = 8;
 /** Spellings are searched in pieces of at most this many characters, which bounds the work at each position of a text. */
 const PIECE_CHARACTERS = 32;
 
+const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
+
 /** How many characters of a text decide whether to search for a piece there. */
 const HEAD_CHARACTERS = 8;
 
@@ -35,8 +37,6 @@ const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
 const KEY_FIELD = "webhook_verification_key";
 
-const ELLIPSIS = "…";
-
 /**
  * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown here. So each
  * of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
@@ -45,7 +45,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   const hide = (text: string): string => {
     const clean = redact(text);
     const start = clean.search(MAY_BE_SECRET);
-    return start < 0 ? clean : clean.slice(0, start) + ELLIPSIS;
+    return start < 0 ? clean : `${clean.slice(0, start)}…`;
   };
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
@@ -67,41 +67,16 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
   }
 }
 
-/** Returns a redactor that is created at its first use: most calls never fail. */
-export function lazyRedactor(create: () => Redact): Redact {
-  let redact: Redact | undefined;
-  return (text) => (redact ??= create())(text);
-}
-
 /**
  * Creates a function that redacts secrets in a text: verbatim, in upper and lower case, and encoded as JSON, URL, form,
- * base64, base64url and hex. All work that depends only on the secrets is done here. Redacting a text then takes linear
- * time, whatever the number and content of the secrets. Empty secrets are skipped.
+ * base64, base64url and hex. What depends only on the secrets is prepared at the first text: most calls never fail.
+ * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
-  const spellings = secrets.filter((secret) => secret !== "").flatMap(spellingsOf);
-  const pieces = new Set(spellings.flatMap(toPieces));
-  const lengths = [...new Set(Array.from(pieces, ({ length }) => length))].toSorted((a, b) => b - a);
-  const headLength = Math.min(HEAD_CHARACTERS, ...lengths);
-  // The hashes of heads. A Set of the heads themselves takes six times as long, measured over a log line.
-  const bits = Math.min(24, Math.ceil(Math.log2(pieces.size + 1)) + 5);
-  const heads = new Uint8Array(2 ** bits);
-  for (const piece of pieces)
-    hashRuns(piece.slice(0, headLength), headLength, (hash) => (heads[hash >>> (32 - bits)] = 1));
+  let pieces: Pieces | undefined;
   return (text) => {
-    let clean = "";
-    let maskedTo = 0;
-    const maskPiece = (hash: number, start: number): void => {
-      if (heads[hash >>> (32 - bits)] === 0) return;
-      const length = lengths.find((one) => pieces.has(text.slice(start, start + one)));
-      if (length === undefined) return;
-      // Pieces that overlap or touch become one mask.
-      if (start > maskedTo || clean === "") clean += text.slice(maskedTo, start) + MASK;
-      maskedTo = Math.max(maskedTo, start + length);
-    };
     try {
-      hashRuns(text, headLength, maskPiece);
-      return clean + text.slice(maskedTo);
+      return mask(text, (pieces ??= prepare(secrets)));
     } catch {
       // For example, a text that its masks make too long. Text that cannot be redacted is never shown.
       return MASK;
@@ -109,24 +84,40 @@ export function createRedactor(secrets: readonly string[]): Redact {
   };
 }
 
-/** Calls `visit` with a rolling 32-bit hash of every substring of `length` characters. */
-function hashRuns(text: string, length: number, visit: (hash: number, start: number) => void): void {
-  const factor = 2 ** Math.ceil(32 / length);
-  let sum = 0;
-  for (let end = 1; end <= text.length; end++) {
-    sum = Math.imul(sum, factor) + text.charCodeAt(end - 1);
-    if (end >= length) visit(Math.imul(sum, 0x9e3779b1), end - length);
+type Pieces = ReturnType<typeof prepare>;
+
+function prepare(secrets: readonly string[]) {
+  const spellings = [...new Set(secrets)].filter((secret) => secret !== "").flatMap(spellingsOf);
+  const pieces = new Set(spellings.flatMap(toPieces));
+  const lengths = [...new Set(Array.from(pieces, ({ length }) => length))].toSorted((a, b) => b - a);
+  const headLength = Math.min(HEAD_CHARACTERS, ...lengths);
+  return {
+    pieces,
+    lengths,
+    headLength,
+    heads: new Set(Array.from(pieces, (one) => one.slice(0, headLength))),
+  };
+}
+
+function mask(text: string, { pieces, lengths, headLength, heads }: Pieces): string {
+  let clean = "";
+  let maskedTo = 0;
+  for (let start = 0; start + headLength <= text.length; start += 1) {
+    if (!heads.has(text.slice(start, start + headLength))) continue;
+    const length = lengths.find((one) => pieces.has(text.slice(start, start + one)));
+    if (length === undefined) continue;
+    // Pieces that overlap or touch become one mask.
+    if (start > maskedTo || clean === "") clean += text.slice(maskedTo, start) + MASK;
+    maskedTo = Math.max(maskedTo, start + length);
   }
+  return clean + text.slice(maskedTo);
 }
 
 /** Cuts a spelling into pieces. The last piece overlaps the one before. */
-function toPieces(spelling: string): string[] {
-  const last = Math.max(0, spelling.length - PIECE_CHARACTERS);
-  return Array.from({ length: Math.ceil(spelling.length / PIECE_CHARACTERS) }, (_, index) => {
-    const start = Math.min(index * PIECE_CHARACTERS, last);
-    return spelling.slice(start, start + PIECE_CHARACTERS);
-  });
-}
+const toPieces = (spelling: string): string[] => [
+  ...(spelling.match(WHOLE_PIECES) ?? []),
+  spelling.slice(-PIECE_CHARACTERS),
+];
 
 function spellingsOf(secret: string): string[] {
   const text = secret.toWellFormed();

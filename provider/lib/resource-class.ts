@@ -1,6 +1,5 @@
 import * as pulumi from "./pulumi.js";
-import { ApiChatError } from "../errors/index.js";
-import { didYouMean } from "./checks.js";
+import { invalidConfig } from "./files.js";
 import { INPUTS } from "./resource-inputs.js";
 import { mayHoldQuery } from "./url.js";
 
@@ -51,22 +50,15 @@ export function refuseUnknownArgs(
   const names = Object.keys(known);
   const unknown = Object.keys(args).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
-  const shown = unknown.map((key) => key + didYouMean(key, names)).join(", ");
-  throw new ApiChatError(
-    "invalid_config",
-    `${name}: no such argument: ${shown}; the arguments are ${names.join(", ")}`,
-    { operation: "check" },
-  );
+  throw invalidConfig([
+    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${names.join(", ")}`,
+  ]);
 }
 
 /** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
 export function refuseImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
-  throw new ApiChatError(
-    "invalid_config",
-    `${name}: the options import and id cannot work for a dynamic resource; ${hint}`,
-    { operation: "check" },
-  );
+  throw invalidConfig([`${name}: the options import and id cannot work for a dynamic resource; ${hint}`]);
 }
 
 /** A query may hold a token, so a URL that has one is kept as a secret. */

@@ -1,3 +1,6 @@
+/** The time that one operation may take by default, in seconds, with all its retries. */
+export const DEFAULT_REQUEST_SECONDS = 30;
+
 /** The first and the longest pause of a back-off, in milliseconds. */
 export interface BackOffRange {
   firstMs: number;
@@ -28,9 +31,6 @@ export function backOffMs(
   const ceiling = Math.min(longestMs, firstMs * 2 ** (attempts - 1));
   return Math.ceil(ceiling * (0.5 + random() / 2));
 }
-
-/** Returns the shortest of those pauses. */
-export const shortestBackOffMs = (attempts: number): number => backOffMs(attempts, CALL_BACK_OFF, () => 0);
 
 /** A failed attempt that will be retried. */
 export interface Retry {

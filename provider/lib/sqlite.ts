@@ -21,16 +21,13 @@ export class SqliteError extends Error {
   }
 }
 
-interface SqliteFormat {
+export interface SqliteOptions {
   /** Marks the file as ours: four letters of ASCII. */
   applicationId: string;
   /** The `user_version` that this release reads and writes. Files with any other version are rejected. */
   version: number;
   /** Creates the tables of a new file. */
   tables: string;
-}
-
-export interface SqliteOptions extends SqliteFormat {
   /** Run on each opening, before the tables are created. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
   /** Run before those, and only in a file without tables. */
@@ -108,7 +105,7 @@ function connect(path: string, timeout: number): DatabaseSync {
   }
 }
 
-function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteFormat): void {
+function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteOptions): void {
   const found = readPragma(database, "user_version");
   if (readPragma(database, "application_id") !== numberOf(applicationId)) {
     throw new SqliteError("foreign", "the file holds another program's tables");
@@ -121,7 +118,7 @@ function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteF
   );
 }
 
-function createTables(database: DatabaseSync, { applicationId, version, tables }: SqliteFormat): void {
+function createTables(database: DatabaseSync, { applicationId, version, tables }: SqliteOptions): void {
   if (readPragma(database, "user_version") === version) return;
   inTransaction(database, () => {
     // Another process may have been first.

@@ -1,14 +1,6 @@
 import * as z from "zod";
 import { renderProblem } from "../errors/index.js";
-import {
-  didYouMean,
-  isUnknown,
-  kindOf,
-  problemOfUrl,
-  problemsOfKey,
-  UNKNOWN,
-  WORKSPACE_NAME,
-} from "./checks.js";
+import { isUnknown, kindOf, problemOfUrl, problemsOfKey, UNKNOWN, WORKSPACE_NAME } from "./checks.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -52,10 +44,8 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
   if (issue.code === "unrecognized_keys") {
-    const [name = "", ...others] = issue.keys;
     const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-    const hint = others.length === 0 ? didYouMean(name, known) : "";
-    return `is not a known field${hint}; check the spelling, or remove it`;
+    return `is not a known field; the fields are ${known.join(", ")}`;
   }
   return undefined;
 };

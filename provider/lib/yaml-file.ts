@@ -1,17 +1,7 @@
-import {
-  type Document,
-  type ErrorCode,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-} from "yaml";
+import { type Document, type ErrorCode, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type * as z from "zod";
 import { invalidConfig, readTextFile } from "./files.js";
-import { parse } from "./validate.js";
+import { parse, type Problem } from "./validate.js";
 
 /**
  * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
@@ -32,7 +22,7 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
   if (problems === undefined) return data;
   throw invalidConfig(
     problems
-      .map((problem) => ({ ...problem, offset: findPlace(document, problem.path, problem) }))
+      .map((problem) => ({ ...problem, offset: findPlace(document, problem) }))
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, field, text: problem }) =>
         [placeOf(parsed, offset), ...(field === "" ? [] : [field]), problem].join(": "),
@@ -83,29 +73,14 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
   return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
 }
 
-/**
- * The offset of the value at a path, or of its name if `isKey`. For a missing field, the offset of the object that
- * should contain it.
- */
-function findPlace(document: Document, path: readonly PropertyKey[], { isKey }: { isKey: boolean }): number {
-  let node: unknown = document.contents;
-  let offset = offsetOf(node, 0);
-  for (const [index, segment] of path.entries()) {
-    const { key, value } = findChild(isAlias(node) ? node.resolve(document) : node, segment);
-    node = value;
-    const isNamed = key !== undefined && (isKey ? index === path.length - 1 : !isNode(node));
-    offset = offsetOf(isNamed ? key : node, offset);
-  }
-  return offset;
+/** The offset of the value at a path, or of its name if `isKey`. For a missing field, that of what should contain it. */
+function findPlace(document: Document, { path, isKey }: Pick<Problem, "path" | "isKey">): number {
+  const holder = isKey ? document.getIn(path.slice(0, -1), true) : undefined;
+  const pair = isMap(holder)
+    ? holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
+    : undefined;
+  if (isNode(pair?.key) && pair.key.range) return pair.key.range[0];
+  const node = document.getIn(path, true);
+  if (isNode(node) && node.range) return node.range[0];
+  return path.length === 0 ? 0 : findPlace(document, { path: path.slice(0, -1), isKey: false });
 }
-
-/** Returns the value of a field, and its name in a map. */
-function findChild(holder: unknown, segment: PropertyKey): { key?: unknown; value?: unknown } {
-  if (isSeq(holder)) return { value: holder.items[Number(segment)] };
-  if (!isMap(holder)) return {};
-  const isWanted = (key: unknown): boolean => String(isScalar(key) ? key.value : key) === String(segment);
-  return holder.items.find(({ key }) => isWanted(key)) ?? {};
-}
-
-const offsetOf = (node: unknown, otherwise: number): number =>
-  isNode(node) ? (node.range?.[0] ?? otherwise) : otherwise;

@@ -13,7 +13,7 @@ import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
-import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
+import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
@@ -64,7 +64,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
       work: (request: Request, redact: Redact) => Promise<Response>,
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
-      const redact = lazyRedactor(() => redactorOf(request as Properties, config?.secretTexts ?? []));
+      let made: Redact | undefined;
+      const redact: Redact = (text) =>
+        (made ??= redactorOf(request as Properties, config?.secretTexts))(text);
       const respond = async (): Promise<void> => {
         try {
           callback(null, await work(request, redact));
@@ -202,11 +204,10 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /** Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. */
-function redactorOf(request: Properties, configured: readonly string[]): Redact {
+function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
   const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
-  const texts = [...new Set([...marked, ...configured])];
-  return createRedactor(texts.flatMap((text) => [text, ...spellingsOfUrl(text)]));
+  return createRedactor([...marked, ...configured].flatMap((text) => [text, ...spellingsOfUrl(text)]));
 }
 
 interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {

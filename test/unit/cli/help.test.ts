@@ -36,7 +36,7 @@ test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
 );
 
 test("every flag by which an error names a field is a flag of some command", () => {
-  const renderer = readFileSync(new URL("../../../provider/errors/render.ts", import.meta.url), "utf8");
+  const renderer = readFileSync(new URL("../../../provider/errors/hints.ts", import.meta.url), "utf8");
   const named = [...renderer.matchAll(/: "(--[a-z\d-]+)"/g)].map(([, flag]) => flag);
   expect(named.length).toBeGreaterThan(5);
   const commands = [...listCommands(apichatProgram()), ...listCommands(fleet)].map(([, command]) => command);

@@ -1,6 +1,5 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../../provider/client/index.js";
-import { pauseOrigin, waitForOrigin } from "../../../provider/client/call.js";
 import { startDeafListener, startServer } from "../../support/http.js";
 import { answerOk, CALLS, createTestClient, failureOf } from "./harness.js";
 
@@ -95,28 +94,4 @@ test("calls to one origin are all in progress at once: the engine's --parallel b
   await expect.poll(() => requests.length, { interval: 5 }).toBe(64);
   for (const answer of waiting) answer();
   await Promise.all(calls);
-});
-
-describe("a pause of an origin", () => {
-  let origins = 0;
-  const newOrigin = (): string => `test://${(origins += 1)}`;
-
-  test("delays the calls to that origin alone, and ends for one that is aborted", async () => {
-    const [paused, other] = [newOrigin(), newOrigin()];
-    pauseOrigin(paused, 60_000);
-    await waitForOrigin(other);
-    const controller = new AbortController();
-    const waiting = waitForOrigin(paused, controller.signal);
-    controller.abort(new Error("gave up"));
-    await expect(waiting).rejects.toThrow("gave up");
-  });
-
-  test("ends in its time although somebody sets the clock back", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const origin = newOrigin();
-    pauseOrigin(origin, 50);
-    vi.setSystemTime(Date.now() - 3_600_000);
-    await expect(waitForOrigin(origin, AbortSignal.timeout(5_000))).resolves.toBeUndefined();
-  });
 });

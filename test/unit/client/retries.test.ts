@@ -120,14 +120,9 @@ const LOST: Way[] = [
     "a connection reset while the request lies there unread",
     () => breakWith((socket) => socket.once("readable", () => socket.resetAndDestroy())),
   ],
-  ["a connection ended in good order before the request is read", () => breakWith((socket) => socket.end())],
   [
     "a connection closed after the request is read",
     () => breakWith((socket) => socket.once("data", () => socket.destroy())),
-  ],
-  [
-    "a connection reset after the request is read",
-    () => breakWith((socket) => socket.once("data", () => socket.resetAndDestroy())),
   ],
   [
     "a connection closed within the answer's head",

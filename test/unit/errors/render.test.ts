@@ -87,23 +87,6 @@ describe("the text", () => {
         list: "Check its baseUrl in the list,",
       },
     ],
-    [
-      { id: "set_final_address", address: "botUrl" },
-      { program: "Set botUrl", list: "Set --bot-url", fleet: "Set botUrl" },
-    ],
-    [
-      { id: "raise_request_seconds" },
-      { program: "Raise timeouts.requestSeconds", list: "Raise --request-seconds" },
-    ],
-    [{ id: "allow_replace" }, { program: 'onExisting: "replace"', command_line: "--replace" }],
-    [
-      { id: "warn_only", unless: "unreachable" },
-      { program: 'preflight: "warn"', command_line: "--preflight warn" },
-    ],
-    [
-      { id: "remove_other", baseUrl: AT, webhookUrl: "https://o.example/?t=***" },
-      { program: `--base-url '${AT}' --webhook-url 'https://o.example/?t=***'; then run pulumi up again` },
-    ],
   ])("of %j is in the words of its audience", (hint, words) => {
     for (const [audience, text] of Object.entries(words)) {
       expect(render(hint, audience as Audience)).toContain(text);

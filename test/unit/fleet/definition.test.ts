@@ -64,7 +64,7 @@ test("everything that is wrong with a definition is reported at once, with its l
     "webhook: must be a function",
     "project: must be 1 to 100 of A-Z",
     "secretsProvider: must not be empty",
-    "stack: is not a known field (did you mean stacks?)",
+    "stack: is not a known field",
     `${list}:2: baseUrl: must be an absolute http or https URL`,
     `${list}:3: name: must be 1 to 64 of A-Z`,
   ]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
-import { toWireLine } from "../../../provider/lib/provider-process.ts";
+import { toReport } from "../../../provider/lib/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
 
@@ -79,7 +79,7 @@ test("a failure that the provider reports as data has its data, without the name
     attempts: 1,
     httpStatus: 401,
   };
-  const line = toWireLine({ failure: { ...bare, subject: "acme" } });
+  const line = toReport({ ...bare, subject: "acme" });
   const text = `<{%reset%}>acme: refused\n${line}<{%reset%}>\n\n`;
   expect(read(diagnostic("error", text, urnOf("acme"))).failures).toEqual([
     { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },

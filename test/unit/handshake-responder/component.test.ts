@@ -124,7 +124,7 @@ test("a mock whose id is no address gives port 0, unless the program sets one", 
 
 describe("arguments that cannot be meant", () => {
   test.each<[unknown, string]>([
-    [{ workspace: {} }, "no such argument: workspace (did you mean workspaces?)"],
+    [{ workspace: {} }, "no such argument: workspace; the arguments are workspaces, "],
     [{}, "workspaces: must be an object"],
     [
       { workspaces: { acme: { verificationKeys: KEY } }, verificationKeys: KEY },

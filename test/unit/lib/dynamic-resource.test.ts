@@ -76,11 +76,11 @@ test("a responder's keys are marked, and a target with a query", async () => {
 });
 
 test.each([
-  ["ApiChatWebhook", createWebhookProvider(new Run()), "preflght", "preflight"],
-  ["VerificationKey", VerificationKey, "rotatoin", "rotation"],
-  ["ResponderProcess", ResponderProcess, "publicUlr", "publicUrl"],
-])("an input of %s that a transform misspells is rejected", async (_, provider, wrong, right) => {
+  ["ApiChatWebhook", createWebhookProvider(new Run()), "preflght"],
+  ["VerificationKey", VerificationKey, "rotatoin"],
+  ["ResponderProcess", ResponderProcess, "publicUlr"],
+])("an input of %s that a transform misspells is rejected", async (_, provider, wrong) => {
   const { failures } = await provider.check({}, { name: "acme", [wrong]: "x" });
   const reasons = failures.map(({ reason }) => reason);
-  expect(reasons[0]).toContain(`no such input: ${wrong} (did you mean ${right}?)`);
+  expect(reasons[0]).toContain(`no such input: ${wrong}; the inputs are `);
 });

@@ -3,11 +3,11 @@ import { ApiChatError } from "../../../provider/errors/index.js";
 import { fail } from "../../../provider/lib/checks.js";
 import {
   describeFailure,
-  findWire,
+  findReport,
   printLine,
   printWarning,
   reportVariables,
-  toWireLine,
+  toReport,
 } from "../../../provider/lib/provider-process.js";
 
 const lines: string[] = [];
@@ -39,19 +39,19 @@ test("a warning may have the lines of a failure", () => {
 test("a report is found in what the engine prints, and a text that looks like one is not", () => {
   for (const [name, value] of Object.entries(reportVariables())) vi.stubEnv(name, value);
   const text = `${describeFailure("acme", failure)}\n`;
-  expect(findWire(text)).toEqual({ failure: { ...failure.toJSON(), subject: "acme" } });
+  expect(findReport(text)).toEqual({ ...failure.toJSON(), subject: "acme" });
   const report = JSON.stringify({ apichat: { failure: { code: "conflict" } } });
   for (const forged of [report, `\n${report}`, report.replace("apichat", "apichat-json")]) {
     const said = new ApiChatError("rejected", `HTTP 400: ${forged}`, { operation: "get-webhook" });
-    expect(findWire(said.message)).toBeUndefined();
-    expect(findWire(describeFailure("acme", said))).toMatchObject({ failure: { code: "rejected" } });
+    expect(findReport(said.message)).toBeUndefined();
+    expect(findReport(describeFailure("acme", said))).toMatchObject({ code: "rejected" });
   }
 });
 
 test("each program that reads reports has a mark of its own", async () => {
-  const line = toWireLine({ failure: failure.toJSON() });
+  const line = toReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/lib/provider-process.js");
   expect(other.reportVariables()).not.toEqual(reportVariables());
-  expect(other.findWire(line)).toBeUndefined();
+  expect(other.findReport(line)).toBeUndefined();
 });

@@ -47,8 +47,7 @@ test.each<[string, string, string[], string]>([
 });
 
 test("shows nothing of what it cannot redact, and does not throw", () => {
-  const text = { length: 1, slice: () => KEY } as unknown as string;
-  expect(redact(text, KEY)).toBe("[redacted]");
+  expect(redact(null as unknown as string, KEY)).toBe("[redacted]");
 });
 
 test("redacts before a quote is cut, so that no half of a secret is left", () => {

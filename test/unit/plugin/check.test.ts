@@ -45,7 +45,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
       webhook,
       { webhookURL: "x", webhookVerificationKey: 5, apiKey: "", baseUrl: "acme", onExisting: "keep" },
       [
-        "did you mean webhookUrl?",
+        "no such input: webhookURL; the inputs are webhookUrl,",
         "webhookUrl: ",
         "webhookVerificationKey: ",
         "apiKey: ",
@@ -57,7 +57,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     [
       key,
       { rotation: "", keep: -1, bytes: 8.5, initial: "***", rotations: ["a"], keeep: 1 },
-      ["did you mean keep?", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
+      ["no such input: keeep", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
       ["", "rotation", "keep", "bytes", "", "rotations"],
     ],
     [

@@ -5,9 +5,8 @@ import {
   outboundMessage,
   parseOutbound,
 } from "../../../schema/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
-import { written, type WrittenName } from "./corpus-received.js";
-import { putAt } from "./corpus.js";
+import { samples, type SampleName } from "../../../tools/schema/samples.ts";
+import { missing, putAt } from "./values.js";
 
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
@@ -75,7 +74,64 @@ describe("parseOutbound", () => {
   });
 });
 
-const WRITTEN = (Object.keys(written) as WrittenName[]).flatMap((name) =>
+/** Values at one path that are not in the form of the specification, and what all of them are read as. */
+type Written = readonly [path: string, values: readonly unknown[], read: unknown];
+
+const attributes = "content_attributes";
+const card = `${attributes}.items.0`;
+
+const writtenInDelivery: Written[] = [
+  ["sender_id", [42], "42"],
+  ["conv_id", ["42"], 42],
+  ["conv_id", ["-9007199254740993"], -9007199254740993n],
+  ["message_type", [missing, null, ""], "outgoing"],
+  ["private", [missing, null, "", 0, "0", "false"], false],
+  ["private", [1, "1", "true"], true],
+];
+const emptyText = [missing, null];
+const emptyList = [missing, null, "", [], {}];
+const writtenButtons = (path: string): Written[] => [
+  [path, emptyList, []],
+  [
+    path,
+    [{ 1: { type: "postback", title: 1, payload: 2 } }],
+    [{ type: "postback", title: "1", payload: "2" }],
+  ],
+  [`${path}.0.type`, emptyText, ""],
+  [`${path}.0.title`, emptyText, ""],
+  [`${path}.0.payload`, emptyText, ""],
+];
+
+/** By the name of a sample. */
+const written = {
+  OutboundText: [...writtenInDelivery, ["text", [42], "42"], ["content_type", [""], null]],
+  OutboundImage: [...writtenInDelivery, ["url", ["//cdn.example/a b.png"], "https://cdn.example/a b.png"]],
+  OutboundButtonTemplate: [
+    ...writtenInDelivery,
+    ["text", emptyText, ""],
+    [attributes, [...emptyText, "", [], {}], { text: "", buttons: [] }],
+    [`${attributes}.text`, emptyText, ""],
+    ...writtenButtons(`${attributes}.buttons`),
+  ],
+  OutboundGenericTemplate: [
+    ...writtenInDelivery,
+    ["text", emptyText, ""],
+    [attributes, [...emptyText, "", [], {}], { ratio: "", items: [] }],
+    [`${attributes}.ratio`, emptyText, ""],
+    [`${attributes}.items`, emptyList, []],
+    [`${card}.title`, emptyText, ""],
+    [`${card}.title`, [2026], "2026"],
+    [`${card}.image_url`, emptyText, ""],
+    [`${card}.image_url`, ["//cdn.example/a"], "https://cdn.example/a"],
+    [`${card}.item_url`, [missing, ""], null],
+    [`${card}.item_url`, ["//shop.example/a"], "https://shop.example/a"],
+    [`${card}.subtitle`, emptyText, ""],
+    [`${card}.default_action`, [missing, [], ""], null],
+    ...writtenButtons(`${card}.buttons`),
+  ],
+} satisfies Partial<Record<SampleName, Written[]>>;
+
+const WRITTEN = (Object.keys(written) as (keyof typeof written)[]).flatMap((name) =>
   written[name].map(([path, values, read]) => ({ name, path, values, read })),
 );
 

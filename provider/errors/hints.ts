@@ -1,0 +1,183 @@
+/**
+ * Who a message is for. `program`: authors of a Pulumi program and callers of a client. `command_line`: users of
+ * `apichat`. `list`: users of `apichat` with a list of workspaces. `doctor`: users of commands without a time limit
+ * option. `fleet`: users of a fleet.
+ */
+export type Audience = "program" | "command_line" | "list" | "doctor" | "fleet";
+
+const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
+  command_line: "program",
+  list: "command_line",
+  doctor: "command_line",
+  fleet: "program",
+};
+
+const ISSUED =
+  "The API key is issued by the platform's support when the add-on is enabled, one per external system. Give it";
+
+const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
+
+/** What a hint has in addition to its `id`. */
+interface HintData {
+  check_connection: { address: "baseUrl" | "botUrl" };
+  start_emulator: { address: "baseUrl" | "botUrl" };
+  set_final_address: { address: "baseUrl" | "botUrl" };
+  /** Query values are hidden. */
+  remove_other: { baseUrl: string; webhookUrl: string };
+  free_port: { port: number };
+  end_process: { pid: number };
+  warn_only: { unless: keyof typeof REACHES };
+}
+
+/** What to do next. `hints.ts` has the words of each, for every audience. */
+export type Hint = {
+  [Id in keyof typeof HINTS]: { id: Id } & (Id extends keyof HintData ? HintData[Id] : unknown);
+}[keyof typeof HINTS];
+
+/** What the words of a hint depend on besides its data. */
+interface Told {
+  audience: Audience;
+  /** What was in progress. */
+  operation: string;
+  /** How to fix the endpoint. */
+  fix: string;
+}
+
+type Words = string | ((told: never) => string);
+
+/** The words of a hint. An audience without an entry gets those of the next wider one: see {@link NEXT_AUDIENCE}. */
+type Row = { program: Words } & Partial<Record<Audience, Words>>;
+
+const HINTS = {
+  give_api_key: {
+    program: `${ISSUED} as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey`,
+    command_line: `${ISSUED} with --api-key-file or APICHAT_API_KEY`,
+    list: `${ISSUED} as apiKey or apiKeyEnv in the list, with --api-key-file or APICHAT_API_KEY`,
+    fleet: `${ISSUED} as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list`,
+  },
+  check_api_key: "Is the API key right?",
+  rotated_api_key:
+    "Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first",
+  check_flow_api_key: ({ audience }: Told) =>
+    'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
+    'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
+    `${fieldName("flowApiKeyAs", audience)} selects another way`,
+  check_base_url: ({ audience }: Told) =>
+    `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
+  forget_workspace: {
+    program: "If the workspace no longer exists, pulumi state delete <urn>",
+    command_line: "",
+  },
+  check_connection: ({ address, audience }: Told & HintData["check_connection"]) =>
+    `Check ${fieldName(address, audience)}, or try again when the service is up`,
+  start_emulator: ({ address, audience }: Told & HintData["check_connection"]) =>
+    `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
+  set_final_address: ({ address, audience }: Told & HintData["check_connection"]) =>
+    `Set ${fieldName(address, audience)} to the final address`,
+  raise_request_seconds: {
+    program: ({ operation }: Told) =>
+      `Raise ${operation === "message" ? "" : "timeouts."}requestSeconds if the service is slow`,
+    command_line: "Raise --request-seconds if the service is slow",
+    doctor: "",
+  },
+  raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
+  run_again: { program: "Run pulumi up again", command_line: "Run it again" },
+  read_bot_url: {
+    program: "botUrl may be outdated: read it again with getWebhook",
+    command_line: "--bot-url may be outdated: apichat webhook get shows it",
+  },
+  message_not_sent: "The message was not sent",
+  message_may_be_taken:
+    "The message was sent, and the service may have accepted it: if you send it again, it may appear in the conversation twice",
+  allow_replace: {
+    program: 'If the address and API key are right, set onExisting: "replace" to proceed anyway',
+    command_line: "If the address and API key are right, use --replace to proceed anyway",
+  },
+  remove_other: {
+    program: (hint: HintData["remove_other"]) =>
+      `If you may remove it, run: ${removalCommand(hint)}; then run pulumi up again`,
+    command_line: (hint: HintData["remove_other"]) =>
+      `If you may remove it, run: ${removalCommand(hint)}; then run this again`,
+  },
+  refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
+  other_workspace:
+    "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or " +
+    `pulumi up --replace <urn>; ${FORGET}`,
+  set_api_key_or_forget: `Set the right API key; ${FORGET}`,
+  separate_workspaces: "Give one of them its own base URL or API key",
+  name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
+  delete_again: {
+    program: "Run pulumi refresh and try again",
+    command_line: "See what apichat webhook get shows, and try again",
+  },
+  fix_endpoint: ({ fix }: Told) => capitalize(fix),
+  free_port: ({ port }: HintData["free_port"]) =>
+    `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
+  set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
+  set_local_host: "Set the host to 127.0.0.1, or to 0.0.0.0 for every address",
+  own_data_dir: "Stop the other one first, or set another dataDir",
+  restart_responder: "Stop it, and start it again",
+  end_process: ({ pid }: HintData["end_process"]) =>
+    `End it with kill -9 ${pid}, which loses nothing that was acknowledged, and try again`,
+  warn_only: {
+    program: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, set preflight: "warn"`,
+    command_line: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, use --preflight warn`,
+  },
+} satisfies Record<string, Words | Row>;
+
+/** Only this machine may be unable to reach the endpoint. */
+const REACHES = {
+  private_address: "If the service can reach this address",
+  unreachable: "If only the service can reach it",
+};
+
+/** The words of a hint for an audience. */
+export function renderHint(hint: Hint, told: Told): string {
+  const row: Words | Row = HINTS[hint.id];
+  const isOneForAll = typeof row === "string" || typeof row === "function";
+  const words = isOneForAll ? row : findFor(told.audience, (one) => row[one]);
+  return typeof words === "function" ? words({ ...hint, ...told } as never) : (words ?? "");
+}
+
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/**
+ * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the
+ * meantime stays. It accepts URLs whose query values are hidden.
+ */
+export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
+  `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
+
+const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;
+
+/** Field names for audiences that do not use the program's names. */
+const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
+  command_line: {
+    baseUrl: "--base-url",
+    botUrl: "--bot-url",
+    webhookUrl: "--webhook-url",
+    webhookVerificationKey: "the verification key",
+    flowApiKeyAs: "--flow-api-key-as",
+  },
+  list: { baseUrl: "its baseUrl in the list" },
+  fleet: {
+    stacksAtOnce: "--stacks-at-once",
+    callsPerOrigin: "--calls-per-origin",
+    stopAfterFailures: "--stop-after-failures",
+    maxRemovals: "--max-removals",
+    onlyFailed: "--only-failed",
+    rotation: "--rotation",
+    shard: "--shard",
+    waveSize: "--wave-size",
+  },
+};
+
+/** How an audience names a field of a program. */
+export const fieldName = (field: string, audience: Audience): string =>
+  findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
+
+/** Returns what is defined for an audience, or for the next wider audience. */
+function findFor<T>(audience: Audience, find: (audience: Audience) => T | undefined): T | undefined {
+  const next = NEXT_AUDIENCE[audience];
+  return find(audience) ?? (next && findFor(next, find));
+}

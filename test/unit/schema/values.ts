@@ -1,0 +1,28 @@
+/** Stands for a field that is left out. */
+export const missing = Symbol("missing");
+
+export const isContainer = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+/** What a value has at a path. */
+export const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((node, key) => (isContainer(node) ? node[key] : undefined), value);
+
+/** The right value of a shape with another value, or {@link missing}, at one path. */
+export function putAt(valid: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+  const copy = structuredClone(valid);
+  const keys = path.split(".");
+  const last = keys.pop() ?? "";
+  const parent = valueAt(copy, keys);
+  if (!isContainer(parent)) throw new Error(`the path ${path} leads nowhere`);
+  if (value === missing) delete parent[last];
+  else parent[last] = value;
+  return copy;
+}
+
+/** JSON with the digits of a bigint written out. */
+export const toJson = (value: unknown): string =>
+  JSON.stringify(value, (_, entry: unknown) => (typeof entry === "bigint" ? `#${entry}#` : entry)).replaceAll(
+    /"#(-?\d+)#"/g,
+    "$1",
+  );
