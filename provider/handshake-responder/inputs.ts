@@ -1,15 +1,7 @@
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
-import type { FileConfig } from "../server/config.js";
-
-type Workspace = FileConfig["workspaces"][string];
-
-/** One workspace as check leaves it, and as the configuration of the process has it. */
-interface WorkspaceInputs extends Pick<Workspace, "forwardTo"> {
-  verificationKeys: string[];
-  path: string;
-}
+import type { WorkspaceConfig } from "../server/config.js";
 
 /** The inputs as check leaves them. */
 export interface ProcessInputs {
@@ -25,8 +17,8 @@ export interface ProcessInputs {
   port?: number;
   /** The base of the URLs to register. */
   publicUrl?: string;
-  /** By name. */
-  workspaces: Record<string, WorkspaceInputs>;
+  /** By name, as the configuration of the process has them. */
+  workspaces: Record<string, WorkspaceConfig>;
   __provider?: string;
 }
 

@@ -11,6 +11,7 @@ const CONFIG: ServerConfig = {
   host: "127.0.0.1",
   port: 0,
   dataDir: "/nowhere",
+  healthPath: "/healthz",
   workspaces: {
     acme: { verificationKeys: [KEY, SECOND_KEY], path: "/acme" },
     beta: { verificationKeys: ["key-of-beta-0123456789"], path: "/hooks/beta" },
