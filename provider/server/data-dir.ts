@@ -88,42 +88,24 @@ export function makeDataDir(dataDir: string): void {
   try {
     makeFolders(dataDir);
   } catch (cause) {
-    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
-    const reason = REASONS[code]?.(path) ?? message;
-    throw unusable(`must be a folder that can be created, got ${dataDir}: ${reason}`, cause);
+    throw unusable("that can be created", dataDir, cause);
   }
 }
-
-const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
-
-const notAllowed = (path: string): string =>
-  `this user is not allowed to create ${path}; create it for this user, or ${OTHER_FOLDER}`;
-
-const REASONS: Partial<Record<string, (path: string) => string>> = {
-  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
-  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
-  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
-  EACCES: notAllowed,
-  EPERM: notAllowed,
-  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
-};
 
 function openLock(dataDir: string): FileLock | undefined {
   try {
     return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const text = `must be a folder in which this user can create files, got ${dataDir} (${code ?? message})`;
-    throw unusable(`${text}; change its owner, or give another folder`, cause);
+    throw unusable("in which this user can create files", dataDir, cause);
   }
 }
 
-const unusable = (text: string, cause: unknown): ApiChatError =>
-  new ApiChatError("invalid_config", "", {
-    operation: "responder",
-    problems: [{ field: "dataDir", text }],
-    cause,
-  });
+function unusable(wanted: string, dataDir: string, cause: unknown): ApiChatError {
+  const reason = (cause as Error).message;
+  const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or give another folder`;
+  const problems = [{ field: "dataDir", text }];
+  return new ApiChatError("invalid_config", "", { operation: "responder", problems, cause });
+}
 
 async function inUse(dataDir: string): Promise<ApiChatError> {
   const other = await readInstance(dataDir);

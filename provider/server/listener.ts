@@ -61,8 +61,6 @@ export async function listen(address: Address, listener: NodeListener, limits = 
     maxHeaderSize: HEAD_BYTES,
   };
   const server = createServer(options, (req, res) => {
-    // Its response would follow the last one, so it is not processed (RFC 9112, 9.6): its sender sends it again.
-    if (connections.isEnding(req.socket)) return;
     connections.noteRequest(res);
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
@@ -135,12 +133,6 @@ class Connections {
     const { socket } = response.req;
     this.#responses.delete(socket);
     this.#responses.set(socket, response);
-  }
-
-  /** Whether a response that is in progress is the last one of its connection. */
-  isEnding(socket: Socket): boolean {
-    const response = this.#responses.get(socket);
-    return !isIdle(response) && response?.getHeader("connection") === "close";
   }
 
   /** Makes every response in progress the last one of its connection, where its head is not sent yet. */

@@ -15,12 +15,10 @@ import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
 
 export interface ServerOptions {
-  /** The configuration file; a reload reads it again. */
+  /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start, so that the starter can recognize it. Default: a new UUID. */
+  /** Identifies this start for its starter. The log then goes to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
-  /** Where the log goes: `responder.log` in the data folder, or stderr. */
-  log: "file" | "stderr";
 }
 
 /** A responder that runs. */
@@ -70,7 +68,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => folder.release());
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
-  const sink = options.log === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr;
+  const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
   const log = createLog(sink, (text) => loaded.redact(text));
   const routes = new Routes(spool, log);
   const forwarder = new Forwarder({ spool, log });

@@ -98,7 +98,7 @@ describe("the responder as a process", () => {
       .toBe("gone");
     expect(child.exitCode).toBeNull();
     child.kill("SIGTERM");
-    expect((await ended).signal).toBe("SIGKILL");
+    expect((await ended).signal).toBe("SIGTERM");
     socket.destroy();
   });
 
@@ -146,6 +146,17 @@ describe("the responder as a process", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain('"event":"crashed","error":"Error: [redacted]');
     expect(findSecrets(stderr, [KEY])).toEqual([]);
+
+    // Also during the start, when the keys are not known yet.
+    const pipe = join(home.folder, "pipe");
+    await promisify(execFile)("mkfifo", [pipe]);
+    await home.configure(keyFrom(pipe));
+    const starting = startProgram(["responder", "--config", home.configFile], { environment });
+    const writer = await open(pipe, "w");
+    starting.child.kill("SIGUSR2");
+    const said = await starting.ended;
+    await writer.close();
+    expect(said).toMatchObject({ exitCode: 1, stderr: "error: the responder crashed at its start: Error\n" });
   });
 });
 

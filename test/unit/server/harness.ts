@@ -68,7 +68,7 @@ export async function startTestServer(config: object = {}, folder?: string): Pro
     );
   const configFile = await configure(config);
   const dataDir = join(home, "data");
-  const server = await startServer({ configFile, instance: "test-instance", log: "file" });
+  const server = await startServer({ configFile, instance: "test-instance" });
   running.push(server);
   return {
     server,

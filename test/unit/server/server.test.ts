@@ -59,7 +59,7 @@ describe("the start of a responder", () => {
 
   it("fails on a data folder that another one has, and works when that one has stopped", async () => {
     const first = await startTestServer();
-    const start = () => startServer({ configFile: first.configFile, log: "file" });
+    const start = () => startServer({ configFile: first.configFile, instance: "second" });
     await expect(start()).rejects.toMatchObject({ code: "conflict" });
     expect(await deliver(`${first.origin()}/acme`)).toBe(200);
     expect(await first.announced()).toMatchObject({ instance: "test-instance" });
