@@ -69,7 +69,7 @@ function readBody(
   req: FrameworkRequest,
   limitBytes: number,
 ): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
-  const kept = keptBytes(req);
+  const kept = [req.rawBody, req.body].find((bytes) => bytes instanceof Uint8Array);
   if (kept !== undefined) return kept.byteLength > limitBytes ? "body_too_large" : kept;
   // A stream with a text encoding no longer returns bytes.
   if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
@@ -77,11 +77,6 @@ function readBody(
   if (req.destroyed) return "body_incomplete";
   if (Number(req.headers["content-length"]) > limitBytes) return "body_too_large";
   return readStream(req, limitBytes);
-}
-
-function keptBytes({ rawBody, body }: FrameworkRequest): Uint8Array | undefined {
-  if (rawBody instanceof Uint8Array) return rawBody;
-  return body instanceof Uint8Array ? body : undefined;
 }
 
 function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Array | BodyFailure> {

@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
-import { createRedactor, type Redact } from "../lib/redact.js";
+import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { expected, httpUrl, onAnyObject, parse, refineWith, showName, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
@@ -177,9 +176,7 @@ export interface LoadedConfig {
   digest: string;
   /** Things that work but should be fixed, one line each. */
   warnings: string[];
-  /** The keys of all workspaces, and their seeds. */
-  secrets: string[];
-  /** Redacts the secrets in a text. */
+  /** Redacts the keys of all workspaces, and their seeds, in a text. */
   redact: Redact;
 }
 
@@ -187,9 +184,8 @@ export interface LoadedConfig {
  * Reads a responder's configuration file: JSON of the shape of {@link ServerConfig}, where `verificationKeys` may also be
  * one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and paths of files are relative
  * to the folder of the configuration. Throws `invalid_config` with everything that is wrong, one line each, without keys.
- * The redactor of the former configuration is kept if it has the same secrets: with 10,000 keys another takes a second.
  */
-export async function loadConfig(file: string, former?: LoadedConfig): Promise<LoadedConfig> {
+export async function loadConfig(file: string): Promise<LoadedConfig> {
   const text = await readTextFile(file, "configuration");
   const { derivedFrom, rotations = [], ...given } = requireConfig(file, text);
   const keys = new KeyReader(file);
@@ -216,13 +212,12 @@ export async function loadConfig(file: string, former?: LoadedConfig): Promise<L
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
   const secrets = [...seeds, ...workspaces.flatMap(([, { verificationKeys }]) => verificationKeys)];
-  const isSame = former !== undefined && isDeepStrictEqual(former.secrets, secrets);
   return {
     config,
     digest: createHash("sha256").update(text).digest("hex"),
     warnings: [...keys.warnings(), ...warnOfClearText(config)],
-    secrets,
-    redact: isSame ? former.redact : createRedactor(secrets),
+    // With 10,000 keys it takes a second.
+    redact: lazyRedactor(() => createRedactor(secrets)),
   };
 }
 
@@ -235,14 +230,8 @@ export function refuseLoops({ workspaces }: ServerConfig, address: Address): voi
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
-/** Where a configuration keeps its deliveries, and of which workspaces. */
-export interface ConfiguredPlace {
-  dataDir: string;
-  workspaces: string[];
-}
-
-/** Reads the place of a configuration, without its keys. Throws `invalid_config`. */
-export async function readPlace(file: string): Promise<ConfiguredPlace> {
+/** Reads where a configuration keeps its deliveries, and of which workspaces, without its keys. Throws `invalid_config`. */
+export async function readPlace(file: string): Promise<{ dataDir: string; workspaces: string[] }> {
   const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }

@@ -37,7 +37,7 @@ export interface ServerStatus {
 
 /**
  * Requests a responder's status. Returns undefined if it is gone or another program now uses its port. Throws an
- * ApiChatError: `timeout` if it accepts the connection but does not respond, `protocol` if the response cannot be read.
+ * ApiChatError: `timeout` if it accepts the connection but does not respond.
  */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -92,12 +92,12 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   // A connection of its own, and not through a proxy of the environment.
   const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
   let status: number;
-  let text: string;
+  let body: unknown;
   try {
     const headers = { authorization: `Bearer ${token}` };
     const response = await client.request({ method, path, headers, signal });
     status = response.statusCode;
-    text = await response.body.text();
+    body = await response.body.json();
     // Without the instance's name the response is from another program, which has the port now.
     if (response.headers[INSTANCE_HEADER] !== instance.instance || status === 401) return undefined;
   } catch {
@@ -111,9 +111,7 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
     // An open connection would delay the responder's shutdown.
     await client.destroy();
   }
-  const body = parse(text);
-  if (status < 300 && body !== undefined) return body;
-  if (status < 300) throw fail("protocol", "the responder's response is not JSON", status);
+  if (status < 300) return body;
   const {
     code = "unavailable",
     summary = `the responder has refused with HTTP ${status}`,
@@ -122,13 +120,5 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const fail = (code: ApiChatErrorCode, message: string, httpStatus?: number): ApiChatError =>
-  new ApiChatError(code, message, { operation: "responder", attempts: 1, httpStatus });
+const fail = (code: ApiChatErrorCode, message: string): ApiChatError =>
+  new ApiChatError(code, message, { operation: "responder", attempts: 1 });

@@ -1,8 +1,8 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { hasErrorCode, makeFolders, writePrivateFile } from "../lib/files.js";
+import { makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { lockFile, type FileLock } from "../lib/sqlite.js";
 
 /** The control interface is for this machine only. */
@@ -36,13 +36,12 @@ const INSTANCE_FILE = "instance.json";
  * stays after `kill -9`. Only a response to its token shows that the responder is alive.
  */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
+  const text = readFileIfExists(join(dataDir, INSTANCE_FILE));
   try {
-    return instanceShape.parse(JSON.parse(await readFile(join(dataDir, INSTANCE_FILE), "utf8")));
-  } catch (error) {
-    // Not written by us, so it names no responder.
-    const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
-    if (isForeign || hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
-    throw error;
+    return await instanceShape.parseAsync(JSON.parse(text ?? ""));
+  } catch {
+    // There is none, or it was not written by us and names no responder.
+    return undefined;
   }
 }
 

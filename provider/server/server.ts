@@ -107,7 +107,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
         try {
           if (isStopping)
             throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
-          const next = await loadConfig(configFile, loaded);
+          const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
           answerBy(next);
           forwardBy(next, "reloaded");
@@ -164,11 +164,13 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 /** Rejects a reload that changes the folder, host or port: that needs a restart. */
 function refuseMove(now: Address & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
   // Port 0 keeps the port that was chosen.
-  const problems = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([field, after]) => {
-    const before = now[field as keyof typeof now];
-    const text = `must stay ${before} while the responder runs, got ${after}`;
-    return before === after ? [] : [{ field, text }];
-  });
+  const next = { dataDir, host, port: port || now.port };
+  const problems = (["dataDir", "host", "port"] as const)
+    .filter((field) => now[field] !== next[field])
+    .map((field) => ({
+      field,
+      text: `must stay ${now[field]} while the responder runs, got ${next[field]}`,
+    }));
   if (problems.length === 0) return;
   throw new ApiChatError("invalid_config", "", {
     operation: "responder",

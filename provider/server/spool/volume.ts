@@ -96,7 +96,7 @@ export class SpoolVolume {
     clearTimeout(this.#tidyTimer);
   }
 
-  /** Gives a write what it needs on a full disk: the reserve's file, and the space of the log. */
+  /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
   makeRoom(): void {
     releaseReserve(this.#path);
     this.#reuseLog();

@@ -11,19 +11,16 @@ it.each(DERIVED)(
 
 const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] });
 
-it("keeps the keys of the subjects that are busy, and not of all", async () => {
+it("caches the keys of many subjects, and not of all", async () => {
   // Quick ones, since there are many.
   const deriveBits = vi.spyOn(crypto.subtle, "deriveBits").mockResolvedValue(new ArrayBuffer(32));
   const importKey = vi.spyOn(crypto.subtle, "importKey").mockResolvedValue({} as never);
   onTestFinished(() => [deriveBits, importKey].forEach((spy) => spy.mockRestore()));
-  await derive("idle");
-  for (let index = 0; index < 20_000; index++) {
-    await derive(`workspace-${index}`);
-    if (index % 1000 === 0) await derive("busy");
-  }
-  expect(deriveBits).toHaveBeenCalledTimes(20_002);
-  await derive("idle");
-  expect(deriveBits).toHaveBeenCalledTimes(20_003);
+  for (let index = 0; index < 20_000; index++) await derive(`workspace-${index}`);
+  for (const busy of [1, 2]) await derive(`workspace-${20_000 - busy}`);
+  expect(deriveBits).toHaveBeenCalledTimes(20_000);
+  await derive("workspace-0");
+  expect(deriveBits).toHaveBeenCalledTimes(20_001);
 });
 
 const LINE = "must be a string of 1 to 128 characters without control characters";

@@ -1,4 +1,4 @@
-import express, { type Express, type RequestHandler } from "express";
+import express, { type Express } from "express";
 import Fastify, { type FastifyInstance } from "fastify";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createDelivery, createHandshake, createResponder } from "../../../provider/responder/index.js";
@@ -77,7 +77,6 @@ describe("Express", () => {
       "under a router; the path is the whole one",
       (app) => app.use("/webhooks", express.Router().all("/apichat", toNodeListener(create(PATH)))),
     ],
-    ["as mounted middleware", (app) => app.use(PATH, toNodeListener(create(PATH)))],
     [
       "after express.raw, which keeps the bytes",
       (app) => app.use(express.raw({ type: () => true, limit: "2mb" })).all(PATH, toNodeListener(create())),
@@ -95,12 +94,9 @@ describe("Express", () => {
     expect(deliveries.map(({ rawBody }) => Buffer.from(rawBody).toString())).toEqual([BODY]);
   });
 
-  it.each<[string, RequestHandler]>([
-    ["express.json", express.json()],
-    ["express.text", express.text({ type: () => true })],
-  ])("after %s is told how to fix it", async (_name, parser) => {
+  it("after express.json is told how to fix it", async () => {
     await expectParsedBodyExplained(
-      await serveExpress((app) => app.use(parser).all(PATH, toNodeListener(create()))),
+      await serveExpress((app) => app.use(express.json()).all(PATH, toNodeListener(create()))),
     );
   });
 });

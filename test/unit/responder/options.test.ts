@@ -69,13 +69,6 @@ describe("keys from a function", () => {
       "verificationKeys has failed: Error: vault is sealed",
       () => Promise.reject(new Error("vault is sealed")),
     ],
-    [
-      "no such secret",
-      () => {
-        throw new Error("no such secret");
-      },
-    ],
-    ["non-empty", () => []],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
   ])("that fail give 500, and the reason is reported without a key: %s", async (report, verificationKeys) => {
