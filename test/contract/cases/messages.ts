@@ -1,42 +1,21 @@
 import { casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
 
-const COMMON = { sender_id: "7", conv_id: 12, message_type: "outgoing", private: false };
-const BUTTONS = [{ type: "postback", title: "Yes", payload: "yes" }];
-
-/** One message of each kind of section 2.4, and what is none of them. */
+/** The kind follows from `type` and `content_type` alone (section 2.4). */
 const MESSAGES = [
-  ["text", { ...COMMON, type: "text", text: "olá" }],
-  ["image", { ...COMMON, type: "image", url: "https://files.example/1.png" }],
-  ["audio", { ...COMMON, type: "audio", url: "https://files.example/1.mp3" }],
-  ["video", { ...COMMON, type: "video", url: "https://files.example/1.mp4" }],
-  ["file", { ...COMMON, type: "file", url: "https://files.example/1.pdf" }],
   [
-    "button_template",
-    {
-      ...COMMON,
-      type: "text",
-      text: "Shall we?",
-      content_type: "button_template",
-      content_attributes: { text: "Shall we?", buttons: BUTTONS },
-    },
+    "text",
+    { sender_id: "7", conv_id: 12, message_type: "outgoing", private: false, type: "text", text: "olá" },
   ],
-  [
-    "generic_template",
-    {
-      ...COMMON,
-      type: "text",
-      text: "Our offer",
-      content_type: "generic_template",
-      content_attributes: {
-        ratio: "horizontal",
-        items: [{ title: "One", item_url: null, buttons: BUTTONS }],
-      },
-    },
-  ],
-  ["text", { ...COMMON, type: "text", text: "x", content_type: null, new_field: [1, { a: null }] }],
-  ["unknown", { ...COMMON, type: "sticker", url: "https://files.example/1.webp" }],
-  ["unknown", { ...COMMON, type: "text", content_type: "list_template", content_attributes: {} }],
-  ["unknown", { ...COMMON, type: null }],
+  ["text", { type: "text", text: "x", content_type: null, new_field: [1, { a: null }] }],
+  ["image", { type: "image", url: "https://files.example/1.png" }],
+  ["audio", { type: "audio", url: "https://files.example/1.mp3" }],
+  ["video", { type: "video", url: "https://files.example/1.mp4" }],
+  ["file", { type: "file", url: "https://files.example/1.pdf" }],
+  ["button_template", { type: "text", content_type: "button_template", content_attributes: { buttons: [] } }],
+  ["generic_template", { type: "text", content_type: "generic_template", content_attributes: {} }],
+  ["unknown", { type: "sticker", url: "https://files.example/1.webp" }],
+  ["unknown", { type: "text", content_type: "list_template", content_attributes: {} }],
+  ["unknown", { type: null }],
   ["unknown", {}],
   ["unknown", [{ type: "text" }]],
   ["unknown", null],

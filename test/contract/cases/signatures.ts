@@ -1,5 +1,4 @@
 import {
-  cannotOnLambda,
   delivered,
   FOREIGN_KEY,
   OLD_KEY,
@@ -26,13 +25,6 @@ const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
-const inBase64 = (hex: string): string =>
-  `sha256=${btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16))))}`;
-
-const lastValueOnly = {
-  "load balancer": "it hands over the last value of a repeated header only; switch multi-value headers on",
-};
-
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
     "a right signature is verified": { body: BODY, signed: {} },
@@ -58,7 +50,8 @@ export const signatureCases: ContractCase[] = [
         (hex) => ` \t${asIs(hex)}  `,
       ),
     },
-    { cannot: cannotOnLambda("the white space is off before the event is made") },
+    // There it is off before the event is made.
+    { cannot: ["Lambda"] },
   ),
   ...casesOf(missing, {
     "no signature is refused": { body: BODY },
@@ -75,15 +68,10 @@ export const signatureCases: ContractCase[] = [
     "digits in upper case are refused": signedAs((hex) => asIs(hex.toUpperCase())),
     "a signature that lacks one digit is refused": signedAs((hex) => asIs(hex.slice(0, -1))),
     "a signature with one digit more is refused": signedAs((hex) => asIs(`${hex}0`)),
-    "junk in place of two digits is refused": signedAs((hex) =>
-      asIs(`${hex.slice(0, 32)}zz${hex.slice(34)}`),
-    ),
-    "junk after the digits is refused": signedAs((hex) => asIs(`${hex};`)),
-    "a signature in quotes is refused": signedAs((hex) => `"${asIs(hex)}"`),
+    "junk in place of two digits is refused": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
     "another last digit is refused": signedAs((hex) =>
       asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
     ),
-    "the digest in base64 is refused": signedAs(inBase64),
     "two signatures in one header are refused, though both are right": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
@@ -94,7 +82,6 @@ export const signatureCases: ContractCase[] = [
       body: BODY,
       signed: { body: JSON.stringify(MESSAGE) },
     },
-    "a right signature of an empty body is refused on another body": { body: BODY, signed: { body: "" } },
   }),
   ...casesOf(
     wrong,
@@ -105,6 +92,7 @@ export const signatureCases: ContractCase[] = [
         asIs,
       ),
     },
-    { cannot: lastValueOnly },
+    // It hands over the last value of a repeated header only, unless multi-value headers are on.
+    { cannot: ["load balancer"] },
   ),
 ];
