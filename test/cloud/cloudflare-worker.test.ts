@@ -58,17 +58,6 @@ describe("the bundle in workerd", () => {
     return fetch(request);
   };
 
-  test.each(["form", "json", "multipart", "query"] as const)(
-    "answers a handshake that comes as %s",
-    async (encoding) => {
-      const challenge = "c0ffee";
-      const given = { verificationKey: acmeKey, url: urlOf("acme"), encoding, challenge };
-      const response = await fetch(createHandshake(given));
-      expect(response.status).toBe(200);
-      expect(await response.text()).toBe(challenge);
-    },
-  );
-
   test("knows the earlier key of a workspace, and not the key of another workspace", async () => {
     const url = urlOf("acme");
     const [globexKey = ""] = KEYS.globex;
