@@ -28,8 +28,8 @@ export interface AwsEndpoint {
   parameters: Map<string, string>;
   /** When each GetParameter came, in ms. */
   parameterReads: number[];
-  /** What every call to SQS is answered with, or the next ones; undefined: as it should be. */
-  failWith: { status: number; type: string; times?: number } | undefined;
+  /** What every call to SQS is answered with; undefined: as it should be. */
+  failWith: { status: number; type: string } | undefined;
   /** Forgets messages and changes, and answers as it should again. */
   reset(): void;
 }
@@ -67,20 +67,13 @@ interface CallAnswer {
 }
 
 function performCall(endpoint: AwsEndpoint, target: string, input: unknown): CallAnswer {
+  const { messages, visibilityChanges, failWith } = endpoint;
   if (target === "AmazonSSM.GetParameter") return readParameter(endpoint, input as ParameterRequest);
-  if (endpoint.failWith) return fail(endpoint, endpoint.failWith);
-  if (target === "AmazonSQS.ChangeMessageVisibility") {
-    endpoint.visibilityChanges.push(input as VisibilityChange);
-    return { status: 200, body: {} };
-  }
-  if (target !== "AmazonSQS.SendMessage") return refuse("UnknownOperationException");
-  return takeMessage(endpoint.messages, input as SentMessage);
-}
-
-function fail(endpoint: AwsEndpoint, failure: NonNullable<AwsEndpoint["failWith"]>): CallAnswer {
-  const times = (failure.times ?? Infinity) - 1;
-  endpoint.failWith = times > 0 ? { ...failure, times } : undefined;
-  return refuse(failure.type, failure.status);
+  if (failWith) return refuse(failWith.type, failWith.status);
+  if (target === "AmazonSQS.SendMessage") return takeMessage(messages, input as SentMessage);
+  if (target !== "AmazonSQS.ChangeMessageVisibility") return refuse("UnknownOperationException");
+  visibilityChanges.push(input as VisibilityChange);
+  return { status: 200, body: {} };
 }
 
 interface ParameterRequest {
