@@ -8,7 +8,16 @@ import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../li
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { createRedactor, lazyRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
-import { expected, httpUrl, onAnyObject, parse, refineWith, showName, validatedBy } from "../lib/validate.js";
+import {
+  expected,
+  httpUrl,
+  onAnyObject,
+  parse,
+  problemsOf,
+  refineWith,
+  showName,
+  validatedBy,
+} from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
 import { reachesAddress, type Address } from "./listener.js";
@@ -31,14 +40,10 @@ const keySource = z.union(
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
   `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
 
-const PATH_EXAMPLE = 'for example "/acme"';
+// The path is not shown: its query may be a secret.
+const pathError = 'must be a path without query, fragment and whitespace, such as "/acme"';
 
-const pathShape = z
-  .string({ error: expected("a path", PATH_EXAMPLE) })
-  .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
-  // The query is not shown: it may be a secret.
-  .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
-  .regex(/^\S*$/, { error: expected("a path without whitespace", PATH_EXAMPLE) });
+const pathShape = z.string({ error: pathError }).regex(/^\/[^?#\s]*$/, { error: pathError });
 
 function positive(example: number): z.ZodInt {
   const error = expected("a whole number of at least 1", `for example ${example}`);
@@ -140,10 +145,17 @@ export function refuseTogether(
     const owner = owners.get(path);
     const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
     if (owner !== undefined) report(["workspaces", name, "path"], clash);
-    owners.set(path, `workspaces.${name}`);
+    owners.set(path, `workspace ${name}`);
   }
-  for (const { name, text } of problemsOfLoops(workspaces, { host: String(host), port: Number(port) }))
-    report(["workspaces", name, "forwardTo"], text);
+  // A delivery would go round without end.
+  for (const [name, workspace] of entries) {
+    const url = isMap(workspace) ? String(workspace["forwardTo"]) : "";
+    if (!reachesAddress(url, { host: String(host), port: Number(port) })) continue;
+    const owner = owners.get(new URL(url).pathname);
+    const got = `${formatUrl(url)}, which is this responder's own ${owner}`;
+    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
+    if (owner !== undefined) report(["workspaces", name, "forwardTo"], text);
+  }
 }
 
 const NO_KEY =
@@ -193,6 +205,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   if (derivedFrom !== undefined && keys.problems.length === 0)
     keys.problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
   const canDerive = derivedFrom !== undefined && keys.problems.length === 0;
+  const warnings: string[] = [];
   const workspaces: [name: string, WorkspaceConfig][] = [];
   for (const [name, { verificationKeys, subject = name, path, forwardTo }] of Object.entries(
     given.workspaces,
@@ -203,6 +216,10 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
     const all = { verificationKeys: [...derived, ...own], path: toWirePath(path ?? defaultPath(name)) };
     workspaces.push([name, { ...all, forwardTo }]);
+    if (forwardTo !== undefined && isClearText(forwardTo))
+      warnings.push(
+        `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
+      );
   }
   if (keys.problems.length > 0) throw invalid(file, keys.problems);
   const config = {
@@ -215,18 +232,16 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   return {
     config,
     digest: createHash("sha256").update(text).digest("hex"),
-    warnings: [...keys.warnings(), ...warnOfClearText(config)],
+    warnings: [...keys.warnings(), ...warnings],
     // With 10,000 keys it takes a second.
     redact: lazyRedactor(() => createRedactor(secrets)),
   };
 }
 
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
-  const problems = problemsOfLoops(workspaces, address).map(({ name, text }) => ({
-    field: `workspaces.${name}.forwardTo`,
-    text,
-  }));
+export function refuseLoops(config: ServerConfig, { port }: Address): void {
+  if (config.port === port) return;
+  const problems = problemsOf(fileShape, { ...config, port }).map(({ field, text }) => ({ field, text }));
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
@@ -255,11 +270,8 @@ function parseJson(file: string, text: string): unknown {
 }
 
 function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {
-  const [first = "", ...others] = problems.map((problem) => renderProblem(problem));
-  const operation = "responder";
-  return others.length === 0
-    ? new ApiChatError("invalid_config", `${file}: ${first}`, { operation })
-    : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
+  const details = problems.map((problem) => renderProblem(problem));
+  return new ApiChatError("invalid_config", `${file}:`, { operation: "responder", details });
 }
 
 /** Reads keys from where a configuration says they are, and collects what is wrong with them. */
@@ -310,34 +322,4 @@ class KeyReader {
   warnings(): string[] {
     return [...this.#holders].flatMap(([path, what]) => warningOfMode(path, what) ?? []);
   }
-}
-
-function warnOfClearText({ workspaces }: ServerConfig): string[] {
-  return Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
-    forwardTo !== undefined && isClearText(forwardTo)
-      ? [
-          `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
-        ]
-      : [],
-  );
-}
-
-/** Returns the workspaces that forward to a path of the responder itself: a delivery would go round without end. */
-function problemsOfLoops(
-  workspaces: Values | ServerConfig["workspaces"],
-  address: Address,
-): { name: string; text: string }[] {
-  const entries = Object.entries<unknown>(workspaces).flatMap(([name, one]) =>
-    isMap(one)
-      ? [{ name, path: wirePathOf(one["path"] ?? defaultPath(name)), url: String(one["forwardTo"]) }]
-      : [],
-  );
-  const owners = new Map(entries.map(({ name, path }) => [path, name]));
-  return entries.flatMap(({ name, url }) => {
-    const owner = reachesAddress(url, address) ? owners.get(new URL(url).pathname) : undefined;
-    if (owner === undefined) return [];
-    const got = `${formatUrl(url)}, which is this responder's own workspace ${owner}`;
-    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
-    return [{ name, text }];
-  });
 }

@@ -30,7 +30,7 @@ async function refusalOf(config: unknown): Promise<string> {
   const [name, text = ""] = (error as Error).message.split(/(?<=config\.json):\s/);
   expect(name).toBe(file);
   for (const secret of [KEY, SEED, "short-seed", "hidden"]) expect(text).not.toContain(secret);
-  return text;
+  return text.trim();
 }
 
 const warning = (what: string, path: string): string =>
@@ -152,13 +152,10 @@ describe("a wrong configuration", () => {
     [`${KEYS}: must be a file that can be read, got /x`, acme({ verificationKeys: { file: "/x" } })],
     [`${KEYS}: must be an environment variable that is set, got X`, acme({ verificationKeys: { env: "X" } })],
     ["workspaces.acme.forwardTo: must be an absolute http", acme({ forwardTo: "localhost:3000?a=hidden" })],
-    ['workspaces.acme.path: must be a path that starts with "/", got "acme"', acme({ path: "acme" })],
+    ["workspaces.acme.path: must be a path", acme({ path: "acme" })],
+    ["workspaces.acme.path: must be a path", acme({ path: "/x?hidden" })],
     [
-      "workspaces.acme.path: must be a path without query and fragment; for example",
-      acme({ path: "/x?hidden" }),
-    ],
-    [
-      "workspaces.b.path: must be unique, got /x, which workspaces.a already uses",
+      "workspaces.b.path: must be unique, got /x, which workspace a already uses",
       { workspaces: { a: { ...ACME, path: "/x" }, b: { ...ACME, path: "/x" } } },
     ],
     ["got /healthz, which healthPath already uses", { workspaces: { healthz: ACME } }],
