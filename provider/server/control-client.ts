@@ -1,6 +1,7 @@
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
 import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
+import type { SpoolCounts } from "./spool/spool.js";
 
 export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
@@ -11,18 +12,6 @@ export const CONTROL_LIMITS = {
   answerMs: 10_000,
 };
 
-/** One workspace of a running responder. */
-interface WorkspaceStatus {
-  /** Missing if the workspace is gone from the configuration but still has rows. */
-  path?: string;
-  /** Whether deliveries are forwarded; else they are kept to be read. */
-  forwards: boolean;
-  /** How many deliveries are acknowledged but not yet forwarded. */
-  pending: number;
-  /** How many could not be forwarded, and wait to be replayed. */
-  deadLetters: number;
-}
-
 /** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
   instance: string;
@@ -32,7 +21,7 @@ export interface ServerStatus {
   /** SHA-256 in hex of the text of the configuration file that is applied. */
   configDigest: string;
   /** By name: those of the configuration, and removed ones that still have rows. */
-  workspaces: Record<string, WorkspaceStatus>;
+  workspaces: Record<string, SpoolCounts>;
 }
 
 /**

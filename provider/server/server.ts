@@ -12,7 +12,7 @@ import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./lo
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { Routes } from "./routes.js";
-import { openSpool, type Spool } from "./spool/spool.js";
+import { openSpool } from "./spool/spool.js";
 
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
@@ -100,7 +100,12 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
       pid: process.pid,
       ...address,
       configDigest: loaded.digest,
-      workspaces: describeWorkspaces(loaded.config, spool),
+      workspaces: Object.fromEntries([
+        ...Object.keys(loaded.config.workspaces).map(
+          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
+        ),
+        ...spool.counts(),
+      ]),
     }),
     reload: () =>
       changes.run("config", async () => {
@@ -177,17 +182,4 @@ function refuseMove(now: Address & { dataDir: string }, { dataDir, host, port }:
     problems,
     hints: [{ id: "restart_responder" }],
   });
-}
-
-function describeWorkspaces({ workspaces }: ServerConfig, spool: Spool): ServerStatus["workspaces"] {
-  const counts = spool.counts();
-  const names = new Set([...Object.keys(workspaces), ...counts.keys()]);
-  return Object.fromEntries(
-    Array.from(names, (name) => {
-      const workspace = workspaces[name];
-      const { pending = 0, deadLetters = 0 } = counts.get(name) ?? {};
-      const forwards = workspace?.forwardTo !== undefined;
-      return [name, { ...(workspace && { path: workspace.path }), forwards, pending, deadLetters }];
-    }),
-  );
 }

@@ -114,8 +114,8 @@ describe("a reload", () => {
     expect(await log()).toContain(`chmod 600 ${file}`);
     // The rows of the workspace that is gone are still counted.
     expect(status.workspaces).toEqual({
-      beta: { path: "/b", forwards: false, pending: 0, deadLetters: 0 },
-      acme: { forwards: false, pending: 1, deadLetters: 0 },
+      beta: { pending: 0, deadLetters: 0 },
+      acme: { pending: 1, deadLetters: 0 },
     });
   });
 
