@@ -54,28 +54,21 @@ const removeInstance = (dataDir: string): Promise<void> => rm(join(dataDir, INST
 /** How long a start waits for a process that is about to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
 
-/** A data folder that this process has for itself. */
-export interface TakenDataDir {
-  /** Removes the announcement and lets another responder have the folder. */
-  release(): Promise<void>;
-}
-
 /**
- * Locks a data folder for this process, and creates it if it is missing. Throws `conflict` if another process holds it,
- * `invalid_config` if it cannot be created or takes no files.
+ * Locks a data folder for this process, and creates it if it is missing. Returns how to remove the announcement and let
+ * another responder have the folder. Throws `conflict` if another process holds it, `invalid_config` if it cannot be
+ * created or takes no files.
  */
-export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
+export async function takeDataDir(dataDir: string): Promise<() => Promise<void>> {
   makeDataDir(dataDir);
   const lock = openLock(dataDir);
   if (lock === undefined) throw await inUse(dataDir);
   // The process announced there is dead.
   await removeInstance(dataDir);
-  return {
-    release: async () => {
-      // Release the lock right after: a caller that waited for this may now start another responder on the folder.
-      await removeInstance(dataDir);
-      lock.release();
-    },
+  return async () => {
+    // Release the lock right after: a caller that waited for this may now start another responder on the folder.
+    await removeInstance(dataDir);
+    lock.release();
   };
 }
 

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
-import type { ServerStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";
 import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
@@ -64,8 +63,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const { configFile, instance = randomUUID() } = options;
   let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
-  const folder = await takeDataDir(dataDir);
-  undos.push(() => folder.release());
+  undos.push(await takeDataDir(dataDir));
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));

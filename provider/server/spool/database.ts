@@ -197,10 +197,10 @@ export function toKeptDelivery(row: Row): KeptDelivery {
     position: Number(row.position),
     id: row.id as string,
     workspace: row.workspace as string,
-    conversation: optionalText(row.conversation),
+    conversation: (row.conversation as string | null) ?? undefined,
     acceptedMs: Number(row.accepted_ms),
     attempts: Number(row.attempts),
-    failure: optionalText(row.failure),
+    failure: (row.failure as string | null) ?? undefined,
     dueMs: typeof row.next_due_ms === "number" ? row.next_due_ms : undefined,
     headers: JSON.parse(row.headers as string) as HeaderPair[],
     body: row.body as Uint8Array,
@@ -210,6 +210,3 @@ export function toKeptDelivery(row: Row): KeptDelivery {
 export function toDeadLetter(row: Row): DeadLetter {
   return { ...toKeptDelivery(row), failure: row.failure as string, buriedMs: Number(row.buried_ms) };
 }
-
-const optionalText = (value: SQLOutputValue | undefined): string | undefined =>
-  typeof value === "string" ? value : undefined;
