@@ -74,13 +74,19 @@ export interface ContractCase {
   cannot?: readonly (ContractRuntime | "Lambda")[];
 }
 
+export const caseOf = (
+  name: string,
+  expected: ContractExpectation,
+  request: ContractRequest,
+  more: Pick<ContractCase, "options" | "cannot"> = {},
+): ContractCase => ({ name, request, expected, ...more });
+
 /** Cases of one expectation, by their names. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,
   more: Pick<ContractCase, "options" | "cannot"> = {},
-): ContractCase[] =>
-  Object.entries(requests).map(([name, request]) => ({ name, request, expected, ...more }));
+): ContractCase[] => Object.entries(requests).map(([name, request]) => caseOf(name, expected, request, more));
 
 /** Expects an error. */
 export const refused = (status: number, code: ResponderErrorCode, message?: RegExp): ContractExpectation => ({

@@ -1,4 +1,5 @@
 import {
+  caseOf,
   casesOf,
   delivered,
   refused,
@@ -58,11 +59,12 @@ export const bodyCases: ContractCase[] = [
     "an empty body without a signature is refused": {},
     "what is no JSON is not looked at without a signature": { body: "{ not JSON" },
   }),
-  ...casesOf(textOfBytes(MIB).expected, { "1 MiB to the byte": signed(textOfBytes(MIB).body) }),
-  ...casesOf(tooLarge, { "one byte more than 1 MiB is too large": signed(textOfBytes(MIB + 1).body) }),
-  ...casesOf(
+  caseOf("1 MiB to the byte", textOfBytes(MIB).expected, signed(textOfBytes(MIB).body)),
+  caseOf("one byte more than 1 MiB is too large", tooLarge, signed(textOfBytes(MIB + 1).body)),
+  caseOf(
+    "a body as large as a limit of the program's own",
     textOfBytes(1000).expected,
-    { "a body as large as a limit of the program's own": signed(textOfBytes(1000).body) },
+    signed(textOfBytes(1000).body),
     limited,
   ),
   ...casesOf(
@@ -76,28 +78,20 @@ export const bodyCases: ContractCase[] = [
     },
     limited,
   ),
-  ...casesOf(
+  caseOf(
+    "a body in chunks of one byte",
     anyText("olá 🎉"),
-    { "a body in chunks of one byte": inChunks('{"type":"text","text":"olá 🎉"}', 1) },
+    inChunks('{"type":"text","text":"olá 🎉"}', 1),
     inPieces,
   ),
-  ...casesOf(
-    textOfBytes(MIB).expected,
-    { "1 MiB in chunks": inChunks(textOfBytes(MIB).body, 65_536) },
-    inPieces,
-  ),
-  ...casesOf(
-    tooLarge,
-    { "chunks that grow over 1 MiB": inChunks(textOfBytes(MIB + 1).body, 65_536) },
-    inPieces,
-  ),
-  ...casesOf(
+  caseOf("1 MiB in chunks", textOfBytes(MIB).expected, inChunks(textOfBytes(MIB).body, 65_536), inPieces),
+  caseOf("chunks that grow over 1 MiB", tooLarge, inChunks(textOfBytes(MIB + 1).body, 65_536), inPieces),
+  caseOf(
+    "a body that breaks off is incomplete, and is not delivered",
     refused(400, "body_incomplete"),
     {
-      "a body that breaks off is incomplete, and is not delivered": {
-        ...signed('{"type":"text","text":"x"}'),
-        transfer: "broken off",
-      },
+      ...signed('{"type":"text","text":"x"}'),
+      transfer: "broken off",
     },
     inPieces,
   ),

@@ -1,5 +1,6 @@
 import type { Handshake } from "../../../provider/responder/index.js";
 import {
+  caseOf,
   casesOf,
   challenged,
   FOREIGN_KEY,
@@ -104,20 +105,21 @@ const encodings: ContractCase[] = [
     },
     "JSON with other parameters": inJson({ hub_topic: { a: 1 }, n: null }),
   }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7" }), {
-    "a form at a URL with a query of its own": { ...inForm(), target: "/hook?tenant=7&hub_mode=x" },
+  caseOf("a form at a URL with a query of its own", challenged(CHALLENGE, { url: "/hook?tenant=7" }), {
+    ...inForm(),
+    target: "/hook?tenant=7&hub_mode=x",
   }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "query" }), {
-    "a query after one of the URL's own": { target: `/hook?tenant=7&${formOf()}` },
-  }),
-  ...casesOf(echoedQuery, {
-    "a query with an empty JSON object as the body": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
-  }),
-  ...casesOf(
-    echoed,
-    { "a form in chunks": { ...inForm(), transfer: { chunkBytes: 7 } } },
-    { cannot: ["Lambda"] },
+  caseOf(
+    "a query after one of the URL's own",
+    challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "query" }),
+    { target: `/hook?tenant=7&${formOf()}` },
   ),
+  caseOf("a query with an empty JSON object as the body", echoedQuery, {
+    ...inQuery(),
+    body: "{}",
+    headers: [JSON_TYPE],
+  }),
+  caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
 ];
 
 const multipart: ContractCase[] = [
@@ -145,14 +147,11 @@ const multipart: ContractCase[] = [
 const challenges: ContractCase[] = [
   ...challengeInAll("of 1 KiB", "c".repeat(1024)),
   ...challengeInAll("with every printable character", PRINTABLE),
-  ...casesOf(challenged("0012"), {
-    "a challenge of digits keeps its zeros": inForm({ hub_challenge: "0012" }),
-  }),
-  ...casesOf(challenged(" a b "), {
-    "a challenge with white space at its ends": inForm({ hub_challenge: " a b " }),
-  }),
-  ...casesOf(challenged("a b"), {
-    "a plus sign in a form is a space": { body: formOf().replace(CHALLENGE, "a+b"), headers: [FORM] },
+  caseOf("a challenge of digits keeps its zeros", challenged("0012"), inForm({ hub_challenge: "0012" })),
+  caseOf("a challenge with white space at its ends", challenged(" a b "), inForm({ hub_challenge: " a b " })),
+  caseOf("a plus sign in a form is a space", challenged("a b"), {
+    body: formOf().replace(CHALLENGE, "a+b"),
+    headers: [FORM],
   }),
   ...badChallenge("of one character more than 1 KiB", "c".repeat(1025)),
   ...badChallenge("that is empty", ""),
@@ -162,9 +161,11 @@ const challenges: ContractCase[] = [
 ];
 
 const tokens: ContractCase[] = [
-  ...casesOf(challenged(CHALLENGE, { keyIndex: 1 }), {
-    "the second key as the token": inForm({ hub_verify_token: OLD_KEY }),
-  }),
+  caseOf(
+    "the second key as the token",
+    challenged(CHALLENGE, { keyIndex: 1 }),
+    inForm({ hub_verify_token: OLD_KEY }),
+  ),
   ...casesOf(wrongToken, {
     "another token": inForm({ hub_verify_token: FOREIGN_KEY }),
     "an empty token": inForm({ hub_verify_token: "" }),
@@ -175,11 +176,9 @@ const tokens: ContractCase[] = [
       hub_challenge: "é",
     }),
   }),
-  ...casesOf(
-    refused(500, "handler_failed"),
-    { "a handshake that cannot be noted": inForm() },
-    { options: { program: "handshake is not noted" } },
-  ),
+  caseOf("a handshake that cannot be noted", refused(500, "handler_failed"), inForm(), {
+    options: { program: "handshake is not noted" },
+  }),
 ];
 
 const noHandshakes: ContractCase[] = [
@@ -204,11 +203,9 @@ const noHandshakes: ContractCase[] = [
     "dotted names, in a form": inForm({ ...NO_UNDERSCORES, ...DOTTED }),
     "dotted names, in the query": inQuery({ ...NO_UNDERSCORES, ...DOTTED }),
   }),
-  ...casesOf(
-    refused(413, "body_too_large"),
-    { "a handshake over the limit": inForm({ pad: "x".repeat(300) }) },
-    { options: { bodyLimitBytes: 300 } },
-  ),
+  caseOf("a handshake over the limit", refused(413, "body_too_large"), inForm({ pad: "x".repeat(300) }), {
+    options: { bodyLimitBytes: 300 },
+  }),
 ];
 
 export const handshakeCases: ContractCase[] = [

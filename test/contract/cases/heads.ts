@@ -1,4 +1,5 @@
 import {
+  caseOf,
   casesOf,
   delivered,
   KEY,
@@ -35,16 +36,8 @@ export const headCases: ContractCase[] = [
     "another method with a signed body is not allowed either": { ...delivery, method: "PUT" },
   }),
   // No body: its sender takes none.
-  ...casesOf(
-    { status: 405, headers: { allow: "POST" } },
-    { "the method HEAD is not allowed": withMethod("HEAD") },
-  ),
-  ...casesOf(
-    otherMethod,
-    { "the method TRACE is not allowed": withMethod("TRACE") },
-    // A Request of Node may not have this method; one of workerd may.
-    { cannot: ["fetch"] },
-  ),
+  caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
+  caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   ...casesOf(
     handled,
     {

@@ -1,4 +1,4 @@
-import { casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
+import { caseOf, casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
 
 /** The kind follows from `type` and `content_type` alone (section 2.4). */
 const MESSAGES = [
@@ -46,37 +46,39 @@ export const messageCases: ContractCase[] = [
       },
     }),
   ),
-  ...casesOf(delivered("text", text, { flowNs: "f123", action: "messages" }), {
-    "x-flow-ns and x-action are given to the handler, whatever the case of their names": {
+  caseOf(
+    "x-flow-ns and x-action are given to the handler, whatever the case of their names",
+    delivered("text", text, { flowNs: "f123", action: "messages" }),
+    {
       ...signed,
       headers: [
         ["X-Flow-NS", "f123"],
         ["x-action", "messages"],
       ],
     },
+  ),
+  caseOf("another x-action is delivered too", delivered("text", text, { action: "typing" }), {
+    ...signed,
+    headers: [["X-Action", "typing"]],
   }),
-  ...casesOf(delivered("text", text, { action: "typing" }), {
-    "another x-action is delivered too": { ...signed, headers: [["X-Action", "typing"]] },
-  }),
-  ...casesOf(delivered("text", { type: "text", text: aboutHandshakes }), {
-    "a signed message that speaks of a handshake is a delivery": {
+  caseOf(
+    "a signed message that speaks of a handshake is a delivery",
+    delivered("text", { type: "text", text: aboutHandshakes }),
+    {
       ...signed,
       body: JSON.stringify({ type: "text", text: aboutHandshakes }),
     },
-  }),
-  ...casesOf(
-    refused(500, "handler_failed"),
-    { "a handler that throws": signed },
-    { options: { program: "handler throws" } },
   ),
-  ...casesOf(
+  caseOf("a handler that throws", refused(500, "handler_failed"), signed, {
+    options: { program: "handler throws" },
+  }),
+  caseOf(
+    "a handler that cannot take it now",
     { ...refused(503, "unavailable"), headers: { "retry-after": "7" } },
-    { "a handler that cannot take it now": signed },
+    signed,
     { options: { program: "handler is unavailable" } },
   ),
-  ...casesOf(
-    refused(500, "keys_unavailable"),
-    { "keys that cannot be had": signed },
-    { options: { program: "keys throw" } },
-  ),
+  caseOf("keys that cannot be had", refused(500, "keys_unavailable"), signed, {
+    options: { program: "keys throw" },
+  }),
 ];

@@ -3,6 +3,7 @@ import {
   FOREIGN_KEY,
   OLD_KEY,
   refused,
+  caseOf,
   casesOf,
   type ContractCase,
   type ContractRequest,
@@ -37,20 +38,18 @@ export const signatureCases: ContractCase[] = [
       signed: { header: "X-HUB-SIGNATURE-256" },
     },
   }),
-  ...casesOf(delivered("text", MESSAGE, { keyIndex: 1 }), {
-    "a signature of the second key is verified, and it is said which": {
+  caseOf(
+    "a signature of the second key is verified, and it is said which",
+    delivered("text", MESSAGE, { keyIndex: 1 }),
+    {
       body: BODY,
       signed: { key: OLD_KEY },
     },
-  }),
-  ...casesOf(
+  ),
+  caseOf(
+    "a signature with white space around it is verified, since HTTP takes it off",
     right,
-    {
-      "a signature with white space around it is verified, since HTTP takes it off": signedAs(
-        (hex) => ` \t${asIs(hex)}  `,
-      ),
-    },
-    // There it is off before the event is made.
+    signedAs((hex) => ` \t${asIs(hex)}  `),
     { cannot: ["Lambda"] },
   ),
   ...casesOf(missing, {
