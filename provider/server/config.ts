@@ -270,8 +270,11 @@ function parseJson(file: string, text: string): unknown {
 }
 
 function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {
-  const details = problems.map((problem) => renderProblem(problem));
-  return new ApiChatError("invalid_config", `${file}:`, { operation: "responder", details });
+  const [first = "", ...others] = problems.map((problem) => renderProblem(problem));
+  const operation = "responder";
+  return others.length === 0
+    ? new ApiChatError("invalid_config", `${file}: ${first}`, { operation })
+    : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
 }
 
 /** Reads keys from where a configuration says they are, and collects what is wrong with them. */

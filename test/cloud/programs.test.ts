@@ -64,6 +64,9 @@ function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
   expect(shown).not.toContain(SEED);
 }
 
+/** What a policy or a redrive policy says. */
+const parse = (text: unknown): unknown => JSON.parse(String(text));
+
 beforeEach(() => void vi.resetModules());
 
 const FUNCTION = "aws:lambda/function:Function";
@@ -78,9 +81,6 @@ describe("the program of examples/aws", () => {
   beforeAll(async () => {
     program = await runExample("aws", { forwardTo: "https://chat.example/inbox" });
   });
-
-  /** What a policy or a redrive policy says. */
-  const parse = (text: unknown): unknown => JSON.parse(String(text));
 
   test("what is not taken in 300 attempts, which are about a day, becomes a dead letter, kept for 14 days", () => {
     const { inputs } = program.find(QUEUE, "deliveries");
