@@ -120,9 +120,6 @@ function fromV1(event: LambdaEventV1): IncomingRequest {
 const isFromLoadBalancer = (event: LambdaHttpEvent): boolean =>
   event.requestContext !== undefined && "elb" in event.requestContext;
 
-const hasMultiValues = (event: LambdaHttpEvent): boolean =>
-  "multiValueHeaders" in event && Boolean(event.multiValueHeaders);
-
 const toTarget = (path: string, query: string): string => (query === "" ? path : `${path}?${query}`);
 
 function pairsOf(values: Values<string | readonly string[]>): Pairs {
@@ -155,7 +152,8 @@ function toLambdaResult({ status, headers, body }: Answer, event: LambdaHttpEven
   const result = { statusCode: status, body, isBase64Encoded: false };
   if (!isFromLoadBalancer(event)) return { ...result, headers };
   const statusDescription = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
-  if (!hasMultiValues(event)) return { ...result, statusDescription, headers };
+  if (!("multiValueHeaders" in event && event.multiValueHeaders))
+    return { ...result, statusDescription, headers };
   const lists = Object.entries(headers).map(([name, value]): [string, string[]] => [name, [value]]);
   return { ...result, statusDescription, multiValueHeaders: Object.fromEntries(lists) };
 }

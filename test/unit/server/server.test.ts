@@ -65,31 +65,6 @@ it("does not start on a data folder that another one has, but when that one has 
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });
 
 describe("a reload", () => {
-  it("refuses no request while keys come and go, and keeps the port that it has", async () => {
-    const { server, origin, configure } = await startTestServer();
-    const url = `${origin()}/acme`;
-    const over = new AbortController();
-    const statuses: number[] = [];
-    const send = async (): Promise<void> => {
-      while (!over.signal.aborted) statuses.push(await deliver(url));
-    };
-    const senders = Array.from({ length: 4 }, send);
-    for (let round = 0; round < 10; round++) {
-      const fresh = `key-of-round-${round}-0123456789`;
-      const former = `key-of-round-${round - 1}-0123456789`;
-      await configure(withKeys(...(round % 2 === 0 ? [fresh, KEY] : [KEY, fresh])));
-      const before = statuses.length;
-      await server.reload();
-      expect(await deliver(url, fresh)).toBe(200);
-      expect(await deliver(url, former)).toBe(401);
-      await expect.poll(() => statuses.length).toBeGreaterThan(before);
-    }
-    over.abort();
-    await Promise.all(senders);
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    expect(server.status().workspaces["acme"]?.pending).toBe(statuses.length + 10);
-  });
-
   it("adds and removes workspaces, states the digest of what is applied, and warns of keys that others can read", async () => {
     const { server, origin, configure, configFile, log } = await startTestServer();
     expect(await deliver(`${origin()}/acme`)).toBe(200);
