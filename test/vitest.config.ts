@@ -37,11 +37,7 @@ const project = (name: string, include: string | string[], seconds: number, more
   }) satisfies TestProjectInlineConfiguration;
 
 /** These replace modules, so each has a worker of its own. The other unit tests share theirs. */
-const ALONE = [
-  "unit/client/{environment,retries}.test.ts",
-  "unit/webhook/preflight.test.ts",
-  "unit/responder/signature-web.test.ts",
-];
+const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/preflight.test.ts"];
 
 /** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
 const LONGEST = /test\/(package|engine|model|browser\/accessibility)/;

@@ -47,14 +47,14 @@ export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" |
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/**
- * Whether a host, as written in a URL or a listener's configuration, is loopback. `localhost` is the only name that
- * counts.
- */
-export function isLoopback(host: string): boolean {
+/** Returns a host of a URL or of a listener's configuration as URLs spell it. Empty for what is no host. */
+export function toUrlHost(host: string): string {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
-  return LOOPBACK.test(URL.parse(url)?.hostname ?? "");
+  return URL.parse(url)?.hostname ?? "";
 }
+
+/** Whether a host is loopback. `localhost` is the only name that counts. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(toUrlHost(host));
 
 /**
  * Returns one spelling for all URLs that reach the same resource: host and scheme in lower case, no default port,

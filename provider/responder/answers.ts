@@ -58,9 +58,6 @@ export function answerChallenge(challenge: string): Answer {
 /** Answers a delivery that was handled: 200 without a body. */
 export const answerHandled = (): Answer => ({ status: 200, headers: {}, body: "" });
 
-/** The default of `Retry-After`, in seconds. */
-const RETRY_AFTER_SECONDS = 5;
-
 /**
  * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full. The response
  * is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
@@ -75,7 +72,7 @@ export class UnavailableError extends Error {
     options: { retryAfterSeconds?: number; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 5;
   }
 }
 

@@ -25,7 +25,7 @@ const DERIVED_BYTES = 32;
 /** The first line of the info string (RFC 5869, section 3.2). Changing the derivation requires a new one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
-/** The maximum number of cached subjects; beyond it, the least recently used are dropped. */
+/** The maximum number of cached subjects; beyond it, all are dropped, so that requests cannot fill the memory. */
 const SUBJECTS_KEPT = 16_384;
 
 /**
@@ -50,7 +50,7 @@ export async function deriveVerificationKeys(
 ): Promise<string[]> {
   const cacheKey = JSON.stringify([seed, subject, rotations]);
   const known = derived.get(cacheKey);
-  if (known !== undefined) return [...keep(cacheKey, known)];
+  if (known !== undefined) return [...known];
   const problems = problemsOfDerivation({ derivedFrom: seed, subject, rotations });
   if (problems.length > 0) {
     // The arguments of a resource call the seed `derivedFrom`.
@@ -63,21 +63,12 @@ export async function deriveVerificationKeys(
       return toBase64Url(await hkdf(secret, [PURPOSE, subject, rotation].join("\n")));
     }),
   );
-  return [...keep(cacheKey, keys)];
+  if (derived.size >= SUBJECTS_KEPT) derived.clear();
+  derived.set(cacheKey, keys);
+  return [...keys];
 }
 
 const derived = new Map<string, readonly string[]>();
-
-/**
- * A least-recently-used cache: requests for many other subjects can neither fill the memory nor evict the busy ones.
- */
-function keep(cacheKey: string, keys: readonly string[]): readonly string[] {
-  derived.delete(cacheKey);
-  derived.set(cacheKey, keys);
-  const [oldest] = derived.keys();
-  if (derived.size > SUBJECTS_KEPT && oldest !== undefined) derived.delete(oldest);
-  return keys;
-}
 
 const encoder = new TextEncoder();
 

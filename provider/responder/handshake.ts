@@ -1,7 +1,4 @@
-import { answerError } from "./answers.js";
-import type { KeyList } from "./keys.js";
-import { queryOf, type Answer } from "./request.js";
-import { findEqualKey } from "./signature.js";
+import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
 export interface Handshake {
@@ -19,9 +16,6 @@ export interface HandshakeRequest {
   token: string;
   challenge: string;
 }
-
-/** At most 1 KiB of printable ASCII: enough for any challenge, and too little to abuse the endpoint as an echo. */
-const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 /** More than a handshake needs. */
 const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
@@ -47,31 +41,6 @@ const decoder = new TextDecoder();
  */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
-
-/**
- * Whether a request uses another service's dotted parameter names (`hub.challenge`), which differ from those in section
- * 6.1.
- */
-export const hasDottedNames = (url: string, shortText: string): boolean =>
-  shortText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
-
-/**
- * Returns the index of the key that a handshake's token equals, or the error response: 401 if there is none, 400 for a
- * challenge that is not echoed.
- */
-export async function judgeHandshake(
-  { token, challenge }: HandshakeRequest,
-  verificationKeys: KeyList,
-): Promise<number | Answer> {
-  const keyIndex = await findEqualKey(verificationKeys, token);
-  if (keyIndex < 0) {
-    return answerError("invalid_token", "hub_verify_token is not the verification key of this endpoint");
-  }
-  if (!CHALLENGE_GRAMMAR.test(challenge)) {
-    return answerError("invalid_challenge", "hub_challenge must be 1 to 1024 characters of printable ASCII");
-  }
-  return keyIndex;
-}
 
 /** Removes the parameters of a handshake from a target's query, because one of them is a secret. */
 export function withoutHandshake(url: string): string {

@@ -2,9 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { KeyList, KeyOrBody } from "./keys.js";
 
 /** Computes the HMAC-SHA-256 of a body, in lower-case hex. */
-export function signHmac(key: KeyOrBody, body: KeyOrBody): string | Promise<string> {
-  return computeHmac(key, body);
-}
+export const signHmac: (key: KeyOrBody, body: KeyOrBody) => string | Promise<string> = computeHmac;
 
 /** Reused, because nothing runs between filling and comparing it. A new one takes a twentieth of a short body's time. */
 const computedMac = Buffer.alloc(64);

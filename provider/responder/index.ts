@@ -1,10 +1,8 @@
 export { UnavailableError, type ResponderErrorCode } from "./answers.js";
 export type { Delivery, DeliveryKind, TaggedMessage } from "./delivery.js";
 export type { WaitUntil } from "./request.js";
-export { deriveVerificationKeys } from "./derive.js";
-export type { DerivationOptions } from "./derive.js";
-export { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "./forwarding.js";
-export type { ForwardVerdict } from "./forwarding.js";
+export { deriveVerificationKeys, type DerivationOptions } from "./derive.js";
+export { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward, type ForwardVerdict } from "./forwarding.js";
 export type { Handshake } from "./handshake.js";
 export type { VerificationKeys, VerificationKeySource } from "./keys.js";
 export type { Answer, BodyFailure, IncomingRequest, RequestHead } from "./request.js";
@@ -16,7 +14,6 @@ export type {
   Responder,
   ResponderOptions,
 } from "./responder.js";
-export { signBody, verifySignature } from "./signature.js";
-export type { VerifySignatureOptions } from "./signature.js";
+export { signBody, verifySignature, type VerifySignatureOptions } from "./signature.js";
 export { createDelivery, createHandshake } from "./test-requests.js";
 export type { CreateDeliveryOptions, CreateHandshakeOptions } from "./test-requests.js";

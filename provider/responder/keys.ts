@@ -27,21 +27,20 @@ export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];
 const isKeyOrBody = (value: unknown): value is KeyOrBody =>
   typeof value === "string" || value instanceof Uint8Array;
 
-const isKey = (value: unknown): value is KeyOrBody => isKeyOrBody(value) && value.length > 0;
-
-const isKeyList = (value: unknown): value is KeyList =>
-  Array.isArray(value) && value.length > 0 && value.length <= MAX_KEYS && value.every(isKey);
+const isKey = (value: unknown): boolean => isKeyOrBody(value) && value.length > 0;
 
 /**
  * Returns the keys as a list. Throws a TypeError if there is no key, if there are more than {@link MAX_KEYS}, or if one
  * is empty, such as from an unset environment variable: with an empty key, anyone could sign.
  */
 export function listKeys(verificationKeys: VerificationKeys): KeyList {
-  if (isKeyList(verificationKeys)) return verificationKeys;
-  if (isKey(verificationKeys)) return [verificationKeys];
-  const problem = Array.isArray(verificationKeys) ? problemOfKeyCount(verificationKeys.length) : undefined;
+  const keys: readonly KeyOrBody[] = isKeyOrBody(verificationKeys) ? [verificationKeys] : verificationKeys;
+  const isList = Array.isArray(keys) && keys.length > 0 && keys.every(isKey);
+  const problem = isList
+    ? problemOfKeyCount(keys.length)
+    : "give a non-empty string or Uint8Array, or a list of at least one";
   if (problem !== undefined) throw new TypeError(`verificationKeys: ${problem}`);
-  throw new TypeError("verificationKeys: give a non-empty string or Uint8Array, or a list of at least one");
+  return keys as KeyList;
 }
 
 /** Throws a TypeError for a body that is not raw, such as an object that a framework has parsed. */

@@ -77,7 +77,9 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
 function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   if (isV2(event)) return fromV2(event);
   if (isV1(event)) return fromV1(event);
-  throw new TypeError(describeOtherEvent(event));
+  throw new TypeError(
+    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; give other triggers a handler of their own",
+  );
 }
 
 // The configured trigger decides what the function is called with, so the types prove nothing here.
@@ -89,11 +91,6 @@ function isV2(event: LambdaHttpEvent): event is LambdaEventV2 {
 function isV1(event: LambdaHttpEvent): event is LambdaEventV1 {
   const { httpMethod, path } = (event ?? {}) as Partial<LambdaEventV1>;
   return typeof httpMethod === "string" && typeof path === "string";
-}
-
-function describeOtherEvent(event: unknown): string {
-  const names = typeof event === "object" && event !== null ? Object.keys(event).slice(0, 10) : [];
-  return `toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; this event has ${names.join(", ") || "no fields"}; give other triggers a handler of their own`;
 }
 
 function fromV2(event: LambdaEventV2): IncomingRequest {
@@ -110,7 +107,9 @@ function fromV1(event: LambdaEventV1): IncomingRequest {
   const { requestContext, multiValueHeaders, multiValueQueryStringParameters } = event;
   const query = pairsOf(multiValueQueryStringParameters ?? event.queryStringParameters);
   // API Gateway has decoded the parameters, a load balancer has not.
-  const queryString = isFromLoadBalancer(event) ? joinQuery(query) : encodeQuery(query);
+  const queryString = isFromLoadBalancer(event)
+    ? query.map((pair) => pair.join("=")).join("&")
+    : new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
   return toRequest(event, {
     method: event.httpMethod,
     url: toTarget(requestContext?.path ?? event.path, queryString),
@@ -120,14 +119,6 @@ function fromV1(event: LambdaEventV1): IncomingRequest {
 
 const isFromLoadBalancer = (event: LambdaHttpEvent): boolean =>
   event.requestContext !== undefined && "elb" in event.requestContext;
-
-const hasMultiValues = (event: LambdaHttpEvent): boolean =>
-  "multiValueHeaders" in event && Boolean(event.multiValueHeaders);
-
-const joinQuery = (pairs: Pairs): string => pairs.map((pair) => pair.join("=")).join("&");
-
-const encodeQuery = (pairs: Pairs): string =>
-  new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])).toString();
 
 const toTarget = (path: string, query: string): string => (query === "" ? path : `${path}?${query}`);
 
@@ -161,7 +152,8 @@ function toLambdaResult({ status, headers, body }: Answer, event: LambdaHttpEven
   const result = { statusCode: status, body, isBase64Encoded: false };
   if (!isFromLoadBalancer(event)) return { ...result, headers };
   const statusDescription = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
-  if (!hasMultiValues(event)) return { ...result, statusDescription, headers };
+  if (!("multiValueHeaders" in event && event.multiValueHeaders))
+    return { ...result, statusDescription, headers };
   const lists = Object.entries(headers).map(([name, value]): [string, string[]] => [name, [value]]);
   return { ...result, statusDescription, multiValueHeaders: Object.fromEntries(lists) };
 }

@@ -6,11 +6,8 @@ import type { Responder } from "./responder.js";
 /** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
 const LINGER_MS = 2_000;
 
-/**
- * Connections whose final response has been chosen. A later request on them would never be answered, so it is not
- * processed; the sender retries it (RFC 9112, section 9.6).
- */
-const ending = new WeakSet<Socket>();
+/** The latest response of each connection. */
+const latest = new WeakMap<Socket, ServerResponse>();
 
 /** A listener for `http.createServer`, or a handler for Express. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
@@ -25,7 +22,9 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
  */
 export function toNodeListener(responder: Pick<Responder, "answer">): NodeListener {
   return (req, res) => {
-    if (ending.has(req.socket)) return;
+    // Behind a response that ends the connection, it would never be answered: its sender retries it (RFC 9112, 9.6).
+    if (latest.get(req.socket)?.getHeader("connection") === "close") return;
+    latest.set(req.socket, res);
     void answerRequest(responder, req, res);
   };
 }
@@ -48,33 +47,17 @@ async function answerRequest(
 }
 
 /** Converts the request of Node's HTTP server. */
-export const fromIncomingMessage = (req: FrameworkRequest): IncomingRequest => new NodeRequest(req);
-
-class NodeRequest implements IncomingRequest {
-  private readonly req: FrameworkRequest;
-  readonly method: string;
-  readonly url: string;
-
-  constructor(req: FrameworkRequest) {
-    this.req = req;
-    this.method = req.method ?? "GET";
-    // Express removes the mount path of a router from `url`.
-    this.url = req.originalUrl ?? req.url ?? "/";
-  }
-
-  header(name: string): string | undefined {
-    const value = this.req.headers[name];
+export const fromIncomingMessage = (req: FrameworkRequest): IncomingRequest => ({
+  method: req.method ?? "GET",
+  // Express removes the mount path of a router from `url`.
+  url: req.originalUrl ?? req.url ?? "/",
+  header: (name) => {
+    const value = req.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
-  }
-
-  headers(): Iterable<readonly [string, string]> {
-    return pairsOf(this.req.rawHeaders);
-  }
-
-  readBody(limitBytes: number): ReturnType<typeof readBody> {
-    return readBody(this.req, limitBytes);
-  }
-}
+  },
+  headers: () => pairsOf(req.rawHeaders),
+  readBody: (limitBytes) => readBody(req, limitBytes),
+});
 
 function* pairsOf(rawHeaders: readonly string[]): Generator<readonly [string, string]> {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -86,7 +69,7 @@ function readBody(
   req: FrameworkRequest,
   limitBytes: number,
 ): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
-  const kept = keptBytes(req);
+  const kept = [req.rawBody, req.body].find((bytes) => bytes instanceof Uint8Array);
   if (kept !== undefined) return kept.byteLength > limitBytes ? "body_too_large" : kept;
   // A stream with a text encoding no longer returns bytes.
   if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
@@ -94,11 +77,6 @@ function readBody(
   if (req.destroyed) return "body_incomplete";
   if (Number(req.headers["content-length"]) > limitBytes) return "body_too_large";
   return readStream(req, limitBytes);
-}
-
-function keptBytes({ rawBody, body }: FrameworkRequest): Uint8Array | undefined {
-  if (rawBody instanceof Uint8Array) return rawBody;
-  return body instanceof Uint8Array ? body : undefined;
 }
 
 function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Array | BodyFailure> {
@@ -124,17 +102,13 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   if (res.destroyed) return;
   const length = { "content-length": Buffer.byteLength(body) };
   if (req.complete || !hasBody(req)) {
-    if (headers["connection"] === "close") ending.add(req.socket);
-    res.writeHead(status, { ...headers, ...length });
-    // Even an empty body would be a second write.
-    if (body === "") res.end();
-    else res.end(body);
+    if (headers["connection"] === "close") res.setHeader("connection", "close");
+    res.writeHead(status, { ...headers, ...length }).end(body);
     return;
   }
   // A sender that disconnects during the response must not end the server.
   res.on("error", () => res.destroy());
-  res.writeHead(status, { ...headers, ...length, connection: "close" });
-  ending.add(req.socket);
+  res.setHeader("connection", "close").writeHead(status, { ...headers, ...length });
   // The response to HEAD has no body, and writing one would not send its head.
   if (req.method === "HEAD") res.flushHeaders();
   else res.write(body, () => req.socket.end());

@@ -81,33 +81,21 @@ export function findWaitUntil(runtime: readonly unknown[]): WaitUntil | undefine
 async function readBody(request: Request, limitBytes: number): Promise<Uint8Array | BodyFailure> {
   if (request.bodyUsed || request.body?.locked === true) return "body_consumed";
   if (Number(request.headers.get("content-length")) > limitBytes) return "body_too_large";
-  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
   try {
-    return await readStream(request.body.getReader(), limitBytes);
+    // Leaving the loop cancels the body.
+    for await (const chunk of request.body ?? []) {
+      length += chunk.byteLength;
+      if (length > limitBytes) return "body_too_large";
+      chunks.push(chunk);
+    }
   } catch {
     // The sender disconnected: the error says nothing useful, and there is no one to report it to.
     return "body_incomplete";
   }
-}
-
-/** The part of a stream's reader that is used: its full type differs between runtimes. */
-interface ChunkReader {
-  read(): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
-  cancel(): Promise<void>;
-}
-
-async function readStream(reader: ChunkReader, limitBytes: number): Promise<Uint8Array | BodyFailure> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for (let chunk = await reader.read(); chunk.value !== undefined; chunk = await reader.read()) {
-    length += chunk.value.byteLength;
-    if (length > limitBytes) {
-      await reader.cancel();
-      return "body_too_large";
-    }
-    chunks.push(chunk.value);
-  }
   const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return first;
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return first !== undefined && chunks.length === 1
+    ? first
+    : new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

@@ -10,8 +10,6 @@ import {
   findHandshake,
   type Handshake,
   type HandshakeRequest,
-  hasDottedNames,
-  judgeHandshake,
   shortTextOf,
   withoutHandshake,
 } from "./handshake.js";
@@ -34,7 +32,7 @@ import {
   toResponse,
   type WaitUntil,
 } from "./request.js";
-import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
+import { findEqualKey, findSigningKey, SIGNATURE_HEADER } from "./signature.js";
 import { createRedactor } from "../lib/redact.js";
 
 /** What a handler receives in addition to its delivery. */
@@ -100,21 +98,25 @@ export interface Responder {
  */
 export function createResponder(options: ResponderOptions): Responder {
   const policy = toPolicy(options);
-  const answer = (request: IncomingRequest, context: AnswerContext = {}): Promise<Answer> =>
-    respond(request, context.waitUntil === undefined ? policy : { ...policy, ...context });
+  const answer = (request: IncomingRequest, context?: AnswerContext): Promise<Answer> =>
+    respond(request, policy, context?.waitUntil);
   const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> =>
-    toResponse(await answer(fromRequest(request), { waitUntil: findWaitUntil(runtime) }));
+    toResponse(await respond(fromRequest(request), policy, findWaitUntil(runtime)));
   return Object.assign(responder, { answer });
 }
 
-interface Policy extends Pick<ResponderOptions, "path" | "onHandshake" | "onDelivery"> {
+interface Policy extends Pick<ResponderOptions, "onHandshake" | "onDelivery"> {
+  path: string | undefined;
   bodyLimitBytes: number;
   /** The keys, or the function that returns them. */
   keys: KeyList | VerificationKeyFunction;
 }
 
-/** The policy for one request. */
-interface Exchange extends Policy, AnswerContext {}
+/** A request whose keys are known. */
+interface Exchange extends Pick<Policy, "onHandshake" | "onDelivery">, AnswerContext {
+  request: RequestHead;
+  keys: KeyList;
+}
 
 /** Printable ASCII without "?" and "#", because it is compared with the request's path as sent. */
 const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
@@ -134,7 +136,7 @@ function toPolicy(options: ResponderOptions): Policy {
     ...handlers,
     keys: typeof verificationKeys === "function" ? verificationKeys : listKeys(verificationKeys),
     bodyLimitBytes,
-    ...(path === undefined ? {} : { path }),
+    path,
   };
 }
 
@@ -155,13 +157,19 @@ function refuseMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<Respond
   }
 }
 
-async function respond(request: IncomingRequest, exchange: Exchange): Promise<Answer> {
-  const refusal = judgeHead(request, exchange);
+async function respond(
+  request: IncomingRequest,
+  policy: Policy,
+  waitUntil: WaitUntil | undefined,
+): Promise<Answer> {
+  const refusal = judgeHead(request, policy);
   if (refusal !== undefined) return refusal;
-  const body = await request.readBody(exchange.bodyLimitBytes);
+  const body = await request.readBody(policy.bodyLimitBytes);
   if (typeof body === "string") return answerError(body, BODY_FAILURES[body]);
-  const keys = typeof exchange.keys === "function" ? await askForKeys(request, exchange.keys) : exchange.keys;
-  return keys === undefined ? KEYS_UNAVAILABLE : await answerBody(request, { body, keys, exchange });
+  const keys = typeof policy.keys === "function" ? await askForKeys(request, policy.keys) : policy.keys;
+  return keys === undefined
+    ? KEYS_UNAVAILABLE
+    : await answerBody(body, { ...policy, request, keys, waitUntil });
 }
 
 function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
@@ -198,18 +206,13 @@ async function askForKeys(request: RequestHead, ask: VerificationKeyFunction): P
   }
 }
 
-interface Signed {
-  body: Uint8Array;
-  keys: KeyList;
-  exchange: Exchange;
-}
-
 const decoder = new TextDecoder();
 
-async function answerBody(request: RequestHead, { body, keys, exchange }: Signed): Promise<Answer> {
+async function answerBody(body: Uint8Array, exchange: Exchange): Promise<Answer> {
+  const { request, keys } = exchange;
   const shortText = shortTextOf(body);
   const handshake = findHandshake(request.url, shortText);
-  if (handshake !== undefined) return answerHandshake(request, { handshake, keys, exchange });
+  if (handshake !== undefined) return answerHandshake(handshake, exchange);
 
   const signature = request.header(SIGNATURE_HEADER);
   const signer = findSigningKey({ verificationKeys: keys, body, signature });
@@ -222,21 +225,23 @@ async function answerBody(request: RequestHead, { body, keys, exchange }: Signed
   if (tagged === undefined) return answerError("invalid_json", "the delivery's body is not JSON");
   const flowNs = request.header("x-flow-ns");
   const action = request.header("x-action");
-  return await handleDelivery(
-    { ...tagged, rawBody: body, flowNs, action, keyIndex },
-    { request, keys, exchange },
-  );
+  return await answerDelivery({ ...tagged, rawBody: body, flowNs, action, keyIndex }, exchange);
 }
 
+/** At most 1 KiB of printable ASCII: enough for any challenge, and too little to abuse the endpoint as an echo. */
+const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
+
 async function answerHandshake(
-  { url }: RequestHead,
-  { handshake, keys, exchange }: { handshake: HandshakeRequest; keys: KeyList; exchange: Exchange },
+  { encoding, token, challenge }: HandshakeRequest,
+  { request, keys, onHandshake }: Exchange,
 ): Promise<Answer> {
-  const { encoding, challenge } = handshake;
-  const verdict = await judgeHandshake(handshake, keys);
-  if (typeof verdict !== "number") return verdict;
+  const keyIndex = await findEqualKey(keys, token);
+  if (keyIndex < 0)
+    return answerError("invalid_token", "hub_verify_token is not the verification key of this endpoint");
+  if (!CHALLENGE_GRAMMAR.test(challenge))
+    return answerError("invalid_challenge", "hub_challenge must be 1 to 1024 characters of printable ASCII");
   try {
-    await exchange.onHandshake?.({ url: withoutHandshake(url), encoding, keyIndex: verdict });
+    await onHandshake?.({ url: withoutHandshake(request.url), encoding, keyIndex });
     return answerChallenge(challenge);
   } catch (error) {
     reportError("onHandshake", error, keys);
@@ -244,16 +249,16 @@ async function answerHandshake(
   }
 }
 
-async function handleDelivery(
+async function answerDelivery(
   delivery: Delivery,
-  { request, keys, exchange }: { request: RequestHead; keys: KeyList; exchange: Exchange },
+  { request, keys, onDelivery, waitUntil }: Exchange,
 ): Promise<Answer> {
-  const waitUntil: WaitUntil = (promise) => {
+  const continueWork: WaitUntil = (promise) => {
     const reported = promise.catch((error: unknown) => reportError("work after the answer", error, keys));
-    exchange.waitUntil?.(reported);
+    waitUntil?.(reported);
   };
   try {
-    await exchange.onDelivery(delivery, { request, waitUntil });
+    await onDelivery(delivery, { request, waitUntil: continueWork });
     return answerHandled();
   } catch (error) {
     if (error instanceof UnavailableError) return answerUnavailable(error);
@@ -269,7 +274,7 @@ function describeBadSignature(
   if (signature !== undefined) {
     return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
   }
-  if (hasDottedNames(url, shortText)) {
+  if (shortText.includes("hub.challenge") || url.includes("hub.challenge")) {
     return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
   }
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
@@ -289,11 +294,8 @@ function reportError(source: string, error: unknown, verificationKeys: readonly 
 
 function describeError(error: unknown): string {
   const lines: string[] = [];
-  let current = error;
-  for (let depth = 0; depth < CAUSES_SHOWN && current instanceof Error; depth++) {
-    lines.push(current.stack ?? String(current));
-    current = current.cause;
-  }
+  for (let one = error; one instanceof Error && lines.length < CAUSES_SHOWN; one = one.cause)
+    lines.push(one.stack ?? String(one));
   // Of other values only strings are shown: not everything that can be thrown can be converted to one.
   const thrown = typeof error === "string" ? error : typeof error;
   return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;

@@ -66,10 +66,6 @@ const isSignature = (value: unknown): value is string =>
  * their lengths; every key is tried.
  */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
-  let found = -1;
-  for (const [index, key] of keys.entries()) {
-    const equals = (await findSigner([key], token, await signHmac(key, key))) >= 0;
-    if (equals && found < 0) found = index;
-  }
-  return found;
+  const equals = keys.map(async (key) => (await findSigner([key], token, await signHmac(key, key))) >= 0);
+  return (await Promise.all(equals)).indexOf(true);
 }

@@ -4,9 +4,6 @@ import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";
 
-/** The default URL of the requests for tests. */
-const URL_FOR_TESTS = "http://localhost/";
-
 export interface CreateDeliveryOptions {
   /** The key that signs. */
   verificationKey: string | Uint8Array;
@@ -77,7 +74,7 @@ const SAMPLES: Record<Exclude<DeliveryKind, "unknown">, OutboundMessage> = {
  */
 export async function createDelivery(
   kind: keyof typeof SAMPLES,
-  { verificationKey, url = URL_FOR_TESTS, message, body, flowNs = "f0" }: CreateDeliveryOptions,
+  { verificationKey, url = "http://localhost/", message, body, flowNs = "f0" }: CreateDeliveryOptions,
 ): Promise<Request> {
   const sent = body ?? JSON.stringify({ ...SAMPLES[kind], ...message });
   return new Request(url, {
@@ -99,7 +96,12 @@ export async function createDelivery(
  * const response = await responder(createHandshake({ verificationKey, challenge: "c1" }));
  */
 export function createHandshake(options: CreateHandshakeOptions): Request {
-  const { verificationKey, url = URL_FOR_TESTS, encoding = "form", challenge = randomChallenge() } = options;
+  const {
+    verificationKey,
+    url = "http://localhost/",
+    encoding = "form",
+    challenge = randomChallenge(),
+  } = options;
   const sent = encodeHandshake(url, { encoding, token: verificationKey, challenge });
   return new Request(sent.url, { method: "POST", headers: sent.headers, body: sent.body || null });
 }

@@ -1,19 +1,28 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { isIP, isIPv6 } from "node:net";
-import { hostname, networkInterfaces } from "node:os";
+import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
-import { isClearText, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
+import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
-import { expected, httpUrl, onAnyObject, parse, refineWith, showName, validatedBy } from "../lib/validate.js";
+import {
+  expected,
+  httpUrl,
+  onAnyObject,
+  parse,
+  problemsOf,
+  refineWith,
+  showName,
+  validatedBy,
+} from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
-import type { Address } from "./listener.js";
+import { reachesAddress, type Address } from "./listener.js";
+
+type Values = Record<string, unknown>;
 
 const keySource = z.union(
   [
@@ -29,16 +38,12 @@ const keySource = z.union(
 );
 
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
-  `must be a key or a list of at least one, got ${Array.isArray(input) ? describeList(input) : kindOf(input)}; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
+  `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
 
-const PATH_EXAMPLE = 'for example "/acme"';
+// The path is not shown: its query may be a secret.
+const pathError = 'must be a path without query, fragment and whitespace, such as "/acme"';
 
-const pathShape = z
-  .string({ error: expected("a path", PATH_EXAMPLE) })
-  .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
-  // The query is not shown: it may be a secret.
-  .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
-  .regex(/^\S*$/, { error: expected("a path without whitespace", PATH_EXAMPLE) });
+const pathShape = z.string({ error: pathError }).regex(/^\/[^?#\s]*$/, { error: pathError });
 
 function positive(example: number): z.ZodInt {
   const error = expected("a whole number of at least 1", `for example ${example}`);
@@ -104,9 +109,12 @@ type KeySource = z.infer<typeof keySource>;
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
-/** Rejects problems of several fields: missing keys, equal paths, targets that are the responder itself. */
+/**
+ * Rejects problems of several fields: missing keys, equal paths, targets that are the responder itself. Any field may be
+ * invalid, or not known in a preview.
+ */
 export function refuseTogether(
-  { host, port, healthPath, derivedFrom, rotations, workspaces }: Record<string, unknown>,
+  { host = DEFAULT_HOST, port, healthPath = HEALTH_PATH, derivedFrom, rotations, workspaces }: Values,
   context: z.RefinementCtx,
 ): void {
   const report = (path: string[], message: string): void =>
@@ -115,75 +123,62 @@ export function refuseTogether(
     const missing = derivedFrom === undefined ? "derivedFrom" : "rotations";
     report([missing], "is missing; give both derivedFrom and rotations, or neither");
   }
-  if (typeof workspaces !== "object" || workspaces === null) return;
+  if (!isMap(workspaces)) return;
   const derived = count(derivedFrom) * Math.max(1, count(rotations));
-  const places = Object.entries(workspaces).map(([name, one]) => placeOf(name, one));
-  const owners = new Map([[toWirePath(validOf(pathShape, healthPath) ?? HEALTH_PATH), "healthPath"]]);
-  if (places.length === 0)
+  const owners = new Map([[wirePathOf(healthPath), "healthPath"]]);
+  const entries = Object.entries(workspaces);
+  if (entries.length === 0)
     report(["workspaces"], "must have at least one; for example { acme: { verificationKeys: … } }");
-  for (const { name, path, keys } of places) {
-    const keysText = derived + keys === 0 ? NO_KEY : problemOfKeyCount(derived + keys);
-    if (keysText !== undefined) report(["workspaces", name, "verificationKeys"], keysText);
+  for (const [name, workspace] of entries) {
     if (!WORKSPACE_NAME.test(name))
       report(
         ["workspaces"],
         `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
       );
+    // Reported as not a workspace, and not as one without keys.
+    if (!isMap(workspace)) continue;
+    const keys = derived + count(workspace["verificationKeys"]);
+    const keysText = keys === 0 ? NO_KEY : problemOfKeyCount(keys);
+    if (keysText !== undefined) report(["workspaces", name, "verificationKeys"], keysText);
+    const path = wirePathOf(workspace["path"] ?? defaultPath(name));
+    if (path === undefined) continue;
     const owner = owners.get(path);
     const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
     if (owner !== undefined) report(["workspaces", name, "path"], clash);
-    if (path !== "") owners.set(path, `workspaces.${name}`);
+    owners.set(path, `workspace ${name}`);
   }
-  const address = { host: validOf(hostShape, host) ?? DEFAULT_HOST, port: validOf(portShape, port) };
-  for (const { name, text } of problemsOfLoops(places, address))
-    report(["workspaces", name, "forwardTo"], text);
+  // A delivery would go round without end.
+  for (const [name, workspace] of entries) {
+    const url = isMap(workspace) ? String(workspace["forwardTo"]) : "";
+    if (!reachesAddress(url, { host: String(host), port: Number(port) })) continue;
+    const owner = owners.get(new URL(url).pathname);
+    const got = `${formatUrl(url)}, which is this responder's own ${owner}`;
+    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
+    if (owner !== undefined) report(["workspaces", name, "forwardTo"], text);
+  }
 }
 
 const NO_KEY =
   "must be a key or a list of at least one, got nothing; give one, or derivedFrom and rotations for all workspaces";
 
-const validOf = <T>(shape: z.ZodType<T>, value: unknown): T | undefined => shape.safeParse(value).data;
-
 const count = (values: unknown): number => [values ?? []].flat().length;
 
-interface Place {
-  name: string;
-  /** Empty if it is invalid or not known in a preview. */
-  path: string;
-  forwardTo?: string | undefined;
-  keys: number;
-}
-
-function placeOf(name: string, workspace: unknown): Place {
-  // Reported as not a workspace, and not as one without keys.
-  if (typeof workspace !== "object" || workspace === null || Array.isArray(workspace))
-    return { name, path: "", keys: 1 };
-  const given = workspace as { [Field in keyof FileConfig["workspaces"][string]]: unknown };
-  const path = validOf(workspaceFields.path.default(defaultPath(name)), given.path);
-  return {
-    name,
-    path: path === undefined ? "" : toWirePath(path),
-    forwardTo: validOf(workspaceFields.forwardTo, given.forwardTo),
-    keys: count(given.verificationKeys),
-  };
-}
-
-const describeList = (list: readonly unknown[]): string =>
-  list.length === 0 ? "an empty list" : `a list of ${list.map(kindOf).join(", ")}`;
+/** A path as a client sends it. Undefined for what is no path. */
+const wirePathOf = (path: unknown): string | undefined =>
+  typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 
 /** The keys and path of one workspace, and where its deliveries go. */
-interface WorkspaceConfig {
+export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], "forwardTo"> {
   /** The first is the current one; all answer handshakes and verify deliveries. */
   verificationKeys: string[];
   /** The path, such as "/acme", unique among the workspaces. */
   path: string;
-  /** Without it deliveries are kept to be read. */
-  forwardTo?: string | undefined;
 }
 
 /** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
 export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom" | "rotations"> {
   workspaces: Record<string, WorkspaceConfig>;
+  healthPath: string;
 }
 
 /** A configuration file as it was read. */
@@ -193,9 +188,7 @@ export interface LoadedConfig {
   digest: string;
   /** Things that work but should be fixed, one line each. */
   warnings: string[];
-  /** The keys of all workspaces, and their seeds. */
-  secrets: string[];
-  /** Redacts the secrets in a text. */
+  /** Redacts the keys of all workspaces, and their seeds, in a text. */
   redact: Redact;
 }
 
@@ -203,54 +196,57 @@ export interface LoadedConfig {
  * Reads a responder's configuration file: JSON of the shape of {@link ServerConfig}, where `verificationKeys` may also be
  * one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and paths of files are relative
  * to the folder of the configuration. Throws `invalid_config` with everything that is wrong, one line each, without keys.
- * The redactor of the former configuration is kept if it has the same secrets: with 10,000 keys another takes a second.
  */
-export async function loadConfig(file: string, former?: LoadedConfig): Promise<LoadedConfig> {
+export async function loadConfig(file: string): Promise<LoadedConfig> {
   const text = await readTextFile(file, "configuration");
-  const folder = dirname(resolve(file));
-  const given = requireConfig(file, text);
-  const { derivedFrom: _derivedFrom, rotations: _rotations, ...rest } = given;
-  const keys = await readKeys(given, folder);
+  const { derivedFrom, rotations = [], ...given } = requireConfig(file, text);
+  const keys = new KeyReader(file);
+  const seeds = await keys.read("derivedFrom", derivedFrom);
+  if (derivedFrom !== undefined && keys.problems.length === 0)
+    keys.problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
+  const canDerive = derivedFrom !== undefined && keys.problems.length === 0;
+  const warnings: string[] = [];
+  const workspaces: [name: string, WorkspaceConfig][] = [];
+  for (const [name, { verificationKeys, subject = name, path, forwardTo }] of Object.entries(
+    given.workspaces,
+  )) {
+    const field = `workspaces.${name}.verificationKeys`;
+    const own = await keys.read(field, verificationKeys);
+    keys.problems.push(...own.flatMap(problemsOfKey).map((problem) => ({ field, text: problem })));
+    const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
+    const all = { verificationKeys: [...derived, ...own], path: toWirePath(path ?? defaultPath(name)) };
+    workspaces.push([name, { ...all, forwardTo }]);
+    if (forwardTo !== undefined && isClearText(forwardTo))
+      warnings.push(
+        `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
+      );
+  }
   if (keys.problems.length > 0) throw invalid(file, keys.problems);
-  const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => {
-    const verificationKeys = keys.byWorkspace.get(name) ?? [];
-    return [name, { verificationKeys, path: toWirePath(path ?? defaultPath(name)), forwardTo }] as const;
-  });
   const config = {
-    ...rest,
-    dataDir: resolve(folder, given.dataDir),
+    ...given,
+    dataDir: resolve(dirname(file), given.dataDir),
     workspaces: Object.fromEntries(workspaces),
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
-  const secrets = [...keys.seeds, ...[...keys.byWorkspace.values()].flat()];
-  const isSame = former !== undefined && isDeepStrictEqual(former.secrets, secrets);
+  const secrets = [...seeds, ...workspaces.flatMap(([, { verificationKeys }]) => verificationKeys)];
   return {
     config,
     digest: createHash("sha256").update(text).digest("hex"),
-    warnings: [...warnOfModes(file, given, folder), ...warnOfClearText(config)],
-    secrets,
-    redact: isSame ? former.redact : createRedactor(secrets),
+    warnings: [...keys.warnings(), ...warnings],
+    // With 10,000 keys it takes a second.
+    redact: createRedactor(secrets),
   };
 }
 
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
-  const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
-  const problems = problemsOfLoops(places, address).map(({ name, text }) => ({
-    field: `workspaces.${name}.forwardTo`,
-    text,
-  }));
+export function refuseLoops(config: ServerConfig, { port }: Address): void {
+  if (config.port === port) return;
+  const problems = problemsOf(fileShape, { ...config, port }).map(({ field, text }) => ({ field, text }));
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
-/** Where a configuration keeps its deliveries, and of which workspaces. */
-export interface ConfiguredPlace {
-  dataDir: string;
-  workspaces: string[];
-}
-
-/** Reads the place of a configuration, without its keys. Throws `invalid_config`. */
-export async function readPlace(file: string): Promise<ConfiguredPlace> {
+/** Reads where a configuration keeps its deliveries, and of which workspaces, without its keys. Throws `invalid_config`. */
+export async function readPlace(file: string): Promise<{ dataDir: string; workspaces: string[] }> {
   const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }
@@ -281,141 +277,52 @@ function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError 
     : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
 }
 
-interface ReadKeys {
-  seeds: string[];
-  byWorkspace: Map<string, string[]>;
-  problems: FieldProblem[];
-}
+/** Reads keys from where a configuration says they are, and collects what is wrong with them. */
+class KeyReader {
+  readonly problems: FieldProblem[] = [];
+  readonly #file: string;
+  /** The files that hold keys. */
+  readonly #holders = new Map<string, "keys" | "a key">();
 
-/** Reads the keys of all workspaces: the derived ones first, then those that a workspace lists. */
-async function readKeys(
-  { derivedFrom, rotations = [], workspaces }: FileConfig,
-  folder: string,
-): Promise<ReadKeys> {
-  const { texts: seeds, problems } = await readSources("derivedFrom", derivedFrom, folder);
-  if (derivedFrom !== undefined && problems.length === 0) {
-    problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
+  constructor(file: string) {
+    this.#file = file;
   }
-  const canDerive = problems.length === 0 && derivedFrom !== undefined;
-  const byWorkspace = new Map<string, string[]>();
-  for (const [name, { verificationKeys, subject = name }] of Object.entries(workspaces)) {
-    const field = `workspaces.${name}.verificationKeys`;
-    const own = await readSources(field, verificationKeys, folder);
-    problems.push(...own.problems, ...own.texts.flatMap(problemsOfKey).map((text) => ({ field, text })));
-    const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
-    byWorkspace.set(name, [...derived, ...own.texts]);
+
+  async read(field: string, sources: KeySource | KeySource[] = []): Promise<string[]> {
+    const keys: string[] = [];
+    for (const source of [sources].flat()) {
+      try {
+        keys.push(await this.#readOne(source));
+      } catch (error) {
+        this.problems.push({ field, text: (error as Error).message });
+      }
+    }
+    return keys;
   }
-  return { seeds, byWorkspace, problems };
-}
 
-async function readSources(
-  field: string,
-  sources: KeySource | KeySource[] | undefined,
-  folder: string,
-): Promise<{ texts: string[]; problems: FieldProblem[] }> {
-  const read = await Promise.all([sources ?? []].flat().map((source) => readKey(source, folder)));
-  return {
-    texts: read.flatMap((one) => ("key" in one ? [one.key] : [])),
-    problems: read.flatMap((one) => ("problem" in one ? [{ field, text: one.problem }] : [])),
-  };
-}
-
-/** Returns a key, or why there is none. */
-async function readKey(source: KeySource, folder: string): Promise<{ key: string } | { problem: string }> {
-  if (typeof source === "string") return { key: source };
-  if ("env" in source) {
-    const key = process.env[source.env];
-    if (key !== undefined && key !== "") return { key };
-    return { problem: `must be an environment variable that is set, got ${source.env}, which is not` };
+  async #readOne(source: KeySource): Promise<string> {
+    if (typeof source === "string") {
+      this.#holders.set(this.#file, "keys");
+      return source;
+    }
+    if ("env" in source) {
+      const key = process.env[source.env] ?? "";
+      if (key !== "") return key;
+      throw new Error(`must be an environment variable that is set, got ${source.env}, which is not`);
+    }
+    const path = resolve(dirname(this.#file), source.file);
+    this.#holders.set(path, "a key");
+    try {
+      // Editors and `echo` end a file with a line break, which is not part of the key.
+      return (await readFile(path, "utf8")).replace(/\r?\n$/, "");
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new Error(`must be a file that can be read, got ${path} (${code})`, { cause: error });
+    }
   }
-  const file = resolve(folder, source.file);
-  try {
-    // Editors and `echo` end a file with a line break, which is not part of the key.
-    return { key: (await readFile(file, "utf8")).replace(/\r?\n$/, "") };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return { problem: `must be a file that can be read, got ${file} (${code})` };
+
+  /** Returns a warning for each file with keys that other users can read. */
+  warnings(): string[] {
+    return [...this.#holders].flatMap(([path, what]) => warningOfMode(path, what) ?? []);
   }
-}
-
-/** Returns a warning for each file with keys that other users can read. */
-function warnOfModes(file: string, { workspaces, derivedFrom = [] }: FileConfig, folder: string): string[] {
-  const listed = Object.values(workspaces).flatMap(({ verificationKeys = [] }) => verificationKeys);
-  const sources = [...listed, ...[derivedFrom].flat()];
-  const keyFiles = sources.flatMap((source) =>
-    typeof source === "object" && "file" in source ? resolve(folder, source.file) : [],
-  );
-  const holdsKeys = sources.some((source) => typeof source === "string");
-  return [
-    ...(holdsKeys ? [warningOfMode(file, "keys")] : []),
-    ...[...new Set(keyFiles)].map((path) => warningOfMode(path, "a key")),
-  ].filter((warning) => warning !== undefined);
-}
-
-function warnOfClearText({ workspaces }: ServerConfig): string[] {
-  return Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
-    forwardTo !== undefined && isClearText(forwardTo)
-      ? [
-          `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
-        ]
-      : [],
-  );
-}
-
-const HTTP_PORT = 80;
-
-/** Where a responder listens. The port is undefined if any free one will do, or if it is not known yet. */
-interface ReachedAddress {
-  host: string;
-  port: number | undefined;
-}
-
-/** Returns the workspaces that forward to a path of the responder itself: a delivery would go round without end. */
-function problemsOfLoops(
-  places: readonly Pick<Place, "name" | "path" | "forwardTo">[],
-  address: ReachedAddress,
-): { name: string; text: string }[] {
-  const owners = new Map(places.map(({ name, path }) => [path, name]));
-  return places.flatMap(({ name, forwardTo }) => {
-    if (forwardTo === undefined || !reachesAddress(forwardTo, address)) return [];
-    const owner = owners.get(new URL(forwardTo).pathname);
-    if (owner === undefined) return [];
-    const got = `${formatUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
-    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
-    return [{ name, text }];
-  });
-}
-
-/** Whether a URL, called on this machine, reaches what listens on an address there. */
-export function reachesAddress(url: string, address: ReachedAddress): boolean {
-  const parsed = URL.parse(url);
-  if (parsed === null) return false;
-  const { protocol, port, hostname: called } = parsed;
-  if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return false;
-  return isReachedAt(toUrlHost(address.host), called);
-}
-
-/** Returns a host as a URL spells it. */
-function toUrlHost(host: string): string {
-  return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
-}
-
-/** The spellings of "every address of this machine", which programs on it may also call. */
-const WILDCARD = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
-const LOOPBACK = /^(localhost\.?|127\.0\.0\.1|\[::1\]|\[::ffff:7f00:1\])$/;
-
-/** Whether a program on this machine that calls one host reaches what listens on another. */
-function isReachedAt(listening: string, called: string): boolean {
-  if (listening === called) return true;
-  if (isOfLoopback(listening) && isOfLoopback(called)) return true;
-  return WILDCARD.test(listening) && isOfThisMachine(called);
-}
-
-const isOfLoopback = (host: string): boolean => WILDCARD.test(host) || LOOPBACK.test(host);
-
-function isOfThisMachine(host: string): boolean {
-  if (host.startsWith("127.") || host === hostname().toLowerCase()) return true;
-  return Object.values(networkInterfaces()).some((addresses) =>
-    addresses?.some(({ address }) => toUrlHost(address) === host),
-  );
 }

@@ -1,6 +1,7 @@
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
 import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
+import type { SpoolCounts } from "./spool/spool.js";
 
 export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
@@ -11,18 +12,6 @@ export const CONTROL_LIMITS = {
   answerMs: 10_000,
 };
 
-/** One workspace of a running responder. */
-interface WorkspaceStatus {
-  /** Missing if the workspace is gone from the configuration but still has rows. */
-  path?: string;
-  /** Whether deliveries are forwarded; else they are kept to be read. */
-  forwards: boolean;
-  /** How many deliveries are acknowledged but not yet forwarded. */
-  pending: number;
-  /** How many could not be forwarded, and wait to be replayed. */
-  deadLetters: number;
-}
-
 /** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
   instance: string;
@@ -32,12 +21,12 @@ export interface ServerStatus {
   /** SHA-256 in hex of the text of the configuration file that is applied. */
   configDigest: string;
   /** By name: those of the configuration, and removed ones that still have rows. */
-  workspaces: Record<string, WorkspaceStatus>;
+  workspaces: Record<string, SpoolCounts>;
 }
 
 /**
  * Requests a responder's status. Returns undefined if it is gone or another program now uses its port. Throws an
- * ApiChatError: `timeout` if it accepts the connection but does not respond, `protocol` if the response cannot be read.
+ * ApiChatError: `timeout` if it accepts the connection but does not respond.
  */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -92,12 +81,12 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   // A connection of its own, and not through a proxy of the environment.
   const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
   let status: number;
-  let text: string;
+  let body: unknown;
   try {
     const headers = { authorization: `Bearer ${token}` };
     const response = await client.request({ method, path, headers, signal });
     status = response.statusCode;
-    text = await response.body.text();
+    body = await response.body.json();
     // Without the instance's name the response is from another program, which has the port now.
     if (response.headers[INSTANCE_HEADER] !== instance.instance || status === 401) return undefined;
   } catch {
@@ -111,9 +100,7 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
     // An open connection would delay the responder's shutdown.
     await client.destroy();
   }
-  const body = parse(text);
-  if (status < 300 && body !== undefined) return body;
-  if (status < 300) throw fail("protocol", "the responder's response is not JSON", status);
+  if (status < 300) return body;
   const {
     code = "unavailable",
     summary = `the responder has refused with HTTP ${status}`,
@@ -122,13 +109,5 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const fail = (code: ApiChatErrorCode, message: string, httpStatus?: number): ApiChatError =>
-  new ApiChatError(code, message, { operation: "responder", attempts: 1, httpStatus });
+const fail = (code: ApiChatErrorCode, message: string): ApiChatError =>
+  new ApiChatError(code, message, { operation: "responder", attempts: 1 });

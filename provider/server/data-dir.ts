@@ -1,8 +1,8 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { hasErrorCode, makeFolders, writePrivateFile } from "../lib/files.js";
+import { makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { lockFile, type FileLock } from "../lib/sqlite.js";
 
 /** The control interface is for this machine only. */
@@ -36,13 +36,12 @@ const INSTANCE_FILE = "instance.json";
  * stays after `kill -9`. Only a response to its token shows that the responder is alive.
  */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
+  const text = readFileIfExists(join(dataDir, INSTANCE_FILE));
   try {
-    return instanceShape.parse(JSON.parse(await readFile(join(dataDir, INSTANCE_FILE), "utf8")));
-  } catch (error) {
-    // Not written by us, so it names no responder.
-    const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
-    if (isForeign || hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
-    throw error;
+    return await instanceShape.parseAsync(JSON.parse(text ?? ""));
+  } catch {
+    // There is none, or it was not written by us and names no responder.
+    return undefined;
   }
 }
 
@@ -55,28 +54,21 @@ const removeInstance = (dataDir: string): Promise<void> => rm(join(dataDir, INST
 /** How long a start waits for a process that is about to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
 
-/** A data folder that this process has for itself. */
-export interface TakenDataDir {
-  /** Removes the announcement and lets another responder have the folder. */
-  release(): Promise<void>;
-}
-
 /**
- * Locks a data folder for this process, and creates it if it is missing. Throws `conflict` if another process holds it,
- * `invalid_config` if it cannot be created or takes no files.
+ * Locks a data folder for this process, and creates it if it is missing. Returns how to remove the announcement and let
+ * another responder have the folder. Throws `conflict` if another process holds it, `invalid_config` if it cannot be
+ * created or takes no files.
  */
-export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
+export async function takeDataDir(dataDir: string): Promise<() => Promise<void>> {
   makeDataDir(dataDir);
   const lock = openLock(dataDir);
   if (lock === undefined) throw await inUse(dataDir);
   // The process announced there is dead.
   await removeInstance(dataDir);
-  return {
-    release: async () => {
-      // Release the lock right after: a caller that waited for this may now start another responder on the folder.
-      await removeInstance(dataDir);
-      lock.release();
-    },
+  return async () => {
+    // Release the lock right after: a caller that waited for this may now start another responder on the folder.
+    await removeInstance(dataDir);
+    lock.release();
   };
 }
 
@@ -88,42 +80,24 @@ export function makeDataDir(dataDir: string): void {
   try {
     makeFolders(dataDir);
   } catch (cause) {
-    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
-    const reason = REASONS[code]?.(path) ?? message;
-    throw unusable(`must be a folder that can be created, got ${dataDir}: ${reason}`, cause);
+    throw unusable("that can be created", dataDir, cause);
   }
 }
-
-const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
-
-const notAllowed = (path: string): string =>
-  `this user is not allowed to create ${path}; create it for this user, or ${OTHER_FOLDER}`;
-
-const REASONS: Partial<Record<string, (path: string) => string>> = {
-  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
-  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
-  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
-  EACCES: notAllowed,
-  EPERM: notAllowed,
-  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
-};
 
 function openLock(dataDir: string): FileLock | undefined {
   try {
     return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const text = `must be a folder in which this user can create files, got ${dataDir} (${code ?? message})`;
-    throw unusable(`${text}; change its owner, or give another folder`, cause);
+    throw unusable("in which this user can create files", dataDir, cause);
   }
 }
 
-const unusable = (text: string, cause: unknown): ApiChatError =>
-  new ApiChatError("invalid_config", "", {
-    operation: "responder",
-    problems: [{ field: "dataDir", text }],
-    cause,
-  });
+function unusable(wanted: string, dataDir: string, cause: unknown): ApiChatError {
+  const reason = (cause as Error).message;
+  const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or give another folder`;
+  const problems = [{ field: "dataDir", text }];
+  return new ApiChatError("invalid_config", "", { operation: "responder", problems, cause });
+}
 
 async function inUse(dataDir: string): Promise<ApiChatError> {
   const other = await readInstance(dataDir);

@@ -1,47 +1,38 @@
 import type { Dispatcher } from "undici";
 import { sleep } from "../lib/abort.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
-import { createDispatcher, post, type AnswerHead, type PostError } from "../lib/post.js";
-import { backOffMs, type BackOffRange } from "../lib/retry.js";
+import { createDispatcher, post, type AnswerHead, type PostError, type PostOptions } from "../lib/post.js";
+import { backOffMs } from "../lib/retry.js";
 import {
   DELIVERY_ID_HEADER,
   endToEndHeaders,
   judgeForward,
   type ForwardVerdict,
 } from "../responder/forwarding.js";
+import type { ServerConfig, WorkspaceConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
 
-export interface ForwarderOptions {
-  spool: Spool;
-  log: Log;
-  /** Of one attempt. Default 30 seconds. */
-  attemptTimeoutMs?: number;
-  /** Between the attempts of one delivery. Default 1 second to 5 minutes. */
-  backOff?: BackOffRange;
-  /** How many deliveries are in progress at once. Default 32 per workspace and 256 in total. One workspace never fills more than half. */
-  limits?: { perWorkspace: number; total: number };
-  /** How long `close` waits for attempts in progress. Default 5 seconds. */
-  closeTimeoutMs?: number;
-}
-
 const DEFAULTS = {
+  /** Of one attempt. */
   attemptTimeoutMs: 30_000,
+  /** Between the attempts of one delivery. */
   backOff: { firstMs: 1_000, longestMs: 300_000 },
+  /** How many deliveries are in progress at once. One workspace never fills more than half. */
   limits: { perWorkspace: 32, total: 256 },
+  /** How long `close` waits for attempts in progress. */
   closeTimeoutMs: 5_000,
 };
 
-/** What the configuration says of forwarding. */
-export interface ForwardPlan {
-  /** Deliveries of a workspace without a URL are kept. */
-  workspaces: Record<string, { forwardTo?: string | undefined }>;
-  /**
-   * How long a delivery is tried. Time behind another delivery of its conversation, or in which no forwarder ran, does not
-   * count. Default: a day.
-   */
-  forwardWithinSeconds?: number | undefined;
+export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
+  spool: Spool;
+  log: Log;
+}
+
+/** What the configuration says of forwarding. Deliveries of a workspace without a URL are kept. */
+export interface ForwardPlan extends Pick<ServerConfig, "forwardWithinSeconds"> {
+  workspaces: Record<string, Pick<WorkspaceConfig, "forwardTo">>;
 }
 
 const DAY_SECONDS = 86_400;
@@ -105,18 +96,16 @@ export class Forwarder {
     void this.#changes.run("plan", async () => {
       this.#maxAgeMs = forwardWithinSeconds * 1000;
       // Before any attempt begins, because the age of its delivery depends on it.
-      await this.#tryWrite(() => this.#spool.setForwarded([...urls.keys()]));
+      await this.#persist(() => this.#spool.setForwarded([...urls.keys()]));
       const moved = this.#redirect(urls);
-      await this.#tryWrite(() => this.#spool.retry(moved));
+      await this.#persist(() => this.#spool.retry(moved));
     });
   }
 
   /** Ends the pauses of one workspace or of all, and looks for deliveries that another process has replayed. */
   retry(workspace?: string): void {
-    void this.#changes.run("plan", async () => {
-      if (!this.#isClosing)
-        await this.#tryWrite(() => this.#spool.retry(workspace === undefined ? undefined : [workspace]));
-    });
+    const workspaces = workspace === undefined ? undefined : [workspace];
+    void this.#changes.run("plan", () => this.#persist(() => this.#spool.retry(workspaces)));
   }
 
   /**
@@ -131,12 +120,23 @@ export class Forwarder {
     await this.#changes.idle();
     await Promise.all(this.#attempts);
     clearTimeout(timer);
+    this.#abandoning.abort();
     await this.#dispatcher.destroy();
   }
 
-  async #tryWrite(write: () => Promise<unknown>): Promise<void> {
-    await write().catch((error: unknown) => this.#logSpoolFailure(error));
-    this.#lookSoon();
+  /** Repeats a write to the spool until it succeeds, or the forwarder gives up: it may fail while the disk is full. */
+  async #persist(write: () => Promise<unknown>): Promise<void> {
+    const { signal } = this.#abandoning;
+    for (;;) {
+      try {
+        await write();
+        return this.#lookSoon();
+      } catch (error) {
+        this.#logSpoolFailure(error);
+      }
+      if (signal.aborted) return;
+      await sleep(SPOOL_PAUSE_MS, signal).catch(() => undefined);
+    }
   }
 
   /** Returns the workspaces that had a different target before. */
@@ -219,17 +219,9 @@ export class Forwarder {
     const { signal } = this.#abandoning;
     const timeoutMs = this.#settings.attemptTimeoutMs;
     const outcome = await forwardRequest(delivery, { url, dispatcher: this.#dispatcher, timeoutMs, signal });
-    // Its deletion may fail while the disk is full. Until then it stays taken: it is not sent a second time.
-    for (;;) {
-      try {
-        await this.#record(outcome, delivery);
-        return outcome;
-      } catch (error) {
-        this.#logSpoolFailure(error);
-      }
-      if (signal.aborted) return outcome;
-      await sleep(SPOOL_PAUSE_MS, signal).catch(() => undefined);
-    }
+    // Until then it stays taken: it is not sent a second time.
+    await this.#persist(() => this.#record(outcome, delivery));
+    return outcome;
   }
 
   async #record(outcome: ForwardOutcome, delivery: TakenDelivery): Promise<void> {
@@ -264,13 +256,8 @@ export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "a
   timedOut?: true;
 };
 
-export interface ForwardRequestOptions {
+export interface ForwardRequestOptions extends Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal"> {
   url: URL;
-  dispatcher: Dispatcher;
-  /** For the whole attempt, including the connection and the body of the response. */
-  timeoutMs: number;
-  /** Ends the attempt at once. */
-  signal: AbortSignal;
 }
 
 /** The body of a response is not used. A longer one costs its connection. */

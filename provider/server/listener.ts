@@ -1,6 +1,8 @@
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
 import { ApiChatError, type Hint } from "../errors/index.js";
+import { isLoopback, toUrlHost } from "../lib/url.js";
 import type { NodeListener } from "../responder/node.js";
 
 /** Where to listen; port 0 is any that is free. */
@@ -59,8 +61,6 @@ export async function listen(address: Address, listener: NodeListener, limits = 
     maxHeaderSize: HEAD_BYTES,
   };
   const server = createServer(options, (req, res) => {
-    // Its response would follow the last one, so it is not processed (RFC 9112, 9.6): its sender sends it again.
-    if (connections.isEnding(req.socket)) return;
     connections.noteRequest(res);
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
@@ -135,12 +135,6 @@ class Connections {
     this.#responses.set(socket, response);
   }
 
-  /** Whether a response that is in progress is the last one of its connection. */
-  isEnding(socket: Socket): boolean {
-    const response = this.#responses.get(socket);
-    return !isIdle(response) && response?.getHeader("connection") === "close";
-  }
-
   /** Makes every response in progress the last one of its connection, where its head is not sent yet. */
   endAfterResponses(): void {
     for (const response of this.#responses.values())
@@ -179,3 +173,24 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
   }),
   ENOTFOUND: () => ({ reason: "the host name cannot be resolved", hint: { id: "set_local_host" } }),
 };
+
+const HTTP_PORT = 80;
+
+/** Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known yet is NaN. */
+export function reachesAddress(url: string, { host, port }: Address): boolean {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;
+  const [called, listening] = [parsed.hostname, toUrlHost(host)];
+  if (called === listening || (isLocal(called) && isLocal(listening))) return true;
+  return EVERY_ADDRESS.test(listening) && ownHosts().includes(called);
+}
+
+/** The spellings of "every address of this machine", which programs on it may also call. */
+const EVERY_ADDRESS = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+
+const isLocal = (host: string): boolean => EVERY_ADDRESS.test(host) || isLoopback(host);
+
+const ownHosts = (): string[] => [
+  hostname().toLowerCase(),
+  ...Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => toUrlHost(address))),
+];

@@ -67,11 +67,10 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 /** Writes to stderr. */
 export const writeToStderr: LogSink = (line) => void process.stderr.write(line);
 
-/** How large a log file gets before the next begins, in bytes, and how many earlier ones are kept. */
+/** How large a log file gets before the next begins, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
-const EARLIER_FILES = 2;
 
-/** Writes into a file for its owner only. A full one becomes `<file>.1`, that one `<file>.2`, and the last is dropped. */
+/** Writes into a file for its owner only. A full one becomes `<file>.1`, in place of the one before. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
   let size = existsSync(file) ? statSync(file).size : 0;
   if (size > 0) chmodSync(file, 0o600);
@@ -79,7 +78,7 @@ export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
     try {
       const bytes = Buffer.byteLength(line);
       if (size > 0 && size + bytes > fileBytes) {
-        rotate(file);
+        renameSync(file, `${file}.1`);
         size = 0;
       }
       appendFileSync(file, line, { mode: 0o600 });
@@ -89,12 +88,4 @@ export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
       process.stderr.write(`apichat responder: the log cannot be written: ${String(error)}\n`);
     }
   };
-}
-
-function rotate(file: string): void {
-  for (let index = EARLIER_FILES; index > 1; index--) {
-    const earlier = `${file}.${index - 1}`;
-    if (existsSync(earlier)) renameSync(earlier, `${file}.${index}`);
-  }
-  renameSync(file, `${file}.1`);
 }

@@ -41,7 +41,7 @@ export class Routes implements Pick<Responder, "answer"> {
 
   /** Switches to this configuration; requests in progress finish with the old one. */
   configure(config: ServerConfig): void {
-    this.#healthPath = config.healthPath ?? HEALTH_PATH;
+    this.#healthPath = config.healthPath;
     this.#places = new Map(
       Object.entries(config.workspaces).map(([workspace, { path, verificationKeys }]) => [
         path,

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
-import type { ServerStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";
 import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
@@ -12,15 +11,13 @@ import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./lo
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { Routes } from "./routes.js";
-import { openSpool, type Spool } from "./spool/spool.js";
+import { openSpool } from "./spool/spool.js";
 
 export interface ServerOptions {
-  /** The configuration file; a reload reads it again. */
+  /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start, so that the starter can recognize it. Default: a new UUID. */
+  /** Identifies this start for its starter. The log then goes to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
-  /** Where the log goes: `responder.log` in the data folder, or stderr. */
-  log: "file" | "stderr";
 }
 
 /** A responder that runs. */
@@ -66,11 +63,10 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const { configFile, instance = randomUUID() } = options;
   let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
-  const folder = await takeDataDir(dataDir);
-  undos.push(() => folder.release());
+  undos.push(await takeDataDir(dataDir));
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
-  const sink = options.log === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr;
+  const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
   const log = createLog(sink, (text) => loaded.redact(text));
   const routes = new Routes(spool, log);
   const forwarder = new Forwarder({ spool, log });
@@ -102,14 +98,19 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
       pid: process.pid,
       ...address,
       configDigest: loaded.digest,
-      workspaces: describeWorkspaces(loaded.config, spool),
+      workspaces: Object.fromEntries([
+        ...Object.keys(loaded.config.workspaces).map(
+          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
+        ),
+        ...spool.counts(),
+      ]),
     }),
     reload: () =>
       changes.run("config", async () => {
         try {
           if (isStopping)
             throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
-          const next = await loadConfig(configFile, loaded);
+          const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
           answerBy(next);
           forwardBy(next, "reloaded");
@@ -166,28 +167,17 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 /** Rejects a reload that changes the folder, host or port: that needs a restart. */
 function refuseMove(now: Address & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
   // Port 0 keeps the port that was chosen.
-  const problems = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([field, after]) => {
-    const before = now[field as keyof typeof now];
-    const text = `must stay ${before} while the responder runs, got ${after}`;
-    return before === after ? [] : [{ field, text }];
-  });
+  const next = { dataDir, host, port: port || now.port };
+  const problems = (["dataDir", "host", "port"] as const)
+    .filter((field) => now[field] !== next[field])
+    .map((field) => ({
+      field,
+      text: `must stay ${now[field]} while the responder runs, got ${next[field]}`,
+    }));
   if (problems.length === 0) return;
   throw new ApiChatError("invalid_config", "", {
     operation: "responder",
     problems,
     hints: [{ id: "restart_responder" }],
   });
-}
-
-function describeWorkspaces({ workspaces }: ServerConfig, spool: Spool): ServerStatus["workspaces"] {
-  const counts = spool.counts();
-  const names = new Set([...Object.keys(workspaces), ...counts.keys()]);
-  return Object.fromEntries(
-    Array.from(names, (name) => {
-      const workspace = workspaces[name];
-      const { pending = 0, deadLetters = 0 } = counts.get(name) ?? {};
-      const forwards = workspace?.forwardTo !== undefined;
-      return [name, { ...(workspace && { path: workspace.path }), forwards, pending, deadLetters }];
-    }),
-  );
 }

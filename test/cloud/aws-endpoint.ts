@@ -9,105 +9,71 @@ export interface SentMessage {
   MessageDeduplicationId: string;
 }
 
-/** What ChangeMessageVisibility was asked for. */
-interface VisibilityChange {
-  QueueUrl: string;
-  ReceiptHandle: string;
-  VisibilityTimeout: number;
-}
+export type AwsEndpoint = Awaited<ReturnType<typeof startAwsEndpoint>>;
 
-/** SQS and the Parameter Store, as far as the functions use them, for the real SDK. */
-export interface AwsEndpoint {
-  /** What points the SDK here. */
-  environment: Record<string, string>;
-  queueUrl(name: string): string;
-  /** Those that were taken, without those that SQS itself drops as duplicates. */
-  messages: SentMessage[];
-  visibilityChanges: VisibilityChange[];
-  /** Parameters by name; a test changes them. */
-  parameters: Map<string, string>;
-  /** When each GetParameter came, in ms. */
-  parameterReads: number[];
-  /** What every call to SQS is answered with, or the next ones; undefined: as it should be. */
-  failWith: { status: number; type: string; times?: number } | undefined;
-  /** Forgets messages and changes, and answers as it should again. */
-  reset(): void;
-}
+type CallAnswer = [status: number, body: object];
 
-const SERVICES = ["SQS", "SSM"];
 const MESSAGE_LIMIT_BYTES = 1024 * 1024;
 
-/** Speaks the JSON protocol of both services: the operation in `x-amz-target`, the input and the output as JSON. */
-export async function startAwsEndpoint(): Promise<AwsEndpoint> {
+const refuse = (type: string, status = 400): CallAnswer => [status, { __type: type, message: type }];
+
+/**
+ * SQS and the Parameter Store, as far as the functions use them, for the real SDK. Both speak JSON, with the operation in
+ * `x-amz-target`.
+ */
+export async function startAwsEndpoint() {
   const { url } = await startServer(({ headers, body: input }, response) => {
-    const target = String(headers["x-amz-target"]);
-    const { status, body } = performCall(endpoint, target, JSON.parse(input));
+    const [status, body] = perform(String(headers["x-amz-target"]), JSON.parse(input));
     response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(body));
   });
-  const endpoint: AwsEndpoint = {
-    environment: Object.fromEntries(SERVICES.map((service) => [`AWS_ENDPOINT_URL_${service}`, url])),
-    queueUrl: (name) => `${url}/123456789012/${name}.fifo`,
-    messages: [],
-    visibilityChanges: [],
-    parameters: new Map(),
-    parameterReads: [],
-    failWith: undefined,
+  const endpoint = {
+    /** What points the SDK here. */
+    environment: { AWS_ENDPOINT_URL_SQS: url, AWS_ENDPOINT_URL_SSM: url },
+    queueUrl: (name: string) => `${url}/123456789012/${name}.fifo`,
+    /** Those that were taken, without those that SQS itself drops as duplicates. */
+    messages: [] as SentMessage[],
+    /** What ChangeMessageVisibility was asked for. */
+    visibilityChanges: [] as { QueueUrl: string; ReceiptHandle: string; VisibilityTimeout: number }[],
+    /** Parameters by name; a test changes them. */
+    parameters: new Map<string, string>(),
+    /** When each GetParameter came, in ms. */
+    parameterReads: [] as number[],
+    /** What every call to SQS is answered with; undefined: as it should be. */
+    failWith: undefined as { status: number; type: string } | undefined,
+    /** Forgets messages and changes, and answers as it should again. */
     reset: () => {
       endpoint.messages.length = 0;
       endpoint.visibilityChanges.length = 0;
       endpoint.failWith = undefined;
     },
   };
+  const calls: Partial<Record<string, (input: never) => CallAnswer>> = {
+    "AmazonSQS.SendMessage": (input: SentMessage) => {
+      const { QueueUrl, MessageBody, MessageDeduplicationId } = input;
+      if (Buffer.byteLength(MessageBody) > MESSAGE_LIMIT_BYTES) return refuse("InvalidMessageContents");
+      const isDuplicate = endpoint.messages.some(
+        (one) => one.QueueUrl === QueueUrl && one.MessageDeduplicationId === MessageDeduplicationId,
+      );
+      if (!isDuplicate) endpoint.messages.push(input);
+      const MD5OfMessageBody = createHash("md5").update(MessageBody).digest("hex");
+      return [200, { MessageId: `message-${endpoint.messages.length}`, MD5OfMessageBody }];
+    },
+    "AmazonSQS.ChangeMessageVisibility": (input: (typeof endpoint.visibilityChanges)[number]) => {
+      endpoint.visibilityChanges.push(input);
+      return [200, {}];
+    },
+    "AmazonSSM.GetParameter": ({ Name, WithDecryption }: { Name: string; WithDecryption?: boolean }) => {
+      endpoint.parameterReads.push(Date.now());
+      const value = endpoint.parameters.get(Name);
+      if (value === undefined) return refuse("ParameterNotFound");
+      const shown = WithDecryption === true ? value : "AQECAHg-encrypted";
+      return [200, { Parameter: { Name, Type: "SecureString", Value: shown, Version: 1 } }];
+    },
+  };
+  const perform = (target: string, input: unknown): CallAnswer => {
+    const { failWith } = endpoint;
+    if (failWith && target.startsWith("AmazonSQS")) return refuse(failWith.type, failWith.status);
+    return calls[target]?.(input as never) ?? refuse("UnknownOperationException");
+  };
   return endpoint;
 }
-
-interface CallAnswer {
-  status: number;
-  body: object;
-}
-
-function performCall(endpoint: AwsEndpoint, target: string, input: unknown): CallAnswer {
-  if (target === "AmazonSSM.GetParameter") return readParameter(endpoint, input as ParameterRequest);
-  if (endpoint.failWith) return fail(endpoint, endpoint.failWith);
-  if (target === "AmazonSQS.ChangeMessageVisibility") {
-    endpoint.visibilityChanges.push(input as VisibilityChange);
-    return { status: 200, body: {} };
-  }
-  if (target !== "AmazonSQS.SendMessage") return refuse("UnknownOperationException");
-  return takeMessage(endpoint.messages, input as SentMessage);
-}
-
-function fail(endpoint: AwsEndpoint, failure: NonNullable<AwsEndpoint["failWith"]>): CallAnswer {
-  const times = (failure.times ?? Infinity) - 1;
-  endpoint.failWith = times > 0 ? { ...failure, times } : undefined;
-  return refuse(failure.type, failure.status);
-}
-
-interface ParameterRequest {
-  Name: string;
-  WithDecryption?: boolean;
-}
-
-function readParameter(endpoint: AwsEndpoint, { Name, WithDecryption }: ParameterRequest): CallAnswer {
-  endpoint.parameterReads.push(Date.now());
-  const Value = endpoint.parameters.get(Name);
-  if (Value === undefined) return refuse("ParameterNotFound");
-  const shown = WithDecryption === true ? Value : "AQECAHg-encrypted";
-  return { status: 200, body: { Parameter: { Name, Type: "SecureString", Value: shown, Version: 1 } } };
-}
-
-function takeMessage(messages: SentMessage[], input: SentMessage): CallAnswer {
-  const { QueueUrl, MessageBody, MessageDeduplicationId } = input;
-  if (Buffer.byteLength(MessageBody) > MESSAGE_LIMIT_BYTES) return refuse("InvalidMessageContents");
-  const isDuplicate = messages.some(
-    (one) => one.QueueUrl === QueueUrl && one.MessageDeduplicationId === MessageDeduplicationId,
-  );
-  if (!isDuplicate) messages.push(input);
-  const MD5OfMessageBody = createHash("md5").update(MessageBody).digest("hex");
-  return { status: 200, body: { MessageId: `message-${messages.length}`, MD5OfMessageBody } };
-}
-
-const refuse = (type: string, status = 400): CallAnswer => ({
-  status,
-  body: { __type: type, message: type },
-});

@@ -123,25 +123,15 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
   return { body, headers };
 }
 
-/** Messages of a queue, as Lambda hands them to the function that consumes it: the event of AWS's documentation. */
+/** Messages of a queue, as Lambda hands them to the function that consumes it, with the parts that it reads. */
 export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
-  Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index): SQSRecord => ({
-    messageId: `059f36b4-87a3-44ab-83d2-66197595${index}`,
-    receiptHandle: `receipt-${index}`,
-    body: MessageBody,
-    attributes: {
+  Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index) => {
+    const attributes = {
       ApproximateReceiveCount: String(receiveCount),
-      SentTimestamp: "1573251510774",
-      SequenceNumber: "18849496460467696128",
       MessageGroupId,
-      SenderId: "AIDAIO23YVJENQZJOL4VO",
       MessageDeduplicationId,
-      ApproximateFirstReceiveTimestamp: "1573251510774",
-    },
-    messageAttributes: {},
-    md5OfBody: "e4e68fb7bd0e697a0ae8f1bb342846b3",
-    eventSource: "aws:sqs",
-    eventSourceARN: "arn:aws:sqs:us-east-2:123456789012:deliveries.fifo",
-    awsRegion: "us-east-2",
-  })),
+    };
+    const receiptHandle = `receipt-${index}`;
+    return { messageId: `message-${index}`, receiptHandle, body: MessageBody, attributes } as SQSRecord;
+  }),
 });

@@ -1,7 +1,7 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import { SEED } from "../support/derived-keys.ts";
-import { startServer, type Listening, type Received } from "../support/http.ts";
+import { startServer } from "../support/http.ts";
 
 const ROTATIONS = ["2026-12", "2026-09"];
 
@@ -19,13 +19,7 @@ export interface StartOptions {
   maxRetries?: number;
 }
 
-/** The example's bundle in workerd, with the queues of the program, on a loopback socket. */
-export interface RunningWorker {
-  url: string;
-  /** What it has logged. */
-  logs: string[];
-  close(): Promise<void>;
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
 /** Stands for the reader of the dead letters: sends each on as it lies in the queue. */
 const GRAVEYARD = `export default {
@@ -34,8 +28,8 @@ const GRAVEYARD = `export default {
   },
 };`;
 
-export async function startWorker(options: StartOptions): Promise<RunningWorker> {
-  const { target, replay = false, maxRetries = 2 } = options;
+/** The example's bundle in workerd, with the queues of the program, on a loopback socket. Returns what it logs, too. */
+export async function startWorker({ target, replay = false, maxRetries = 2 }: StartOptions) {
   const consumer = { maxBatchSize: 5, maxBatchTimeout: 0, maxRetries };
   const graveyard = {
     ...describeModule("graveyard", GRAVEYARD),
@@ -86,15 +80,12 @@ async function bundleWorker(): Promise<string> {
   return bundle.bundleWorker();
 }
 
-export interface Target extends Listening {
-  arrivals: Received[];
-  /** What is answered next, in this order; afterwards 200. */
-  answers: { status: number; headers?: Record<string, string> }[];
-}
+export type Target = Awaited<ReturnType<typeof startTarget>>;
 
 /** A real HTTP server that takes what is forwarded, on a free port unless one is given. */
-export async function startTarget(port?: number): Promise<Target> {
-  const answers: Target["answers"] = [];
+export async function startTarget(port?: number) {
+  /** What is answered next, in this order; afterwards 200. */
+  const answers: { status: number; headers?: Record<string, string> }[] = [];
   const server = await startServer(
     ({ path }, response) => {
       const next = path === "/dead-letters" ? undefined : answers.shift();

@@ -70,26 +70,23 @@ export interface ContractCase {
   request: ContractRequest;
   options?: ContractOptions;
   expected: ContractExpectation;
-  /** Where it cannot exist, and why. */
-  cannot?: Partial<Record<ContractRuntime, string>>;
+  /** Where it cannot exist. */
+  cannot?: readonly (ContractRuntime | "Lambda")[];
 }
+
+export const caseOf = (
+  name: string,
+  expected: ContractExpectation,
+  request: ContractRequest,
+  more: Pick<ContractCase, "options" | "cannot"> = {},
+): ContractCase => ({ name, request, expected, ...more });
 
 /** Cases of one expectation, by their names. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,
   more: Pick<ContractCase, "options" | "cannot"> = {},
-): ContractCase[] =>
-  Object.entries(requests).map(([name, request]) => ({ name, request, expected, ...more }));
-
-/** The same reason for every front of a Lambda function. */
-export const cannotOnLambda = (reason: string): Record<LambdaFront, string> => ({
-  "REST API": reason,
-  "HTTP API": reason,
-  "function URL": reason,
-  "load balancer": reason,
-  "load balancer with multi-value headers": reason,
-});
+): ContractCase[] => Object.entries(requests).map(([name, request]) => caseOf(name, expected, request, more));
 
 /** Expects an error. */
 export const refused = (status: number, code: ResponderErrorCode, message?: RegExp): ContractExpectation => ({

@@ -98,7 +98,7 @@ describe("the responder as a process", () => {
       .toBe("gone");
     expect(child.exitCode).toBeNull();
     child.kill("SIGTERM");
-    expect((await ended).signal).toBe("SIGKILL");
+    expect((await ended).signal).toBe("SIGTERM");
     socket.destroy();
   });
 
@@ -146,6 +146,15 @@ describe("the responder as a process", () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain('"event":"crashed","error":"Error: [redacted]');
     expect(findSecrets(stderr, [KEY])).toEqual([]);
+
+    // Also during the start, when the keys are not known yet.
+    await writeFile(
+      hook,
+      `process.on("newListener", (name) => name === "SIGHUP" && Promise.reject(new Error(${JSON.stringify(KEY)})));`,
+    );
+    const starting = startProgram(["responder", "--config", home.configFile], { environment });
+    const printed = "error: the responder crashed at its start: Error\n";
+    expect(await starting.ended).toMatchObject({ exitCode: 1, stderr: printed });
   });
 });
 

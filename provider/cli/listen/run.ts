@@ -1,8 +1,7 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
-import { reachesAddress } from "../../server/config.js";
-import { listen, type Listener } from "../../server/listener.js";
+import { listen, reachesAddress, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";

@@ -39,8 +39,8 @@ const PRAGMAS = `
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation, and for each
  * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
  * `age_from_ms` moves on by time in which nothing was tried.
- * `accepted_ms` and `buried_ms` are of the machine's clock, the other times of the spool's (see SpoolClock), which has a row
- * without a name in `forwarded_workspaces`. All are in milliseconds since 1970.
+ * `accepted_ms` and `buried_ms` are of the machine's clock, the other times of the spool's, whose latest is in `clock`
+ * (see SpoolClock). All are in milliseconds since 1970.
  */
 const TABLES = `
   CREATE TABLE deliveries (
@@ -77,6 +77,9 @@ const TABLES = `
     workspace TEXT PRIMARY KEY,
     since_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE clock (noted_ms INTEGER NOT NULL) STRICT;
+  INSERT INTO clock VALUES (0);
 `;
 
 /** Opens the file. Creates it with its tables if it is missing and `create` is set. */
@@ -93,7 +96,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
 const open = (path: string, create: boolean): DatabaseSync =>
   openSqlite(path, {
     applicationId: "apic",
-    version: 1,
+    version: 2,
     tables: TABLES,
     pragmas: PRAGMAS,
     firstPragmas: FIRST_PRAGMAS,
@@ -103,9 +106,6 @@ const open = (path: string, create: boolean): DatabaseSync =>
 
 /** The maximum age of the time in the file, in milliseconds, before a commit writes it again. */
 const NOTE_EVERY_MS = 1_000;
-
-/** Its row in `forwarded_workspaces`. No workspace has this name. */
-const CLOCK_ROW = "";
 
 /**
  * The clock by which deliveries are due and age, in milliseconds since 1970. It starts at the machine's time, or the latest
@@ -120,16 +120,10 @@ export class SpoolClock {
   #notedMs: number;
 
   constructor(database: DatabaseSync) {
-    const row = database
-      .prepare("SELECT since_ms FROM forwarded_workspaces WHERE workspace = ?")
-      .get(CLOCK_ROW);
-    this.#notedMs = Number(row?.since_ms ?? 0);
+    this.#notedMs = Number(database.prepare("SELECT noted_ms FROM clock").get()?.noted_ms);
     this.#zeroMs = Math.max(Date.now(), this.#notedMs) - performance.now();
     this.openedMs = this.nowMs();
-    this.#write = database.prepare(
-      `INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?)
-       ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)`,
-    );
+    this.#write = database.prepare("UPDATE clock SET noted_ms = max(noted_ms, ?)");
   }
 
   nowMs(): number {
@@ -145,7 +139,7 @@ export class SpoolClock {
   note(): void {
     const nowMs = this.nowMs();
     if (nowMs - this.#notedMs < NOTE_EVERY_MS) return;
-    this.#write.run(CLOCK_ROW, nowMs);
+    this.#write.run(nowMs);
     this.#notedMs = nowMs;
   }
 }
@@ -203,10 +197,10 @@ export function toKeptDelivery(row: Row): KeptDelivery {
     position: Number(row.position),
     id: row.id as string,
     workspace: row.workspace as string,
-    conversation: optionalText(row.conversation),
+    conversation: (row.conversation as string | null) ?? undefined,
     acceptedMs: Number(row.accepted_ms),
     attempts: Number(row.attempts),
-    failure: optionalText(row.failure),
+    failure: (row.failure as string | null) ?? undefined,
     dueMs: typeof row.next_due_ms === "number" ? row.next_due_ms : undefined,
     headers: JSON.parse(row.headers as string) as HeaderPair[],
     body: row.body as Uint8Array,
@@ -216,6 +210,3 @@ export function toKeptDelivery(row: Row): KeptDelivery {
 export function toDeadLetter(row: Row): DeadLetter {
   return { ...toKeptDelivery(row), failure: row.failure as string, buriedMs: Number(row.buried_ms) };
 }
-
-const optionalText = (value: SQLOutputValue | undefined): string | undefined =>
-  typeof value === "string" ? value : undefined;

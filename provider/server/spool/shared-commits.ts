@@ -1,5 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
+import type { SpoolClock } from "./database.js";
+import type { SpoolVolume } from "./volume.js";
 
 /** A write that waits for the next commit. `run` may be called again after it was rolled back. */
 interface PendingWrite {
@@ -7,15 +9,6 @@ interface PendingWrite {
   run(): void;
   resolve(): void;
   reject(error: SqliteError): void;
-}
-
-/** Called around each commit. */
-export interface CommitHooks {
-  /** Called within the transaction. */
-  note(): void;
-  onCommit(): void;
-  /** Called when the disk is full, before the last attempt of a write. */
-  makeRoom(): void;
 }
 
 /** `frees`: removes or changes rows. `adds`: needs room for new rows. */
@@ -28,14 +21,16 @@ export type WriteKind = "frees" | "adds";
  */
 export class SharedCommits {
   readonly #database: DatabaseSync;
-  readonly #hooks: CommitHooks;
+  readonly #clock: SpoolClock;
+  readonly #volume: SpoolVolume;
   #pending: PendingWrite[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
 
-  constructor(database: DatabaseSync, hooks: CommitHooks) {
+  constructor(database: DatabaseSync, clock: SpoolClock, volume: SpoolVolume) {
     this.#database = database;
-    this.#hooks = hooks;
+    this.#clock = clock;
+    this.#volume = volume;
   }
 
   /** Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored. */
@@ -67,14 +62,14 @@ export class SharedCommits {
     try {
       inTransaction(this.#database, () => {
         for (const write of writes) write.run();
-        this.#hooks.note();
+        this.#clock.note();
       });
     } catch (error) {
       this.#settleFailed(writes, toSqliteError(error), isLast);
       return;
     }
     for (const write of writes) write.resolve();
-    this.#hooks.onCommit();
+    this.#volume.tidyLater();
   }
 
   #settleFailed(writes: readonly PendingWrite[], error: SqliteError, isLast: boolean): void {
@@ -82,7 +77,7 @@ export class SharedCommits {
     if (isLast || error.code === "busy") for (const write of writes) write.reject(error);
     else if (writes.length > 1) for (const write of writes) this.#commit([write]);
     else {
-      if (error.code === "full") this.#hooks.makeRoom();
+      if (error.code === "full") this.#volume.makeRoom();
       this.#commit(writes, true);
     }
   }

@@ -13,7 +13,7 @@ import {
   type ListOptions,
 } from "./database.js";
 import { SharedCommits } from "./shared-commits.js";
-import { releaseReserve, SPOOL_FILE, SpoolVolume } from "./volume.js";
+import { SPOOL_FILE, SpoolVolume } from "./volume.js";
 
 /** How long after a write the traces of deleted rows leave the disk, in milliseconds. */
 const TIDY_AFTER_MS = 5_000;
@@ -90,14 +90,7 @@ export class Spool {
     this.#database = database;
     this.#clock = new SpoolClock(database);
     this.#volume = new SpoolVolume(database, tidyAfterMs);
-    this.#commits = new SharedCommits(database, {
-      note: () => this.#clock.note(),
-      onCommit: () => this.#volume.tidyLater(),
-      makeRoom: () => {
-        releaseReserve(database.location() ?? "");
-        this.#volume.reuseLog();
-      },
-    });
+    this.#commits = new SharedCommits(database, this.#clock, this.#volume);
     this.#statements = prepareStatements(database);
   }
 
@@ -351,7 +344,7 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?) ON CONFLICT DO NOTHING",
     ),
     forgetOthers: database.prepare(
-      "DELETE FROM forwarded_workspaces WHERE workspace <> '' AND workspace NOT IN (SELECT value FROM json_each(?))",
+      "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
     ),
     chooseWaiting: database.prepare(
       `SELECT position FROM deliveries WHERE due_ms > :nowMs

@@ -96,8 +96,14 @@ export class SpoolVolume {
     clearTimeout(this.#tidyTimer);
   }
 
+  /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
+  makeRoom(): void {
+    releaseReserve(this.#path);
+    this.#reuseLog();
+  }
+
   /** Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits. */
-  reuseLog(): void {
+  #reuseLog(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
@@ -111,7 +117,7 @@ export class SpoolVolume {
     const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
     this.#database.exec("PRAGMA busy_timeout = 0");
     try {
-      this.reuseLog();
+      this.#reuseLog();
       const { isShort, fileBytes } = this.#measure();
       if (isShort) return false;
       // Random: some file systems allocate no space for zeros.
@@ -119,7 +125,6 @@ export class SpoolVolume {
         writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
       const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
       if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
-      this.reuseLog();
       const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
       return checkpoint?.busy === 0 && this.#freePages() === 0;
     } catch {

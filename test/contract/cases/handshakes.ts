@@ -1,6 +1,6 @@
 import type { Handshake } from "../../../provider/responder/index.js";
 import {
-  cannotOnLambda,
+  caseOf,
   casesOf,
   challenged,
   FOREIGN_KEY,
@@ -77,21 +77,17 @@ const challengeInAll = (name: string, hub_challenge: string): ContractCase[] =>
     }),
   );
 
-const badChallengeIn = (name: string, hub_challenge: string): ContractCase[] =>
+const badChallenge = (name: string, hub_challenge: string): ContractCase[] =>
   casesOf(refused(400, "invalid_challenge"), {
-    [`a challenge ${name} is not given back, in a form`]: inForm({ hub_challenge }),
-    [`a challenge ${name} is not given back, in JSON`]: inJson({ hub_challenge }),
-    [`a challenge ${name} is not given back, in a multipart form`]: inParts(partsOf({ hub_challenge })),
+    [`a challenge ${name} is not given back`]: inForm({ hub_challenge }),
   });
 
 const encodings: ContractCase[] = [
-  ...challengeInAll("of 32 hex digits", CHALLENGE),
   ...casesOf(echoed, {
     "a form that says nothing of its type": { body: formOf() },
     "a form that says it is JSON": { body: formOf(), headers: [JSON_TYPE] },
     "a form with an encoded name": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
     "a form of 8 KiB": inForm({ pad: "x".repeat(PAD_TO_8_KIB) }),
-    "a form with other parameters": inForm({ hub_topic: "x", action: "y" }),
     "one in the body and one in the query: the body counts": {
       ...inForm(),
       target: `/hook?${formOf({ hub_challenge: "other" })}`,
@@ -101,43 +97,29 @@ const encodings: ContractCase[] = [
       headers: [FORM],
     },
     "a handshake with a wrong signature": { ...inForm(), signed: { key: FOREIGN_KEY } },
-    "a handshake with a right signature": { ...inForm(), signed: {} },
   }),
   ...casesOf(echoedJson, {
-    "JSON that says it is a form": { body: jsonOf(), headers: [FORM] },
     "JSON with a byte order mark and white space": {
       body: `\ufeff \r\n${jsonOf()}\n`,
       headers: [JSON_TYPE],
     },
     "JSON with other parameters": inJson({ hub_topic: { a: 1 }, n: null }),
   }),
-  ...casesOf(challenged("a/b", { encoding: "json" }), {
-    "JSON as PHP writes it": {
-      body: jsonOf({ hub_challenge: "a/b" }).replaceAll("/", "\\/").replaceAll("é", "\\u00e9"),
-      headers: [JSON_TYPE],
-    },
+  caseOf("a form at a URL with a query of its own", challenged(CHALLENGE, { url: "/hook?tenant=7" }), {
+    ...inForm(),
+    target: "/hook?tenant=7&hub_mode=x",
   }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7" }), {
-    "a form at a URL with a query of its own": { ...inForm(), target: "/hook?tenant=7&hub_mode=x" },
-  }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "json" }), {
-    "JSON at a URL with a query of its own": { ...inJson(), target: "/hook?tenant=7" },
-  }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "multipart" }), {
-    "a multipart form at a URL with a query of its own": { ...inParts(partsOf()), target: "/hook?tenant=7" },
-  }),
-  ...casesOf(challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "query" }), {
-    "a query after one of the URL's own": { target: `/hook?tenant=7&${formOf()}` },
-    "a query with an encoded name": { target: `/hook?tenant=7&${formOf().replaceAll("_", "%5F")}` },
-  }),
-  ...casesOf(echoedQuery, {
-    "a query with an empty JSON object as the body": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
-  }),
-  ...casesOf(
-    echoed,
-    { "a form in chunks": { ...inForm(), transfer: { chunkBytes: 7 } } },
-    { cannot: cannotOnLambda("the event holds the whole body") },
+  caseOf(
+    "a query after one of the URL's own",
+    challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "query" }),
+    { target: `/hook?tenant=7&${formOf()}` },
   ),
+  caseOf("a query with an empty JSON object as the body", echoedQuery, {
+    ...inQuery(),
+    body: "{}",
+    headers: [JSON_TYPE],
+  }),
+  caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
 ];
 
 const multipart: ContractCase[] = [
@@ -153,85 +135,61 @@ const multipart: ContractCase[] = [
       partsOf().replace(`--${BOUNDARY}--\r\n`, "") + partsOf({ hub_challenge: "other" }),
     ),
   }),
-  ...casesOf(wrongToken, {
-    "a multipart form with another token": inParts(partsOf({ hub_verify_token: FOREIGN_KEY })),
-  }),
   ...casesOf(none, {
     "a multipart form that is cut off": inParts(partsOf().slice(0, -6)),
-    "a multipart form with line feeds alone": inParts(partsOf().replaceAll("\r\n", "\n")),
     "a multipart form whose boundary goes on": inParts(
       partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`),
     ),
-    "a multipart form without the names": inParts(partsOf({}, "Content-Disposition: form-data")),
     "a multipart form of more than 8 KiB": inParts(partsOf({ pad: "x".repeat(8192) })),
   }),
 ];
 
 const challenges: ContractCase[] = [
   ...challengeInAll("of 1 KiB", "c".repeat(1024)),
-  ...challengeInAll("with HTML in it", "<script>alert(1)</script><h1>&amp;</h1>"),
   ...challengeInAll("with every printable character", PRINTABLE),
-  ...casesOf(challenged("0"), { "a challenge of one character": inForm({ hub_challenge: "0" }) }),
-  ...casesOf(challenged("0012"), {
-    "a challenge of digits keeps its zeros": inForm({ hub_challenge: "0012" }),
+  caseOf("a challenge of digits keeps its zeros", challenged("0012"), inForm({ hub_challenge: "0012" })),
+  caseOf("a challenge with white space at its ends", challenged(" a b "), inForm({ hub_challenge: " a b " })),
+  caseOf("a plus sign in a form is a space", challenged("a b"), {
+    body: formOf().replace(CHALLENGE, "a+b"),
+    headers: [FORM],
   }),
-  ...casesOf(challenged(" a b "), {
-    "a challenge with white space at its ends": inForm({ hub_challenge: " a b " }),
-  }),
-  ...casesOf(challenged("a b"), {
-    "a plus sign in a form is a space": { body: formOf().replace(CHALLENGE, "a+b"), headers: [FORM] },
-  }),
-  ...badChallengeIn("of one character more than 1 KiB", "c".repeat(1025)),
-  ...badChallengeIn("that is empty", ""),
-  ...badChallengeIn("with a line feed", "a\nb"),
-  ...badChallengeIn("with a NUL", "a\0b"),
-  ...badChallengeIn("with a line feed at its end", "a\n"),
-  ...badChallengeIn("beyond ASCII", "é"),
-  ...badChallengeIn("with a lone surrogate", "a\ufffdb"),
+  ...badChallenge("of one character more than 1 KiB", "c".repeat(1025)),
+  ...badChallenge("that is empty", ""),
+  ...badChallenge("with a NUL", "a\0b"),
+  ...badChallenge("with a line feed at its end", "a\n"),
+  ...badChallenge("beyond ASCII", "é"),
 ];
 
 const tokens: ContractCase[] = [
-  ...casesOf(challenged(CHALLENGE, { keyIndex: 1 }), {
-    "the second key as the token": inForm({ hub_verify_token: OLD_KEY }),
-  }),
+  caseOf(
+    "the second key as the token",
+    challenged(CHALLENGE, { keyIndex: 1 }),
+    inForm({ hub_verify_token: OLD_KEY }),
+  ),
   ...casesOf(wrongToken, {
     "another token": inForm({ hub_verify_token: FOREIGN_KEY }),
-    "another token, in JSON": inJson({ hub_verify_token: FOREIGN_KEY }),
-    "another token, in the query": inQuery({ hub_verify_token: FOREIGN_KEY }),
     "an empty token": inForm({ hub_verify_token: "" }),
     "the key in upper case as the token": inForm({ hub_verify_token: KEY.toUpperCase() }),
-    "the key with white space after it as the token": inForm({ hub_verify_token: `${KEY} ` }),
     "the start of the key as the token": inForm({ hub_verify_token: KEY.slice(0, -1) }),
-    "both keys together as the token": inForm({ hub_verify_token: KEY + OLD_KEY }),
     "the token is looked at before the challenge": inForm({
       hub_verify_token: FOREIGN_KEY,
       hub_challenge: "é",
     }),
   }),
-  ...casesOf(
-    refused(500, "handler_failed"),
-    { "a handshake that cannot be noted": inForm() },
-    { options: { program: "handshake is not noted" } },
-  ),
-  ...casesOf(
-    refused(500, "keys_unavailable"),
-    { "a handshake while the keys cannot be had": inForm() },
-    { options: { program: "keys throw" } },
-  ),
+  caseOf("a handshake that cannot be noted", refused(500, "handler_failed"), inForm(), {
+    options: { program: "handshake is not noted" },
+  }),
 ];
 
 const noHandshakes: ContractCase[] = [
   ...casesOf(none, {
     "no hub_mode is no handshake": inForm({ hub_mode: undefined }),
     "another hub_mode is no handshake": inForm({ hub_mode: "unsubscribe" }),
-    "hub_mode in another case is no handshake": inForm({ hub_mode: "Subscribe" }),
     "no token is no handshake": inForm({ hub_verify_token: undefined }),
     "no challenge is no handshake": inForm({ hub_challenge: undefined }),
     "a challenge that is a number is no handshake": inJson({ hub_challenge: 123456789012 }),
     "a token that is a list is no handshake": inJson({ hub_verify_token: [KEY] }),
-    "names in upper case are no handshake": { body: formOf().replaceAll("hub_", "HUB_"), headers: [FORM] },
     "JSON in a list is no handshake": { body: `[${jsonOf()}]`, headers: [JSON_TYPE] },
-    "JSON within JSON is no handshake": { body: `{"hub":${jsonOf()}}`, headers: [JSON_TYPE] },
     "JSON that is cut off is no handshake": { body: jsonOf().slice(0, -1), headers: [JSON_TYPE] },
     "parameters spread over body and query are no handshake": {
       target: `/hook?${formOf({ hub_challenge: undefined })}`,
@@ -243,14 +201,11 @@ const noHandshakes: ContractCase[] = [
   }),
   ...casesOf(dotted, {
     "dotted names, in a form": inForm({ ...NO_UNDERSCORES, ...DOTTED }),
-    "dotted names, in JSON": inJson({ ...NO_UNDERSCORES, ...DOTTED }),
     "dotted names, in the query": inQuery({ ...NO_UNDERSCORES, ...DOTTED }),
   }),
-  ...casesOf(
-    refused(413, "body_too_large"),
-    { "a handshake over the limit": inForm({ pad: "x".repeat(300) }) },
-    { options: { bodyLimitBytes: 300 } },
-  ),
+  caseOf("a handshake over the limit", refused(413, "body_too_large"), inForm({ pad: "x".repeat(300) }), {
+    options: { bodyLimitBytes: 300 },
+  }),
 ];
 
 export const handshakeCases: ContractCase[] = [

@@ -1,4 +1,5 @@
 import {
+  caseOf,
   casesOf,
   delivered,
   KEY,
@@ -30,23 +31,13 @@ const atPath = { options: { path: "/hook" } };
 export const headCases: ContractCase[] = [
   ...casesOf(otherMethod, {
     ...Object.fromEntries(
-      ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"].map((name) => [
-        `the method ${name} is not allowed`,
-        withMethod(name),
-      ]),
+      ["GET", "PUT", "OPTIONS"].map((name) => [`the method ${name} is not allowed`, withMethod(name)]),
     ),
     "another method with a signed body is not allowed either": { ...delivery, method: "PUT" },
   }),
   // No body: its sender takes none.
-  ...casesOf(
-    { status: 405, headers: { allow: "POST" } },
-    { "the method HEAD is not allowed": withMethod("HEAD") },
-  ),
-  ...casesOf(
-    otherMethod,
-    { "the method TRACE is not allowed": withMethod("TRACE") },
-    { cannot: { fetch: "a Request of Node may not have this method; one of workerd may" } },
-  ),
+  caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
+  caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   ...casesOf(
     handled,
     {
@@ -72,14 +63,11 @@ export const headCases: ContractCase[] = [
   ...casesOf(compressed, {
     "content-encoding gzip": withHeader("Content-Encoding", "gzip"),
     "content-encoding BR": withHeader("content-encoding", "BR"),
-    "several content encodings": withHeader("content-encoding", "identity, gzip"),
   }),
   ...casesOf(handled, {
     "every path, when none was named": { ...delivery, target: "/a/b/c?d" },
     "content-encoding identity": withHeader("CONTENT-ENCODING", "Identity"),
     "a content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
-    "a content type of JSON": withHeader("content-type", "application/json; charset=utf-8"),
-    "another content type": withHeader("content-type", "text/xml"),
     cookies: withHeader("Cookie", "a=1; b=2"),
   }),
 ];

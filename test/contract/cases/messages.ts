@@ -1,42 +1,21 @@
-import { casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
+import { caseOf, casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
 
-const COMMON = { sender_id: "7", conv_id: 12, message_type: "outgoing", private: false };
-const BUTTONS = [{ type: "postback", title: "Yes", payload: "yes" }];
-
-/** One message of each kind of section 2.4, and what is none of them. */
+/** The kind follows from `type` and `content_type` alone (section 2.4). */
 const MESSAGES = [
-  ["text", { ...COMMON, type: "text", text: "olá" }],
-  ["image", { ...COMMON, type: "image", url: "https://files.example/1.png" }],
-  ["audio", { ...COMMON, type: "audio", url: "https://files.example/1.mp3" }],
-  ["video", { ...COMMON, type: "video", url: "https://files.example/1.mp4" }],
-  ["file", { ...COMMON, type: "file", url: "https://files.example/1.pdf" }],
   [
-    "button_template",
-    {
-      ...COMMON,
-      type: "text",
-      text: "Shall we?",
-      content_type: "button_template",
-      content_attributes: { text: "Shall we?", buttons: BUTTONS },
-    },
+    "text",
+    { sender_id: "7", conv_id: 12, message_type: "outgoing", private: false, type: "text", text: "olá" },
   ],
-  [
-    "generic_template",
-    {
-      ...COMMON,
-      type: "text",
-      text: "Our offer",
-      content_type: "generic_template",
-      content_attributes: {
-        ratio: "horizontal",
-        items: [{ title: "One", item_url: null, buttons: BUTTONS }],
-      },
-    },
-  ],
-  ["text", { ...COMMON, type: "text", text: "x", content_type: null, new_field: [1, { a: null }] }],
-  ["unknown", { ...COMMON, type: "sticker", url: "https://files.example/1.webp" }],
-  ["unknown", { ...COMMON, type: "text", content_type: "list_template", content_attributes: {} }],
-  ["unknown", { ...COMMON, type: null }],
+  ["text", { type: "text", text: "x", content_type: null, new_field: [1, { a: null }] }],
+  ["image", { type: "image", url: "https://files.example/1.png" }],
+  ["audio", { type: "audio", url: "https://files.example/1.mp3" }],
+  ["video", { type: "video", url: "https://files.example/1.mp4" }],
+  ["file", { type: "file", url: "https://files.example/1.pdf" }],
+  ["button_template", { type: "text", content_type: "button_template", content_attributes: { buttons: [] } }],
+  ["generic_template", { type: "text", content_type: "generic_template", content_attributes: {} }],
+  ["unknown", { type: "sticker", url: "https://files.example/1.webp" }],
+  ["unknown", { type: "text", content_type: "list_template", content_attributes: {} }],
+  ["unknown", { type: null }],
   ["unknown", {}],
   ["unknown", [{ type: "text" }]],
   ["unknown", null],
@@ -67,37 +46,39 @@ export const messageCases: ContractCase[] = [
       },
     }),
   ),
-  ...casesOf(delivered("text", text, { flowNs: "f123", action: "messages" }), {
-    "x-flow-ns and x-action are given to the handler, whatever the case of their names": {
+  caseOf(
+    "x-flow-ns and x-action are given to the handler, whatever the case of their names",
+    delivered("text", text, { flowNs: "f123", action: "messages" }),
+    {
       ...signed,
       headers: [
         ["X-Flow-NS", "f123"],
         ["x-action", "messages"],
       ],
     },
+  ),
+  caseOf("another x-action is delivered too", delivered("text", text, { action: "typing" }), {
+    ...signed,
+    headers: [["X-Action", "typing"]],
   }),
-  ...casesOf(delivered("text", text, { action: "typing" }), {
-    "another x-action is delivered too": { ...signed, headers: [["X-Action", "typing"]] },
-  }),
-  ...casesOf(delivered("text", { type: "text", text: aboutHandshakes }), {
-    "a signed message that speaks of a handshake is a delivery": {
+  caseOf(
+    "a signed message that speaks of a handshake is a delivery",
+    delivered("text", { type: "text", text: aboutHandshakes }),
+    {
       ...signed,
       body: JSON.stringify({ type: "text", text: aboutHandshakes }),
     },
-  }),
-  ...casesOf(
-    refused(500, "handler_failed"),
-    { "a handler that throws": signed },
-    { options: { program: "handler throws" } },
   ),
-  ...casesOf(
+  caseOf("a handler that throws", refused(500, "handler_failed"), signed, {
+    options: { program: "handler throws" },
+  }),
+  caseOf(
+    "a handler that cannot take it now",
     { ...refused(503, "unavailable"), headers: { "retry-after": "7" } },
-    { "a handler that cannot take it now": signed },
+    signed,
     { options: { program: "handler is unavailable" } },
   ),
-  ...casesOf(
-    refused(500, "keys_unavailable"),
-    { "keys that cannot be had": signed },
-    { options: { program: "keys throw" } },
-  ),
+  caseOf("keys that cannot be had", refused(500, "keys_unavailable"), signed, {
+    options: { program: "keys throw" },
+  }),
 ];

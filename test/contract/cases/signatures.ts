@@ -1,9 +1,9 @@
 import {
-  cannotOnLambda,
   delivered,
   FOREIGN_KEY,
   OLD_KEY,
   refused,
+  caseOf,
   casesOf,
   type ContractCase,
   type ContractRequest,
@@ -26,13 +26,6 @@ const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
-const inBase64 = (hex: string): string =>
-  `sha256=${btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16))))}`;
-
-const lastValueOnly = {
-  "load balancer": "it hands over the last value of a repeated header only; switch multi-value headers on",
-};
-
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
     "a right signature is verified": { body: BODY, signed: {} },
@@ -45,20 +38,19 @@ export const signatureCases: ContractCase[] = [
       signed: { header: "X-HUB-SIGNATURE-256" },
     },
   }),
-  ...casesOf(delivered("text", MESSAGE, { keyIndex: 1 }), {
-    "a signature of the second key is verified, and it is said which": {
+  caseOf(
+    "a signature of the second key is verified, and it is said which",
+    delivered("text", MESSAGE, { keyIndex: 1 }),
+    {
       body: BODY,
       signed: { key: OLD_KEY },
     },
-  }),
-  ...casesOf(
+  ),
+  caseOf(
+    "a signature with white space around it is verified, since HTTP takes it off",
     right,
-    {
-      "a signature with white space around it is verified, since HTTP takes it off": signedAs(
-        (hex) => ` \t${asIs(hex)}  `,
-      ),
-    },
-    { cannot: cannotOnLambda("the white space is off before the event is made") },
+    signedAs((hex) => ` \t${asIs(hex)}  `),
+    { cannot: ["Lambda"] },
   ),
   ...casesOf(missing, {
     "no signature is refused": { body: BODY },
@@ -75,15 +67,10 @@ export const signatureCases: ContractCase[] = [
     "digits in upper case are refused": signedAs((hex) => asIs(hex.toUpperCase())),
     "a signature that lacks one digit is refused": signedAs((hex) => asIs(hex.slice(0, -1))),
     "a signature with one digit more is refused": signedAs((hex) => asIs(`${hex}0`)),
-    "junk in place of two digits is refused": signedAs((hex) =>
-      asIs(`${hex.slice(0, 32)}zz${hex.slice(34)}`),
-    ),
-    "junk after the digits is refused": signedAs((hex) => asIs(`${hex};`)),
-    "a signature in quotes is refused": signedAs((hex) => `"${asIs(hex)}"`),
+    "junk in place of two digits is refused": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
     "another last digit is refused": signedAs((hex) =>
       asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
     ),
-    "the digest in base64 is refused": signedAs(inBase64),
     "two signatures in one header are refused, though both are right": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
@@ -94,7 +81,6 @@ export const signatureCases: ContractCase[] = [
       body: BODY,
       signed: { body: JSON.stringify(MESSAGE) },
     },
-    "a right signature of an empty body is refused on another body": { body: BODY, signed: { body: "" } },
   }),
   ...casesOf(
     wrong,
@@ -105,6 +91,7 @@ export const signatureCases: ContractCase[] = [
         asIs,
       ),
     },
-    { cannot: lastValueOnly },
+    // It hands over the last value of a repeated header only, unless multi-value headers are on.
+    { cannot: ["load balancer"] },
   ),
 ];

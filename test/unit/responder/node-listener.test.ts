@@ -24,28 +24,19 @@ function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; d
 }
 
 describe("the node listener", () => {
-  it("converts method, URL, headers, body and the answer", async () => {
+  it("converts the target as it is, repeated headers, and the answer", async () => {
     const seen: unknown[] = [];
     const port = await serve({
       async answer(request) {
-        const body = String(await request.readBody(100));
         const headers = [...request.headers()].filter(([name]) => /many/i.test(name));
-        const values = ["x-many", "set-cookie", "x-none"].map((name) => request.header(name));
-        seen.push({ method: request.method, url: request.url, values, headers, body });
+        seen.push(request.url, request.header("x-many"), request.header("set-cookie"), ...headers);
         return { status: 207, headers: { "x-other": "y" }, body: "olá" };
       },
     });
     const url = "//elsewhere.example/p%20q?x=1&x=2";
-    const twice = ["x-many: 1", "X-Many: 2", "set-cookie: a=1", "set-cookie: b=2"];
-    const headers = [...twice, "content-length: 2", "connection: close"];
-    const answer = await sendRaw(port, `${head(`PUT ${url} HTTP/1.1`, headers)}{}`);
-    const many = [
-      ["x-many", "1"],
-      ["X-Many", "2"],
-    ];
-    const values = ["1, 2", "a=1, b=2", undefined];
-    const body = String(Buffer.from("{}"));
-    expect(seen).toEqual([{ method: "PUT", url, values, headers: many, body }]);
+    const headers = ["x-many: 1", "X-Many: 2", "set-cookie: a=1", "set-cookie: b=2", "connection: close"];
+    const answer = await sendRaw(port, head(`PUT ${url} HTTP/1.1`, headers));
+    expect(seen).toEqual([url, "1, 2", "a=1, b=2", ["x-many", "1"], ["X-Many", "2"]]);
     expect(answer).toMatch(/^HTTP\/1\.1 207 .*x-other: y\r\ncontent-length: 4\r\n.*\r\n\r\nolá$/s);
   });
 
@@ -66,26 +57,6 @@ describe("the node listener", () => {
     const port = await serve(keepDeliveries().responder);
     const answer = await sendRaw(port, head("POST / HTTP/1.1", ["content-length: 2000000"]));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-  });
-
-  it("goes on after a sender that leaves in the middle of a body", async () => {
-    const { responder, deliveries } = keepDeliveries();
-    const answers: Answer[] = [];
-    const port = await serve({
-      async answer(request, context) {
-        const answering = responder.answer(request, context);
-        socket.resetAndDestroy();
-        answers.push(await answering);
-        return answering;
-      },
-    });
-    const socket = connect(port, "127.0.0.1");
-    socket.write(`${head("POST / HTTP/1.1", ["content-length: 100"])}half of`);
-    await expect.poll(() => answers).toMatchObject([{ status: 400 }]);
-    const body = "{}";
-    const headers = { "x-hub-signature-256": await signBody(KEY, body) };
-    expect((await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, headers })).status).toBe(200);
-    expect(deliveries).toHaveLength(1);
   });
 
   it("answers a target in absolute form by its path, whatever the Host", async () => {

@@ -1,12 +1,25 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createDelivery, createResponder, UnavailableError } from "../../../provider/responder/index.js";
-import type { Delivery, DeliveryHandler, ResponderOptions } from "../../../provider/responder/index.js";
+import {
+  createDelivery,
+  createHandshake,
+  createResponder,
+  UnavailableError,
+} from "../../../provider/responder/index.js";
+import type {
+  Delivery,
+  DeliveryHandler,
+  Handshake,
+  RequestHead,
+  ResponderOptions,
+} from "../../../provider/responder/index.js";
 
-// What the fetch form has beside the contract of all runtimes (test/contract): how a body is read, and what handlers do.
+// What the fetch form has beside the contract of all runtimes (test/contract): options, keys from a function, and what handlers do.
 
 const KEY = "key/with+signs=";
+const OLD_KEY = "the key before this one";
 const SECRETS = [KEY, encodeURIComponent(KEY), Buffer.from(KEY).toString("base64")];
 const BODY = '{"type":"text","text":"a private message"}';
+const url = "https://chat.acme.example/webhooks/apichat";
 
 let deliveries: Delivery[] = [];
 const logged = vi.spyOn(console, "error");
@@ -16,24 +29,26 @@ beforeEach(() => {
   logged.mockReset().mockImplementation(() => undefined);
 });
 
-const respond = async (
-  request: Request,
-  options: Partial<ResponderOptions> = {},
-  ...runtime: unknown[]
-): Promise<Response> => {
-  const responder = createResponder({
+const create = (options: Partial<ResponderOptions> = {}) =>
+  createResponder({
     verificationKeys: KEY,
     onDelivery: (delivery) => void deliveries.push(delivery),
     ...options,
   });
-  const response = await responder(request, ...runtime);
+const delivery = (verificationKey = KEY, target = url): Promise<Request> =>
+  createDelivery("text", { verificationKey, url: target, body: BODY });
+
+/** Answers a request, and shows no key. */
+async function respond(
+  request: Request,
+  options: Partial<ResponderOptions> = {},
+  ...runtime: unknown[]
+): Promise<Response> {
+  const response = await create(options)(request, ...runtime);
   const shown = [await response.clone().text(), ...logged.mock.calls.flat().map(String)].join("\n");
   for (const secret of SECRETS) expect(shown).not.toContain(secret);
   return response;
-};
-const post = (body: RequestInit["body"], headers: Record<string, string> = {}): Request =>
-  new Request("http://localhost/hook", { method: "POST", body, headers, duplex: "half" });
-const delivery = (): Promise<Request> => createDelivery("text", { verificationKey: KEY, body: BODY });
+}
 const readCode = async (response: Response): Promise<unknown> => {
   const { error } = (await response.json()) as { error: { code: unknown } };
   return [response.status, error.code];
@@ -42,37 +57,100 @@ const fail = (error: unknown) => (): never => {
   throw error;
 };
 
-/** A body in pieces, without a length; counts what is taken of it. */
-const streamPieces = (pieceBytes: number, pieces: number): { body: ReadableStream; taken: () => number } => {
-  let taken = 0;
-  const body = new ReadableStream({
-    pull(controller) {
-      if (taken === pieces) return controller.close();
-      taken++;
-      controller.enqueue(new Uint8Array(pieceBytes).fill(97));
-    },
-  });
-  return { body, taken: () => taken };
-};
+/** One more than a workspace may have. */
+const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
-describe("a body", () => {
-  it("whose content-length is over the limit is not read", async () => {
-    const { body, taken } = streamPieces(10, 3);
-    const before = taken();
-    expect((await respond(post(body, { "content-length": "2000000" }))).status).toBe(413);
-    expect(taken() - before).toBeLessThanOrEqual(1);
+const KEY_COUNT_REASON =
+  "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
+
+describe("keys from a function", () => {
+  it("are asked for at each request, with its head", async () => {
+    const heads: RequestHead[] = [];
+    const keys = [KEY, OLD_KEY];
+    const responder = create({
+      verificationKeys: (request) => {
+        heads.push(request);
+        return keys;
+      },
+    });
+    expect((await responder(await delivery(OLD_KEY))).status).toBe(200);
+    keys.pop();
+    expect((await responder(await delivery(OLD_KEY))).status).toBe(401);
+    const head = ["POST", url, "f0"];
+    expect(heads.map((one) => [one.method, one.url, one.header("x-flow-ns")])).toEqual([head, head]);
+    expect(deliveries).toMatchObject([{ keyIndex: 1 }]);
   });
 
-  it.each<[string, (request: Request) => unknown]>([
-    ["has read before", (request) => request.json()],
-    ["is reading", (request) => request.body?.getReader()],
-  ])("that something else %s gets 500 with the hint", async (_what, read) => {
-    const request = await delivery();
-    await read(request);
-    const response = await respond(request);
-    expect(await response.clone().text()).toContain("before any body parser");
-    expect(await readCode(response)).toEqual([500, "body_consumed"]);
+  it("may come as a promise, as bytes, and differ by path: one responder for many workspaces", async () => {
+    const responder = create({
+      verificationKeys: ({ url: target }) =>
+        new URL(target).pathname === "/acme" ? Promise.resolve(new TextEncoder().encode(KEY)) : OLD_KEY,
+    });
+    const post = async (key: string, path: string): Promise<number> =>
+      (await responder(await delivery(key, new URL(path, url).href))).status;
+    expect(await post(KEY, "/acme")).toBe(200);
+    expect(await post(KEY, "/globex")).toBe(401);
+    expect(await post(OLD_KEY, "/globex")).toBe(200);
   });
+
+  it.each<[report: string, verificationKeys: () => string[] | Promise<string[]>]>([
+    ["verificationKeys has failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
+    ["non-empty", () => [KEY, ""]],
+    ["at most 32 keys, got 33", () => MANY_KEYS],
+  ])("that fail give 500, and the reason is reported without a key: %s", async (report, verificationKeys) => {
+    expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
+      500,
+      "keys_unavailable",
+    ]);
+    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+    expect(deliveries).toEqual([]);
+  });
+});
+
+it("a workspace has at most 32 keys, and the last of them verifies", async () => {
+  const tooMany = () => create({ verificationKeys: MANY_KEYS });
+  expect(tooMany).toThrow(new TypeError(`verificationKeys: ${KEY_COUNT_REASON}`));
+  const keys = MANY_KEYS.slice(1);
+  expect((await create({ verificationKeys: keys })(await delivery(keys.at(-1)))).status).toBe(200);
+  expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
+});
+
+it("does not show onHandshake the token when it stands in the query too, however it is written", async () => {
+  const handshakes: Handshake[] = [];
+  const responder = create({ onHandshake: (handshake) => void handshakes.push(handshake) });
+  const token = encodeURIComponent(KEY);
+  const target = `${url}?hub%5Fverify_token=${token}&tenant=7&hub_verify_token=${token}&hub_challenge`;
+  await responder(createHandshake({ verificationKey: KEY, url: target }));
+  expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
+});
+
+const KEYS_REASON = /^verificationKeys: give a non-empty/;
+const LIMIT_REASON = /^bodyLimitBytes: must be a positive whole number/;
+const PATH_REASON = /^path: must start with "\/", be percent-encoded and have no query, got/;
+
+it.each<readonly [wrong: object, reason: RegExp]>([
+  ...["", [], [KEY, ""], new Uint8Array()].map((keys) => [{ verificationKeys: keys }, KEYS_REASON] as const),
+  ...[0, -1, 1.5, Number.NaN, Infinity].map((limit) => [{ bodyLimitBytes: limit }, LIMIT_REASON] as const),
+  ...["", "hook", url, "/hook?tenant=7", "/hook#x", "/a hook", "/olá"].map(
+    (path) => [{ path }, PATH_REASON] as const,
+  ),
+  [{ pth: "/x" }, /^pth: no such option; there are verificationKeys, onDelivery, /],
+  [{ onDelivery: undefined }, /^onDelivery: must be a function$/],
+  [{ onHandshake: "log" }, /^onHandshake: must be a function$/],
+])("refuses the options %j at once", (wrong, reason) => {
+  expect(() => create(wrong)).toThrow(reason);
+  expect(() => create(wrong)).toThrow("bodyLimitBytes" in wrong ? RangeError : TypeError);
+});
+
+it.each<[string, (request: Request) => unknown]>([
+  ["has read before", (request) => request.json()],
+  ["is reading", (request) => request.body?.getReader()],
+])("a body that something else %s gets 500 with the hint", async (_what, read) => {
+  const request = await delivery();
+  await read(request);
+  const response = await respond(request);
+  expect(await response.clone().text()).toContain("before any body parser");
+  expect(await readCode(response)).toEqual([500, "body_consumed"]);
 });
 
 it("keeps every digit of a conv_id, and of nothing that looks like one", async () => {
@@ -84,27 +162,21 @@ it("keeps every digit of a conv_id, and of nothing that looks like one", async (
 });
 
 describe("the handler", () => {
-  it("has the request and the body's bytes, and is done before the answer", async () => {
+  it("has the request, and is done before the answer", async () => {
     const order: unknown[] = [];
-    const onDelivery: DeliveryHandler = async ({ rawBody }, { request }) => {
+    const onDelivery: DeliveryHandler = async (_, { request }) => {
       await new Promise((resolve) => setImmediate(resolve));
-      order.push(Buffer.from(rawBody).toString(), request.method, request.url, [...request.headers()]);
+      order.push(request.method, request.url, [...request.headers()]);
     };
     const request = await delivery();
     await respond(request, { onDelivery });
-    order.push("answered");
-    expect(order).toEqual([BODY, "POST", "http://localhost/", [...request.headers], "answered"]);
+    expect([...order, "answered"]).toEqual(["POST", url, [...request.headers], "answered"]);
   });
 
   const encoded = encodeURIComponent(KEY);
   it.each<[string, DeliveryHandler]>([
-    ["throws", fail(new Error(`queue full ${KEY}`))],
-    ["rejects", () => Promise.reject(new Error("queue full", { cause: new Error(`with ${encoded}`) }))],
+    ["rejects", () => Promise.reject(new Error("no", { cause: new Error(`queue full ${encoded}`) }))],
     ["throws what is no error", fail(`queue full ${Buffer.from(KEY).toString("base64")}`)],
-    [
-      "has a cause that has a cause",
-      fail(new Error("not kept", { cause: new Error("no", { cause: new Error("queue full") }) })),
-    ],
     ["throws what cannot be written as text", fail(Object.create(null))],
   ])("that %s gives 500, and is reported without key and message", async (what, onDelivery) => {
     const response = await respond(await delivery(), { onDelivery });
@@ -119,7 +191,6 @@ describe("the handler", () => {
 
   it.each([
     [{}, "5"],
-    [{ retryAfterSeconds: 0 }, "0"],
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
@@ -142,30 +213,12 @@ const leaving =
   (_delivery, { waitUntil }) =>
     waitUntil(work());
 
-describe("waitUntil", () => {
-  it("hands the work to the runtime that gives a context as its third argument", async () => {
-    const kept: Promise<unknown>[] = [];
-    const context = {
-      waitUntil(promise: Promise<unknown>) {
-        // Workers refuse a call without their object.
-        if (this !== context) throw new TypeError("Illegal invocation");
-        kept.push(promise);
-      },
-    };
-    const { promise: work, resolve } = Promise.withResolvers<string>();
-    const onDelivery = leaving(() => work);
-    expect((await respond(await delivery(), { onDelivery }, { KEY: "binding" }, context)).status).toBe(200);
-    resolve("done");
-    expect(await Promise.all(kept)).toEqual(["done"]);
-  });
-
-  it.each([
-    ["without a context", []],
-    ["beside what Bun and Deno give", [{ remoteAddr: { hostname: "127.0.0.1" } }]],
-    ["beside nothing at all", [undefined, null]],
-  ])("works %s", async (_name, runtime) => {
-    const work = vi.fn<() => Promise<void>>(() => Promise.resolve());
-    expect((await respond(await delivery(), { onDelivery: leaving(work) }, ...runtime)).status).toBe(200);
-    expect(work).toHaveBeenCalledOnce();
-  });
+it.each([
+  ["without a context", []],
+  ["beside what Bun and Deno give", [{ remoteAddr: { hostname: "127.0.0.1" } }]],
+  ["beside nothing at all", [undefined, null]],
+])("waitUntil works %s", async (_name, runtime) => {
+  const work = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  expect((await respond(await delivery(), { onDelivery: leaving(work) }, ...runtime)).status).toBe(200);
+  expect(work).toHaveBeenCalledOnce();
 });

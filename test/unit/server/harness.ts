@@ -44,38 +44,26 @@ export async function writeConfig(folder: string, config: unknown, mode = 0o600)
   return file;
 }
 
-export interface TestServer {
-  server: RunningServer;
-  dataDir: string;
-  configFile: string;
-  /** Where it listens now. */
-  origin: () => string;
-  /** Writes another configuration, or a text in its place, which a reload reads. */
-  configure: (config: object | string) => Promise<void>;
-  /** What it announces. */
-  announced: () => Promise<Instance>;
-  log: () => Promise<string>;
-  stop: () => Promise<void>;
-}
-
 /** A responder in this process, stopped after the tests. */
-export async function startTestServer(config: object = {}, folder?: string): Promise<TestServer> {
-  const home = folder ?? (await makeFolder());
+export async function startTestServer(config: object = {}, home?: string) {
+  const folder = home ?? (await makeFolder());
+  /** Writes another configuration, or a text in its place, which a reload reads. */
   const configure = (given: object | string): Promise<string> =>
     writeConfig(
-      home,
+      folder,
       typeof given === "string" ? given : { port: 0, dataDir: "data", workspaces: ACME, ...given },
     );
   const configFile = await configure(config);
-  const dataDir = join(home, "data");
-  const server = await startServer({ configFile, instance: "test-instance", log: "file" });
+  const dataDir = join(folder, "data");
+  const server = await startServer({ configFile, instance: "test-instance" });
   running.push(server);
   return {
     server,
     dataDir,
     configFile,
+    configure,
+    /** Where it listens now. */
     origin: () => `http://127.0.0.1:${server.status().port}`,
-    configure: async (given) => void (await configure(given)),
     announced: async () => {
       const instance = await readInstance(dataDir);
       if (instance === undefined) throw new Error("nothing is announced");

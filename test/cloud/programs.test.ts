@@ -1,0 +1,218 @@
+import * as pulumi from "@pulumi/pulumi";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { SEED } from "../support/derived-keys.ts";
+import { runMocked, type Declared } from "../support/mocked-program.ts";
+import { bundleFunction } from "./aws-functions.ts";
+
+const ROTATIONS = ["2026-12", "2026-09"];
+const DAY_SECONDS = 86_400;
+
+const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
+const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+
+interface Program {
+  resources: Declared[];
+  outputs: unknown;
+  /** The only resource of this type and name. */
+  find(type: string, name: string): Declared;
+}
+
+/** Runs the program of an example, which is named after its cloud. */
+async function runExample(cloud: "aws" | "cloudflare", config: Record<string, string>): Promise<Program> {
+  // Not a static import: it is CommonJS, has a tsconfig of its own, and runs anew for each test.
+  const path = new URL(`../../examples/${cloud}/index.ts`, import.meta.url).href;
+  const load = (): Promise<Record<string, unknown>> => import(/* @vite-ignore */ path);
+  const rotations = JSON.stringify(ROTATIONS);
+  const { resources, outputs } = await runMocked(load, {
+    project: `apichat-${cloud}`,
+    stack: "dev",
+    config: { keySeed: SEED, rotations, ...config },
+    computed: ({ type, name }) => ({ arn: `arn of ${name} (${type})`, ...compute(type, name) }),
+  });
+  const find = (type: string, name: string): Declared => {
+    const [found, ...others] = resources.filter((one) => one.type === type && one.name === name);
+    if (found === undefined || others.length > 0) throw new Error(`not exactly one ${type} ${name}`);
+    return found;
+  };
+  return { resources, outputs, find };
+}
+
+/** What the cloud and the provider would give back. */
+function compute(type: string, name: string): Record<string, unknown> {
+  if (type === "cloudflare:index/queue:Queue") return { queueId: `${name}-queue-id` };
+  if (type === FUNCTION_URL) return { functionUrl: "https://urlid.lambda-url.us-east-2.on.aws/" };
+  if (type === WEBHOOK) return { botUrl: `https://bots.example/${name}`, status: "verified" };
+  if (type !== KEY) return { name: `${name}-0a1b2c3`, url: `https://sqs.example/${name}` };
+  return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
+}
+
+/** Everything that must be there before a resource, by whatever way. */
+function allDependencies({ resources }: Program, { dependencies }: Declared, seen: string[] = []): string[] {
+  for (const id of dependencies.filter((one) => !seen.includes(one))) {
+    seen.push(id);
+    const resource = resources.find(({ type, name }) => `${type}::${name}` === id);
+    if (resource) allDependencies({ resources } as Program, resource, seen);
+  }
+  return seen;
+}
+
+function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
+  const shown = JSON.stringify([resources, outputs], (name, value: unknown) =>
+    name === "secret" ? "" : value,
+  );
+  expect(shown).not.toMatch(/-(new|old)"/);
+  expect(shown).not.toContain(SEED);
+}
+
+/** What a policy or a redrive policy says. */
+const parse = (text: unknown): unknown => JSON.parse(String(text));
+
+beforeEach(() => void vi.resetModules());
+
+const FUNCTION = "aws:lambda/function:Function";
+const FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl";
+const PARAMETER = "aws:ssm/parameter:Parameter";
+const POLICY = "aws:iam/rolePolicy:RolePolicy";
+const QUEUE = "aws:sqs/queue:Queue";
+
+describe("the program of examples/aws", () => {
+  let program: Program;
+
+  beforeAll(async () => {
+    program = await runExample("aws", { forwardTo: "https://chat.example/inbox" });
+  });
+
+  test("what is not taken in 300 attempts, which are about a day, becomes a dead letter, kept for 14 days", () => {
+    const { inputs } = program.find(QUEUE, "deliveries");
+    const deadLetterTargetArn = `arn of dead-letters (${QUEUE})`;
+    expect(parse(inputs["redrivePolicy"])).toEqual({ deadLetterTargetArn, maxReceiveCount: 300 });
+    const keptSeconds = Number(inputs["messageRetentionSeconds"]);
+    const deadLetters = program.find(QUEUE, "dead-letters");
+    expect(deadLetters.inputs).toMatchObject({ messageRetentionSeconds: 14 * DAY_SECONDS });
+    expect(keptSeconds).toBeLessThan(14 * DAY_SECONDS);
+    const pauses = Array.from({ length: 300 }, (_, attempt) => Math.min(300, 2 ** attempt));
+    const seconds = pauses.reduce((sum, pause) => sum + pause, 0);
+    expect(seconds / DAY_SECONDS).toBeCloseTo(1, 1);
+    expect(seconds).toBeLessThan(keptSeconds);
+  });
+
+  test.each(["receive", "forward"] as const)(
+    "%s runs its bundle, may do what it must and nothing with all resources, and knows no key",
+    (name) => {
+      const { inputs, dependencies } = program.find(FUNCTION, name);
+      expect(inputs).toMatchObject({ runtime: "nodejs24.x", handler: "index.handler" });
+      expect(JSON.stringify(inputs["code"])).toContain(JSON.stringify(bundleFunction(name)).slice(1, -1));
+      expect(JSON.stringify(inputs["environment"])).not.toContain("secret");
+      expect(dependencies).toContain(`${POLICY}::${name}`);
+      const { Statement: statements } = parse(program.find(POLICY, name).inputs["policy"]) as {
+        Statement: { Action: string[]; Resource: string }[];
+      };
+      expect(statements.length).toBeGreaterThan(1);
+      for (const { Action, Resource } of statements)
+        expect([...Action, Resource]).not.toContainEqual(expect.stringMatching(/^[a-z:]*\*$/));
+    },
+  );
+
+  test("the keys rotate with the configuration, are in an encrypted parameter, and nowhere unencrypted", () => {
+    expect(program.find(KEY, "apichat").inputs).toMatchObject({
+      derivedFrom: { secret: SEED },
+      subject: "dev",
+      rotations: ROTATIONS,
+    });
+    expect(program.find(PARAMETER, "verification-keys").inputs).toMatchObject({
+      type: "SecureString",
+      value: { secret: JSON.stringify({ seed: SEED, subject: "dev", rotations: ROTATIONS }) },
+    });
+    expectNoKeyOutsideOfSecrets(program);
+  });
+
+  test("the webhook is registered when all that answers it is there: URL, permissions, keys and consumer", () => {
+    const webhook = program.find(WEBHOOK, "apichat");
+    expect(webhook.inputs).toMatchObject({
+      webhookUrl: "https://urlid.lambda-url.us-east-2.on.aws/",
+      webhookVerificationKey: { secret: "apichat-new" },
+    });
+    expect(allDependencies(program, webhook)).toEqual(
+      expect.arrayContaining([
+        `${FUNCTION_URL}::receive`,
+        "aws:lambda/permission:Permission::receive-url",
+        "aws:lambda/permission:Permission::receive-through-url",
+        `${FUNCTION}::receive`,
+        `${POLICY}::receive`,
+        `${PARAMETER}::verification-keys`,
+        "aws:lambda/eventSourceMapping:EventSourceMapping::forward",
+        `${POLICY}::forward`,
+      ]),
+    );
+  });
+});
+
+const WORKSPACES = {
+  acme: { baseUrl: "https://platform.example/acme/apichat", forwardTo: "https://chat.example/acme?token=t" },
+  globex: { baseUrl: "https://platform.example/globex/apichat", forwardTo: "https://chat.example/globex" },
+};
+const ACCOUNT = {
+  accountId: "0123456789abcdef0123456789abcdef",
+  workspaces: JSON.stringify(WORKSPACES),
+};
+const HOSTNAME = { hostname: "hooks.example.com" };
+
+const CONSUMER = "cloudflare:index/queueConsumer:QueueConsumer";
+const DOMAIN = "cloudflare:index/workersCustomDomain:WorkersCustomDomain";
+const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
+
+describe("the program of examples/cloudflare", () => {
+  test("binds the seed of all keys, its rotations and each target, shows no key, and logs no request's URL", async () => {
+    const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
+    const { inputs } = program.find(SCRIPT, "responder");
+    const forwardTo = JSON.stringify({ forwardTo: WORKSPACES.acme.forwardTo });
+    expect(inputs["bindings"]).toEqual(
+      expect.arrayContaining([
+        { type: "secret_text", name: "KEY_SEED", text: { secret: SEED } },
+        { type: "secret_text", name: "WORKSPACE_acme", text: forwardTo },
+        { type: "plain_text", name: "ROTATIONS", text: JSON.stringify(ROTATIONS) },
+      ]),
+    );
+    expectNoKeyOutsideOfSecrets(program);
+    // A handshake may have its key there.
+    expect(inputs["observability"]).toMatchObject({ logs: { enabled: true, invocationLogs: false } });
+  });
+
+  test("registers each webhook after the Worker, its consumer, its custom domain and its key, which rotates", async () => {
+    const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
+    const rotating = { derivedFrom: { secret: SEED }, rotations: ROTATIONS };
+    expect(program.find(KEY, "globex").inputs).toMatchObject(rotating);
+    expect(program.find(DOMAIN, "address").inputs).toMatchObject({ ...HOSTNAME, service: "apichat-dev" });
+    const { inputs, dependencies } = program.find(WEBHOOK, "globex");
+    expect(inputs).toMatchObject({
+      baseUrl: WORKSPACES.globex.baseUrl,
+      webhookUrl: "https://hooks.example.com/globex",
+      webhookVerificationKey: { secret: "globex-new" },
+    });
+    const before = [`${SCRIPT}::responder`, `${CONSUMER}::forwarder`, `${DOMAIN}::address`, `${KEY}::globex`];
+    expect(dependencies).toEqual(expect.arrayContaining(before));
+  });
+
+  test("without a host name the Worker stands on workers.dev, and replays dead letters if it is to", async () => {
+    const config = { ...ACCOUNT, workersSubdomain: "example", replayDeadLetters: "true" };
+    const program = await runExample("cloudflare", config);
+    const address = program.find("cloudflare:index/workersScriptSubdomain:WorkersScriptSubdomain", "address");
+    expect(address.inputs).toMatchObject({
+      scriptName: "apichat-dev",
+      enabled: true,
+      previewsEnabled: false,
+    });
+    const webhookUrl = "https://apichat-dev.example.workers.dev/acme";
+    expect(program.find(WEBHOOK, "acme").inputs).toMatchObject({ webhookUrl });
+    const replay = { queueId: "dead-letters-queue-id", scriptName: "apichat-dev" };
+    expect(program.find(CONSUMER, "replay").inputs).toMatchObject(replay);
+  });
+
+  test("names every workspace that is wrong in one error", async () => {
+    const wrong = { "not-a-name": WORKSPACES.acme, globex: { baseUrl: "platform.example" }, initech: null };
+    const failing = runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME, workspaces: JSON.stringify(wrong) });
+    await expect(failing).rejects.toThrow(
+      /not-a-name.*globex\.baseUrl.*globex\.forwardTo.*initech\.baseUrl/s,
+    );
+  });
+});
