@@ -6,15 +6,12 @@ import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responde
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import type { DeliveryRecord } from "pulumi-apichat/emulator";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { stackOf } from "../../dist/provider/fleet/placement.js";
 import { commandsIn, type Command } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
-import { API_KEY } from "../support/endpoint.ts";
 import { afterTests } from "../support/http.ts";
 import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts";
 import { signalIfAlive } from "../support/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
-import { findSecrets } from "../support/secrets.ts";
 
 /** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
 const isLong = process.env["npm_lifecycle_event"] === "test:kills";
@@ -178,39 +175,6 @@ test("destroy then leaves no webhook and no stack", async () => {
   await converge("destroy");
   await expectAgreement([]);
   expect([...(await folder.states()).keys()]).toEqual([]);
-});
-
-test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and nothing again", async () => {
-  const count = scene.emulator.requests.length;
-  // The last stack: it begins when one of the first is done.
-  const held = NAMES.filter((name) => stackOf(name, FLEET.stacks) === FLEET.stacks - 1);
-  for (const workspace of held) {
-    scene.emulator.injectFault({ operation: "set-webhook", workspace, fault: { delayMs: 3000 } });
-  }
-  const command = folder.start("up", "--skip-plan", "--yes", "--stacks-at-once", "2");
-  const isHeld = (name: string): boolean =>
-    callsOf(scene, "set-webhook", name).some(({ status }) => status === undefined);
-  await command.until(() => command.output().includes(": done in") && held.filter(isHeld).length >= 2);
-  command.interrupt();
-  const { exitCode, stdout } = await command.done;
-  expect(exitCode).toBe(130);
-  expect(stdout).toContain("Fleet killed, up: stopped");
-  expect(await folder.locks()).toEqual([]);
-  expect(await enginesOf(command)).toEqual([]);
-
-  scene.emulator.clearFaults();
-  const ended = [...command.output().matchAll(/^(\S+): done in/gm)].map(([, stack = ""]) => stack);
-  const { stdout: report, output } = await folder.start("up", "--only-failed", "--json").done;
-  expect(JSON.parse(report), output).toMatchObject({
-    outcome: "done",
-    failures: [],
-    skipped: ended.toSorted().map((stack) => ({ stack, reason: "already-done" })),
-  });
-  const accepted = scene.emulator.requests
-    .slice(count)
-    .filter(({ action, status }) => action === "set-webhook" && status === 200);
-  expect(accepted.map(({ workspace = "" }) => workspace).toSorted()).toEqual(NAMES);
-  expect(findSecrets(folder.printed(), [API_KEY, SEED])).toEqual([]);
 });
 
 afterAll(() => console.log(`KILL_SEED=${SEED_OF_KILLS}: ${ROUNDS} rounds, ${deliveries.length} deliveries`));
