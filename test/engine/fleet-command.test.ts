@@ -47,6 +47,8 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
+  // The service does what it has accepted, although nobody waits for its response any more.
+  await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const done = STACKS.filter((stack) => new RegExp(`^${stack}: done in`, "m").test(command.output()));
   const report = JSON.parse(await run(...UP, "--only-failed", "--json")) as FleetReport;
