@@ -9,7 +9,8 @@ import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
 import { invalidOption, parseOptions } from "./checks.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
-import { createFlows, flowNameOf, runFlow } from "./flows/flows.js";
+import { createFlows, flowNameOf } from "./flows/flows.js";
+import { runFlow } from "./flows/run-flow.js";
 import {
   emulatorOptions,
   workspaceOptions,

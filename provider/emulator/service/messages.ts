@@ -3,7 +3,7 @@ import { type InboundButtonMessage, type InboundMessage, inboundShapes } from ".
 import { inboundKindOf } from "../../../schema/message-kind.js";
 import { addMessage, getOrCreateConversation } from "../conversations.js";
 import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
-import { runFlow } from "../flows/flows.js";
+import { runFlow } from "../flows/run-flow.js";
 import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
 import { respondRecorded, toJson, type Call, type HttpRequest, type HttpResponse } from "./exchange.js";
