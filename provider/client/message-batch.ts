@@ -108,7 +108,7 @@ export async function sendInOrder<Message extends BatchMessage>(
   return results;
 }
 
-/** Gives this many permits at once: returns what releases one. All waits end with the signal, and reject with its reason. */
+/** Returns a function that waits for one of this many permits and returns what releases it. All waits end with the signal, and reject with its reason. */
 function limitTo(permits: number, signal: AbortSignal): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = permits;

@@ -34,8 +34,8 @@ export type Hint = {
   [Id in keyof typeof HINTS]: { id: Id } & (Id extends keyof HintData ? HintData[Id] : unknown);
 }[keyof typeof HINTS];
 
-/** What the words of a hint depend on besides its data. */
-interface Told {
+/** What the words of a hint depend on, in addition to its data. */
+interface Context {
   audience: Audience;
   /** What was in progress. */
   operation: string;
@@ -43,7 +43,7 @@ interface Told {
   fix: string;
 }
 
-type Words = string | ((told: never) => string);
+type Words = string | ((context: never) => string);
 
 /** The words of a hint. An audience without an entry gets those of the next wider one: see {@link NEXT_AUDIENCE}. */
 type Row = { program: Words } & Partial<Record<Audience, Words>>;
@@ -58,24 +58,24 @@ const HINTS = {
   check_api_key: "Is the API key right?",
   rotated_api_key:
     "Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first",
-  check_flow_api_key: ({ audience }: Told) =>
+  check_flow_api_key: ({ audience }: Context) =>
     'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
     `${fieldName("flowApiKeyAs", audience)} selects another way`,
-  check_base_url: ({ audience }: Told) =>
+  check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   forget_workspace: {
     program: "If the workspace no longer exists, pulumi state delete <urn>",
     command_line: "",
   },
-  check_connection: ({ address, audience }: Told & HintData["check_connection"]) =>
+  check_connection: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
-  start_emulator: ({ address, audience }: Told & HintData["check_connection"]) =>
+  start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
     `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
-  set_final_address: ({ address, audience }: Told & HintData["check_connection"]) =>
+  set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {
-    program: ({ operation }: Told) =>
+    program: ({ operation }: Context) =>
       `Raise ${operation === "message" ? "" : "timeouts."}requestSeconds if the service is slow`,
     command_line: "Raise --request-seconds if the service is slow",
     doctor: "",
@@ -110,7 +110,7 @@ const HINTS = {
     program: "Run pulumi refresh and try again",
     command_line: "See what apichat webhook get shows, and try again",
   },
-  fix_endpoint: ({ fix }: Told) => capitalize(fix),
+  fix_endpoint: ({ fix }: Context) => capitalize(fix),
   free_port: ({ port }: HintData["free_port"]) =>
     `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
   set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
@@ -132,11 +132,11 @@ const REACHES = {
 };
 
 /** The words of a hint for an audience. */
-export function renderHint(hint: Hint, told: Told): string {
+export function renderHint(hint: Hint, context: Context): string {
   const row: Words | Row = HINTS[hint.id];
   const isOneForAll = typeof row === "string" || typeof row === "function";
-  const words = isOneForAll ? row : findFor(told.audience, (one) => row[one]);
-  return typeof words === "function" ? words({ ...hint, ...told } as never) : (words ?? "");
+  const words = isOneForAll ? row : findFor(context.audience, (one) => row[one]);
+  return typeof words === "function" ? words({ ...hint, ...context } as never) : (words ?? "");
 }
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

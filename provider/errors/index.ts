@@ -73,8 +73,8 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
   const what = [...given.map((part) => toPlainText(part ?? "")), wrong]
     .filter((part) => part !== "")
     .join(": ");
-  const told = { audience, operation: failure.operation, fix: failure.transcript?.hint ?? "" };
-  const next = hints.map((hint) => toPlainText(renderHint(hint, told)));
+  const context = { audience, operation: failure.operation, fix: failure.transcript?.hint ?? "" };
+  const next = hints.map((hint) => toPlainText(renderHint(hint, context)));
   return [joinSentences([what, ...next]), ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
 }
 
