@@ -10,6 +10,7 @@ import {
   cleanUpDataDir,
   otherOwnerOf,
   prepareDataDir,
+  siblingsOf,
   readConfig,
   takeDataDir,
   writeConfig,
@@ -57,7 +58,9 @@ export class ResponderLifecycle {
     const { name, dataDir } = inputs;
     // Of a process that runs, that a refresh found gone, or that this run stopped.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
-    const { started, wasRunning } = await applyInputs(inputs, port);
+    const { started, wasRunning } = await applyInputs(inputs, port).catch(async (error: unknown) => {
+      throw (await findPortConflict(inputs)) ?? error;
+    });
     const { host, pid } = started;
     if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
     return { id: authorityOf(host, started.port), outs: toState(inputs, started) };
@@ -219,6 +222,20 @@ async function applyInputs(
     await writeConfig(dataDir, before);
     throw await startAgain(stopped, error);
   }
+}
+
+/** The failure of a create whose port a responder of this stack has: most likely the resource under its former name. */
+async function findPortConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
+  for (const { name, dataDir } of await siblingsOf(inputs)) {
+    const other = await readInstance(dataDir);
+    const isThere = other?.port === inputs.port && other?.host === inputs.host;
+    if (dataDir === inputs.dataDir || other === undefined || !isThere || !(await isAlive(other))) continue;
+    const text =
+      `${other.port} is taken by the responder "${name}" of this stack; ` +
+      `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
+    return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
+  }
+  return undefined;
 }
 
 /** Our process on a folder that still belongs to this resource. */

@@ -9,6 +9,7 @@ import {
   destroy,
   diff,
   expectGone,
+  failureOf,
   pidsOf,
   read,
   run,
@@ -96,5 +97,17 @@ describe("a responder under a new name without an alias", () => {
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
     expect(await pidsOf()).toEqual([]);
+  });
+
+  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
+    const port = await freePort();
+    const created = await create({ port });
+    startRun();
+    const error = await failureOf(create({ ...RENAMED, port }));
+    expect(error).toMatchObject({ code: "conflict", problems: [{ field: "port" }] });
+    expect(error.message).toContain(
+      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
+    );
+    expect(await read(created)).toEqual(created.outs);
   });
 });
