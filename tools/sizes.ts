@@ -7,28 +7,28 @@ import { fileURLToPath } from "node:url";
 /** A number only goes down: lower it to what a room has when code goes. A file counts for the longest name that its path begins with. */
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 30,
-  "provider/dynamic.ts": 58,
-  "provider/plugin/": 959,
-  "provider/errors/": 457,
-  "provider/lib/": 1861,
-  "provider/webhook/": 1824,
-  "provider/verification-key/": 436,
-  "provider/handshake-responder/": 1332,
-  "provider/client/": 1166,
-  "provider/diagnosis/": 821,
-  "provider/responder/": 1576,
-  "provider/server/": 2611,
-  "provider/workspace-list/": 421,
-  "provider/emulator/": 4643,
-  "provider/emulator/page/": 3530,
-  "provider/fleet/": 2405,
-  "provider/cli/": 5600,
-  "schema/": 915,
+  "provider/dynamic.ts": 40,
+  "provider/plugin/": 833,
+  "provider/errors/": 440,
+  "provider/lib/": 1724,
+  "provider/webhook/": 1746,
+  "provider/verification-key/": 402,
+  "provider/handshake-responder/": 1186,
+  "provider/client/": 1032,
+  "provider/diagnosis/": 762,
+  "provider/responder/": 1453,
+  "provider/server/": 2420,
+  "provider/workspace-list/": 409,
+  "provider/emulator/": 4423,
+  "provider/emulator/page/": 3380,
+  "provider/fleet/": 2246,
+  "provider/cli/": 5015,
+  "schema/": 908,
   "tools/": 4000,
-  "test/": 32_873,
+  "test/": 29_200,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_645;
+const PROVIDER_AND_SCHEMA = 28_449;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
