@@ -1,0 +1,108 @@
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { AxeBuilder } from "@axe-core/playwright";
+import { execa } from "execa";
+import { chromium, type BrowserContextOptions, type Page } from "playwright-core";
+import { beforeAll, expect, inject, test } from "vitest";
+import { afterTests, startServer } from "../support/http.ts";
+
+const clone = fileURLToPath(new URL("../..", import.meta.url));
+const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+
+/** All files of the site, by path. */
+const files = new Map<string, Buffer>();
+let url = "";
+
+/** The site as `npm run docs` builds it; a warning fails it. */
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-site-"));
+  afterTests(() => rm(folder, { recursive: true }));
+  await execa("typedoc", ["--options", ".typedoc.json", "--out", folder], {
+    cwd: clone,
+    preferLocal: true,
+  });
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) files.set(path.slice(folder.length + 1), await readFile(path));
+  }
+  const server = await startServer(({ path }, response) => {
+    const name = decodeURIComponent(path.slice(1)) || "index.html";
+    const type = TYPES[extname(name)] ?? (name.endsWith(".svg") ? "image/svg+xml" : "image/png");
+    response.writeHead(files.has(name) ? 200 : 404, { "content-type": type }).end(files.get(name));
+  });
+  ({ url } = server);
+});
+
+const idsOf = (html: string): Set<string> =>
+  new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = ""]) => id));
+
+test("every link of every page leads to a file of the site, and to a heading that is there", () => {
+  const pages = [...files].filter(([path]) => path.endsWith(".html"));
+  expect(pages.length).toBeGreaterThan(100);
+  const ids = new Map(pages.map(([path, text]) => [path, idsOf(text.toString())]));
+  const broken = pages.flatMap(([path, text]) =>
+    [...text.toString().matchAll(/\s(?:href|src|srcset)="([^"]*)"/g)]
+      .map(([, target = ""]) => target.replaceAll("&amp;", "&"))
+      .filter((target) => !/^(?:https?|mailto|data):/.test(target))
+      .filter((target) => {
+        const [file = "", anchor = ""] = target.split("#").map(decodeURIComponent);
+        const found =
+          file === "" ? path : normalize(join(dirname(path), file)).replace(/^\.\/$/, "index.html");
+        return !files.has(found) || (anchor !== "" && ids.get(found)?.has(anchor) === false);
+      })
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+test.each<BrowserContextOptions>([
+  { colorScheme: "light", viewport: { width: 1280, height: 800 } },
+  { colorScheme: "dark", viewport: { width: 360, height: 800 } },
+])(
+  "axe finds nothing serious, nothing is wider than the window, and no other host is asked ($colorScheme)",
+  async (options) => {
+    const browser = await chromium.connect(inject("browserEndpoint"));
+    const context = await browser.newContext(options);
+    const others: string[] = [];
+    context.on("request", (request) => {
+      if (!request.url().startsWith(url)) others.push(request.url());
+    });
+    const page = await context.newPage();
+    for (const path of [
+      "index.html",
+      "documents/docs_resource.html",
+      "classes/provider.ApiChatWebhook.html",
+    ]) {
+      const response = await page.goto(`${url}/${path}`);
+      expect({ path, status: response?.status() }).toEqual({ path, status: 200 });
+      expect({ path, ...(await findingsIn(page)) }).toEqual({ path, findings: [], wider: 0 });
+    }
+    expect(others).toEqual([]);
+    await browser.close();
+  },
+);
+
+test("search finds a page by its title, without a server", async () => {
+  const browser = await chromium.connect(inject("browserEndpoint"));
+  const page = await browser.newPage();
+  await page.goto(`${url}/index.html`);
+  await page.keyboard.press("/");
+  await page.locator("#tsd-search-input").fill("key rotation");
+  await page.locator("#tsd-search-results").getByText("Key rotation: VerificationKey").waitFor();
+  await browser.close();
+});
+
+async function findingsIn(page: Page) {
+  const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode()
+    // typedoc puts the anchor of a section into the summary that folds it.
+    .disableRules("nested-interactive")
+    .analyze();
+  const findings = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+  const wider = await page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
+  return { findings, wider };
+}
