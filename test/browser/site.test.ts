@@ -90,7 +90,8 @@ test("search finds a page by its title, without a server", async () => {
   await page.goto(`${url}/index.html`);
   await page.keyboard.press("/");
   await page.locator("#tsd-search-input").fill("key rotation");
-  await page.locator("#tsd-search-results").getByText("Key rotation: VerificationKey").waitFor();
+  const found = page.locator("#tsd-search-results").getByText("Key rotation: VerificationKey");
+  await expect.poll(() => found.count()).toBe(1);
   await browser.close();
 });
 
