@@ -12,10 +12,11 @@ export interface Page {
 
 export const readPage = (path: string): Page => ({ path, text: readFileSync(`${root}${path}`, "utf8") });
 
-/** The README, and every page of docs/. */
+/** The README, and every page of docs/ but those of the Pulumi Registry, which have a front matter. */
 export const readPages = (): Page[] => {
   const docs = readdirSync(`${root}docs`).filter((name) => name.endsWith(".md"));
-  return ["README.md", ...docs.map((name) => `docs/${name}`)].map(readPage);
+  const pages = ["README.md", ...docs.map((name) => `docs/${name}`)].map(readPage);
+  return pages.filter(({ text }) => !text.startsWith("---\n"));
 };
 
 /** The code blocks of one language, in their order, also those inside a list. */
@@ -28,7 +29,7 @@ const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms,
 
 /** What the links and images of a page lead to, in their order. */
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
-  [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  [...withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]/g)].map(([, target = ""]) => target);
 
 /** Whether a target is a file or an anchor, and not an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);

@@ -68,6 +68,19 @@ test("the table of requirements says what the code checks", () => {
   );
 });
 
+test("the index of the Pulumi Registry shows the programs of the examples", () => {
+  const page = readPage("docs/_index.md");
+  const programs = {
+    typescript: "typescript/quickstart/index.ts",
+    python: "python/quickstart/__main__.py",
+    go: "go/quickstart/main.go",
+    java: "java/quickstart/src/main/java/example/App.java",
+    yaml: "yaml/quickstart/Pulumi.yaml",
+  };
+  for (const [language, path] of Object.entries(programs))
+    expect(blocksOf(page, language)).toEqual([readPage(`examples/${path}`).text]);
+});
+
 describe("The blocks", () => {
   const folder = mkdtempSync(join(tmpdir(), "apichat-pages-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
