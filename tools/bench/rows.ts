@@ -4,7 +4,7 @@ import { compareSplits, rotateUnderLoad } from "./fleet.ts";
 import { compareResponder, compareSpool, refuseBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
 import { compareNode } from "./processes.ts";
-import { bundleWorker, verifySignatures } from "./small.ts";
+import { verifySignatures } from "./small.ts";
 
 /** `value` is a sample, or two with a space and an operator between them. `target` is a comparison, a number and a unit. */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
@@ -36,9 +36,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", verifySignatures, [
     ["verifySignature, 1 KiB (rate)", HMAC, "ours1 / bare1", ">= 0.90"],
     ["verifySignature, 64 KiB (rate)", HMAC, "ours64 / bare64", ">= 0.90"],
-  ]),
-  bundle: row("a moment", bundleWorker, [
-    ["Worker bundle, the responder alone (minified, gzipped)", "", "ours", "<= 6144 bytes"],
   ]),
   responder: row("a minute", compareResponder, [
     [`responder, ${LOAD} (rate)`, RECEIVER, "ours rate / bare rate", ">= 0.70"],
