@@ -168,7 +168,7 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
   return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** What no error may quote of a message: the contents, and the sender. */
+/** What an error does not quote of a message: its contents and its sender, except for short texts, which also occur by chance. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

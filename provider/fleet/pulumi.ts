@@ -47,6 +47,9 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end the engine at once.
     detached: true,
   });
+  // First of all: a command that cannot be started has no streams, and says so in an event.
+  const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
+  if (child.pid === undefined) await ended;
   running.add(child);
   const hasBegun = Promise.withResolvers<void>();
   // Once, and when the engine listens for it: one that comes earlier would kill it.
@@ -71,7 +74,6 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
       }
     }
   });
-  const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
   try {
     const [[code], errors] = await Promise.all([ended, readText(child.stderr)]);
     failed.signal.throwIfAborted();

@@ -4,7 +4,13 @@ import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
 import { wholeNumber, type ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
-import { DEFAULT_LIMITS, MAX_STACKS_AT_ONCE, type FleetEvent, type RunOptions } from "./options.js";
+import {
+  DEFAULT_LIMITS,
+  MAX_STACKS_AT_ONCE,
+  wrongOption,
+  type FleetEvent,
+  type RunOptions,
+} from "./options.js";
 import { countInName, type PlacedStack } from "./placement.js";
 import type { FleetAction, FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { callWebhook, webhooksOf, type Webhooks } from "./webhooks.js";
@@ -40,6 +46,9 @@ export async function beginRun<Action extends FleetAction>(
 ): Promise<Run<Action>> {
   const { data: options, problems } = parse(optionsShape, given);
   if (problems) throw invalidOptions(action, problems, "check");
+  for (const [name, actions] of Object.entries(OF_SOME_ACTIONS) as [OwnOption, readonly string[]][])
+    if ((given as Record<string, unknown>)[name] !== undefined && !actions.includes(action))
+      throw wrongOption(name, `is not an option of ${action}`);
   const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
   const stacks = all.filter(({ index }) => index % shards === shard - 1);
@@ -212,6 +221,17 @@ const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
 /** The two numbers of a shard such as "2/4". */
 const numbersOf = (shard = "1/1") => shard.split("/").map(Number) as [shard: number, shards: number];
+
+/** The actions that have an option, where not all have it: one that is ignored could do more than its caller expects. */
+const OF_SOME_ACTIONS = {
+  refresh: ["plan", "up"],
+  onlyFailed: ["up"],
+  maxRemovals: ["up"],
+  rotation: ["rotate"],
+  waveSize: ["rotate"],
+} satisfies Partial<Record<keyof FilledOptions, readonly FleetAction[]>>;
+
+type OwnOption = keyof typeof OF_SOME_ACTIONS;
 
 /** The options of a run, with their defaults. */
 type FilledOptions = z.output<typeof optionsShape>;

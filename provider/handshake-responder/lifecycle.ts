@@ -204,7 +204,7 @@ async function applyInputs(
   const running = await findRunning(dataDir);
   // One that somebody has started by hand may have another configuration, so ours takes its place.
   const isOurs = running !== undefined && (await isAlive(running));
-  const stays = isOurs && running.host === host && running.port === port;
+  const stays = isOurs && running.host === host && [0, running.port].includes(port);
   const left = former && former.dataDir !== dataDir && (await findOurs(former));
   const stopped: Stopped[] = [];
   if (left) stopped.push([former, left]);

@@ -81,8 +81,12 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
   const hint = `for example "${example}"`;
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
   const accepted = acceptedUrl(value);
-  return accepted === undefined ? undefined : `must be ${accepted}, got "${formatGivenUrl(value)}"; ${hint}`;
+  if (accepted === undefined) return undefined;
+  return `must be ${accepted}, got "${ADDRESS.test(value) ? formatGivenUrl(value) : "***"}"; ${hint}`;
 }
+
+/** What looks like an address. Anything else may be a key in the wrong place, and is not shown. */
+const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
 
 /** Returns what an invalid URL must be. */
 function acceptedUrl(value: string): string | undefined {

@@ -95,9 +95,10 @@ export class Forwarder {
     );
     void this.#changes.run("plan", async () => {
       this.#maxAgeMs = forwardWithinSeconds * 1000;
+      const moved = this.#leaveTargets(urls);
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#persist(() => this.#spool.setForwarded([...urls.keys()]));
-      const moved = this.#redirect(urls);
+      for (const [workspace, target] of urls) this.#laneOf(workspace).target = target;
       await this.#persist(() => this.#spool.retry(moved));
     });
   }
@@ -139,17 +140,24 @@ export class Forwarder {
     }
   }
 
-  /** Returns the workspaces that had a different target before. */
-  #redirect(urls: ReadonlyMap<string, URL>): string[] {
+  /** Begins no attempt at a former target any more. Returns the workspaces that had a different one. */
+  #leaveTargets(urls: ReadonlyMap<string, URL>): string[] {
     const moved = [...this.#lanes.values()].filter(
       ({ workspace, target }) => target?.href !== urls.get(workspace)?.href,
     );
-    for (const lane of moved) lane.target = urls.get(lane.workspace);
-    for (const [workspace, target] of urls) {
-      if (!this.#lanes.has(workspace))
-        this.#lanes.set(workspace, { workspace, target, attempts: 0, isHanging: false });
-    }
+    for (const lane of moved) lane.target = undefined;
     return moved.map(({ workspace }) => workspace);
+  }
+
+  #laneOf(workspace: string): Lane {
+    const lane = this.#lanes.get(workspace) ?? {
+      workspace,
+      target: undefined,
+      attempts: 0,
+      isHanging: false,
+    };
+    this.#lanes.set(workspace, lane);
+    return lane;
   }
 
   #lookSoon(): void {

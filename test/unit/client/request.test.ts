@@ -91,6 +91,7 @@ describe.each(CALLS)("%s", (_, call) => {
 test.each([
   ["apiKey", { apiKey: "" }],
   ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
+  ["baseUrl", { baseUrl: "query-value-as-a-key-in-the-wrong-place" }],
   ["requestSeconds", { requestSeconds: 0 }],
   ["requestSeconds", { requestSeconds: 2_147_484 }],
 ])("a client with a wrong %s is refused: invalid_config, naming it", async (field, options) => {

@@ -359,3 +359,15 @@ test("a plan that cannot be noted is noted later, and nothing is forwarded by it
   // It would be one if its age did not count from when its workspace got a target.
   expect(listDeadIds(spool)).toEqual([]);
 });
+
+test("nothing goes to a former target while the plan that leaves it cannot be noted", async () => {
+  const { spool, target, forwarder } = await setUp();
+  const next = await startServer();
+  const failing = vi.spyOn(spool, "setForwarded");
+  failing.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
+  forwarder.follow({ workspaces: { acme: { forwardTo: next.url } } });
+  const accepted = await acceptAll(spool, [{}]);
+  await untilEmpty(spool);
+  expect(sentIds(next)).toEqual(idsOf(accepted));
+  expect(sentIds(target)).toEqual([]);
+});
