@@ -20,6 +20,7 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
+import { jsonOrText } from "../lib/post.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
 export interface MessageClientOptions extends ClientOptions {
@@ -98,7 +99,7 @@ export class MessageClient {
       // The status says that the message was accepted: an error would lead its caller to send it again.
       statusSuffices: true,
       read: ({ status, text }) => {
-        const body = readBody(text);
+        const body = jsonOrText(text);
         if (!isRejection(body)) return { result: { httpStatus: status, body } };
         const said = `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`;
         return { failure: { code: "rejected", text: said, httpStatus: status, retry: false } };
@@ -128,15 +129,6 @@ export class MessageClient {
   ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
     return sendInOrder(messages, (message) => this.send(message, options), { ...options, signal });
-  }
-}
-
-function readBody(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 

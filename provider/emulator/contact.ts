@@ -1,6 +1,7 @@
 import { presentFlowKey } from "../client/options.js";
 import { ApiChatError } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
+import { jsonOrText } from "../lib/post.js";
 import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 
@@ -30,16 +31,7 @@ export async function sendAsContact(
     body: JSON.stringify(isObject ? { ...message, ...fields } : message),
     timeoutMs: MAX_TIMER_MS,
   });
-  if ("status" in response) return { status: response.status, body: parseOrKeep(response.body) };
+  if ("status" in response) return { status: response.status, body: jsonOrText(response.body) };
   const text = `message: the bot of workspace "${name}" gave no response`;
   throw new ApiChatError("unavailable", text, { operation: "message" });
-}
-
-function parseOrKeep(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -153,3 +153,13 @@ export function createDispatcher(settings: { connections?: number; allowH2?: boo
   const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
 }
+
+/** Reads a response of unknown form: JSON, or else its text; undefined if it is empty. */
+export function jsonOrText(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -11,7 +11,7 @@ import {
 import { baseUrlOf, botUrlOf, readConfiguration } from "../workspaces.js";
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "./shapes.js";
 
-/** Who sees records: `reveal` shows their secrets. */
+/** The reader of records: `reveal` shows it their secrets. */
 export interface Viewer {
   state: EmulatorState;
   reveal: boolean;

@@ -2,7 +2,7 @@ import type { InboundMessage, OutboundMessage } from "../../../schema/index.js";
 import type { ConversationView } from "../control/shapes.js";
 import { inboundKindOf, outboundKindOf, type MediaKind } from "../../../schema/message-kind.js";
 
-/** Who writes in which conversation. */
+/** A contact and a conversation. */
 export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
 
 export interface PostbackButton {

@@ -37,7 +37,7 @@ function identify(state: EmulatorState, request: HttpRequest, record: RecordedRe
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new HttpError(401, "ChaveApi is missing or wrong");
   if (registrationKey === "body-and-bearer" && !isSameKey(bearer, addressed.apiKey)) {
-    throw rejectKey("Authorization: Bearer is missing or another key than ChaveApi");
+    throw rejectKey("Authorization: Bearer is missing or differs from ChaveApi");
   }
   const workspace = state.directory.get(addressed.routeTo ?? addressed.name) ?? addressed;
   record.workspace = workspace.name;
