@@ -14,7 +14,10 @@ interface Spec {
 interface Source {
   package: Spec;
   resources: Record<string, ResourceSource>;
-  functions: Record<string, { args: string; result: string; secrets: string[] }>;
+  functions: Record<
+    string,
+    { args: string; result: string; secrets: string[]; example: Record<string, string> }
+  >;
   types: Record<string, string>;
   config: Record<string, string>;
   integers: string[];
@@ -137,7 +140,7 @@ function toFunction(given: Source["functions"][string], name: string, types: Con
   const context = { types, secrets: given.secrets };
   const comments = [name, given.result].map((one) => describe(commentOf(declared(one))));
   return {
-    description: comments.join("\n\n"),
+    description: [...comments, writeExamples(given.example)].join("\n\n"),
     inputs: toObject(membersOf(declared(given.args)), context),
     outputs: toObject(membersOf(declared(given.result)), context),
   };
