@@ -17,18 +17,18 @@ const ROOMS: Record<string, number> = {
   "provider/client/": 1024,
   "provider/diagnosis/": 762,
   "provider/responder/": 1453,
-  "provider/server/": 2428,
+  "provider/server/": 2510,
   "provider/workspace-list/": 405,
   "provider/emulator/": 4415,
   "provider/emulator/page/": 3380,
   "provider/fleet/": 2268,
   "provider/cli/": 5015,
   "schema/": 908,
-  "tools/": 4003,
-  "test/": 29_429,
+  "tools/": 3963,
+  "test/": 29_680,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 28_473;
+const PROVIDER_AND_SCHEMA = 28_555;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

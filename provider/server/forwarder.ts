@@ -70,7 +70,7 @@ export class Forwarder {
   #maxAgeMs = 0;
   /** Plans and retries. */
   readonly #changes = new KeyedQueue();
-  #soon: NodeJS.Immediate | undefined;
+  #looksSoon = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosing = false;
 
@@ -115,7 +115,6 @@ export class Forwarder {
    */
   async close(): Promise<void> {
     this.#isClosing = true;
-    clearImmediate(this.#soon);
     clearTimeout(this.#timer);
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
     await this.#changes.idle();
@@ -160,12 +159,16 @@ export class Forwarder {
     return lane;
   }
 
+  /** Looks once everything that is settled now has been noted: a turn of the event loop would be lost otherwise. */
   #lookSoon(): void {
-    if (!this.#isClosing) this.#soon ??= setImmediate(() => this.#beginDue());
+    if (this.#looksSoon) return;
+    this.#looksSoon = true;
+    process.nextTick(() => this.#beginDue());
   }
 
   #beginDue(): void {
-    this.#soon = undefined;
+    this.#looksSoon = false;
+    if (this.#isClosing) return;
     const nowMs = this.#spool.nowMs();
     let nextMs = Infinity;
     try {
@@ -187,7 +190,7 @@ export class Forwarder {
       nextMs = nowMs + SPOOL_PAUSE_MS;
     }
     clearTimeout(this.#timer);
-    if (nextMs === Infinity || this.#isClosing) return;
+    if (nextMs === Infinity) return;
     const delayMs = Math.min(Math.max(nextMs - nowMs, 1), CHECK_EVERY_MS);
     this.#timer = setTimeout(() => this.#beginDue(), delayMs);
   }

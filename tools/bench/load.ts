@@ -1,14 +1,7 @@
 /** The responder under load. */
 import autocannon from "autocannon";
-import { execa } from "execa";
 import { createHmac } from "node:crypto";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import process from "node:process";
-import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { readInstance } from "../../dist/provider/server/control-client.js";
+import { flood } from "../../test/million/flood.ts";
 import { HOSTILE_BODIES } from "../../test/support/hostile-bodies.ts";
 import { startServer, VERIFICATION_KEY, type Child, type ServerReport } from "./child.ts";
 import { alternate, quantile, type Context, type Samples } from "./measure.ts";
@@ -81,36 +74,15 @@ async function cpuOf(server: Child<ServerReport>, body: string): Promise<number>
   return (await server.ask()).cpuMs - cpuMs;
 }
 
-/** Starts `apichat responder` for one workspace without a target, with its spool in a temporary folder. */
-async function startResponderProgram(signal: AbortSignal) {
-  await using unfinished = new AsyncDisposableStack();
-  const { path: folder } = unfinished.use(await mkdtempDisposable(join(tmpdir(), "pulumi-apichat-bench-")));
-  const dataDir = join(folder, "data");
-  const workspaces = { bench: { verificationKeys: [VERIFICATION_KEY], path: "/" } };
-  const configFile = join(folder, "config.json");
-  await writeFile(configFile, JSON.stringify({ port: 0, dataDir, workspaces }), { mode: 0o600 });
-  const program = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
-  const options = { reject: false, cancelSignal: signal, stdio: ["ignore", "ignore", "pipe"] } as const;
-  const child = execa(process.execPath, [program, "responder", "--config", configFile], options);
-  unfinished.defer(async () => void (child.kill("SIGTERM"), await child));
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(20_000)]);
-  let instance = await readInstance(dataDir);
-  for (; !instance; instance = await readInstance(dataDir)) await delay(50, undefined, { signal: limit });
-  const started = unfinished.move();
-  const url = `http://${instance.host}:${instance.port}/`;
-  return { url, folder, [Symbol.asyncDispose]: () => started.disposeAsync() };
-}
-
-const rateAt = (url: string) => async () => (await send(url, 5000)).rate;
-
-/** The whole program with its spool, which shares commits, against one commit a request. */
-export async function compareSpool(context: Context): Promise<Samples> {
-  await using ours = await startResponderProgram(context.signal);
-  // In the same folder, so that both are on the same disk.
-  await using bare = await startServer("sqlite", join(ours.folder, "bare.sqlite"));
-  return await alternate(
-    context,
-    { ours: rateAt(ours.url), bare: rateAt(bare.ready.url) },
-    { rounds: 9, warmUp: 1 },
-  );
+/** The whole program with its spool: storing only, and storing and forwarding to a target that responds at once. */
+export async function compareForwarding(context: Context): Promise<Samples> {
+  const run = (forwards: boolean) => () => flood(20_000, forwards, context.signal);
+  const sides = { stored: run(false), both: run(true) };
+  const { stored = [], both = [] } = await alternate(context, sides, { rounds: 5, warmUp: 1 });
+  return {
+    stored: stored.map(({ acceptedPerSecond }) => acceptedPerSecond),
+    accepted: both.map(({ acceptedPerSecond }) => acceptedPerSecond),
+    forwarded: both.map(({ forwardedPerSecond }) => forwardedPerSecond),
+    through: both.map(({ throughPerSecond }) => throughPerSecond),
+  };
 }

@@ -1,7 +1,6 @@
-/** The servers that the rows measure, each in its own process: `servers.ts <name> [argument]`, or `servers.ts service <ServiceOptions as JSON>`. */
+/** The servers that the rows measure, each in its own process: `servers.ts <name>`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
-import { DatabaseSync } from "node:sqlite";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
@@ -48,18 +47,6 @@ const listeners: Record<string, () => RequestListener> = {
 
   /** The least that a server must do to reject a body: it reads it. */
   reader: () => reading(() => 401),
-
-  /** Inserts each body into SQLite, one commit a request, with the settings of the responder's spool: `sqlite <file>`. */
-  sqlite: () => {
-    const database = new DatabaseSync(argument);
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    database.exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT");
-    const insert = database.prepare("INSERT INTO deliveries (body) VALUES (?)");
-    return reading((body) => {
-      insert.run(body);
-      return 200;
-    });
-  },
 };
 
 const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;

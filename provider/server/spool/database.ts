@@ -21,7 +21,7 @@ const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
  */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
+  PRAGMA synchronous = NORMAL;
   PRAGMA secure_delete = ON;
   PRAGMA wal_autocheckpoint = ${LOG_PAGES};
   PRAGMA journal_size_limit = ${LOG_PAGES * PAGE_BYTES};

@@ -1,3 +1,4 @@
+import { closeSync, fdatasync, openSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 import type { SpoolClock } from "./database.js";
@@ -11,12 +12,16 @@ interface PendingWrite {
   reject(error: SqliteError): void;
 }
 
-/** `frees`: removes or changes rows. `adds`: needs room for new rows. */
+/**
+ * `frees`: removes or changes rows. Its commit survives a killed process; after a power failure it may be undone.
+ * `adds`: needs room for new rows, and survives both once it resolves.
+ */
 export type WriteKind = "frees" | "adds";
 
 /**
- * Commits all writes of one turn of the event loop together, so that they share one wait for the disk. If that commit
- * fails, each write is tried alone: a delivery that does not fit holds back neither those that do nor the rows to be
+ * Commits all writes of one turn of the event loop together. SQLite does not wait for the disk then (`synchronous` is
+ * NORMAL): new rows wait here, beside the event loop, and all commits of that time share one wait. If a commit fails,
+ * each write is tried alone: a delivery that does not fit holds back neither those that do nor the rows to be
  * deleted, which make room. A write that fails alone is tried once more.
  */
 export class SharedCommits {
@@ -25,17 +30,30 @@ export class SharedCommits {
   readonly #volume: SpoolVolume;
   #pending: PendingWrite[] = [];
   #scheduled: NodeJS.Immediate | undefined;
+  /** SQLite's log. */
+  readonly #log: number;
+  /** Committed, and waiting for the disk. */
+  #committed: PendingWrite[] = [];
+  #isSyncing = false;
+  /** Set once the disk has failed. What it has of the log is then unknown, and what follows depends on that. */
+  #failure: SqliteError | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, clock: SpoolClock, volume: SpoolVolume) {
     this.#database = database;
     this.#clock = clock;
     this.#volume = volume;
+    // It is this file as long as the database is open. SQLite has no lock on it that closing would release.
+    this.#log = openSync(`${database.location()}-wal`, "r+");
   }
 
-  /** Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored. */
+  /**
+   * Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored,
+   * unless the disk has failed.
+   */
   write<T>(kind: WriteKind, run: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new SqliteError("closed", "the spool is closed"));
+    if (this.#failure && kind === "adds") return Promise.reject(this.#failure);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let result: T;
     this.#pending.push({ kind, run: () => void (result = run()), resolve: () => resolve(result), reject });
@@ -43,10 +61,12 @@ export class SharedCommits {
     return promise;
   }
 
-  /** Commits waiting writes. Later writes are rejected. */
+  /** Commits waiting writes, and waits for the disk. Later writes are rejected. */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
     this.#flush();
+    if (!this.#isSyncing) closeSync(this.#log);
   }
 
   #flush(): void {
@@ -68,8 +88,29 @@ export class SharedCommits {
       this.#settleFailed(writes, toSqliteError(error), isLast);
       return;
     }
-    for (const write of writes) write.resolve();
+    for (const write of writes) {
+      if (write.kind === "frees") write.resolve();
+      else this.#committed.push(write);
+    }
+    this.#sync();
     this.#volume.tidyLater();
+  }
+
+  /** Resolves writes once the disk has their commits. What is committed meanwhile shares the next wait. */
+  #sync(): void {
+    if (this.#isSyncing || this.#committed.length === 0) return;
+    const writes = this.#committed.splice(0);
+    this.#isSyncing = true;
+    fdatasync(this.#log, (error) => {
+      this.#isSyncing = false;
+      if (error) this.#failure = new SqliteError("failed", `${error.message}: restart the responder`, error);
+      for (const write of writes) {
+        if (this.#failure) write.reject(this.#failure);
+        else write.resolve();
+      }
+      if (this.#closed && this.#committed.length === 0) closeSync(this.#log);
+      this.#sync();
+    });
   }
 
   #settleFailed(writes: readonly PendingWrite[], error: SqliteError, isLast: boolean): void {

@@ -21,6 +21,13 @@ const TIDY_AFTER_MS = 5_000;
 /** Larger than most deliveries. */
 const CHECK_BYTES = 32 * 1024;
 
+/** What may wait in memory for its first attempt: deliveries of one workspace, and bytes of all of them. */
+const FRESH_DELIVERIES = 64;
+const FRESH_BYTES = 8 * 1024 * 1024;
+
+/** The memory of a delivery in bytes, with the longest headers that are accepted. */
+const memoryOf = ({ body }: AcceptedDelivery): number => body.byteLength + 16 * 1024;
+
 /** How many rows one commit replays or retries, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
 
@@ -82,6 +89,12 @@ export class Spool {
   readonly #volume: SpoolVolume;
   /** When a workspace has something due, by the spool's clock. A missing workspace must be looked up. */
   readonly #dueMs = new Map<string, number>();
+  /**
+   * Deliveries that were taken when they were stored, by forwarded workspace: their first attempt reads nothing from the
+   * file. A workspace gets them only while nothing else of it is due.
+   */
+  readonly #fresh = new Map<string, TakenDelivery[]>();
+  #freshBytes = 0;
 
   /** Called after each accepted delivery. */
   onAccepted: () => void = () => {};
@@ -97,22 +110,39 @@ export class Spool {
   /**
    * Stores a delivery. Resolves once it is on the disk and may be acknowledged. All deliveries of one turn of the event
    * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is
-   * stored: `full` if the reserve on the disk would shrink, `failed` if the file was removed.
+   * stored: `full` if the reserve on the disk would shrink, `failed` if the file was removed. `failed` also if the disk
+   * has failed: then it may be forwarded anyway.
    */
-  async accept({ conversation, headers, ...delivery }: AcceptedDelivery): Promise<void> {
-    const row = {
-      ...delivery,
-      conversation: conversation ?? null,
-      headers: JSON.stringify(headers),
-      acceptedMs: Date.now(),
-      nowMs: this.nowMs(),
-    };
-    const bytes = row.headers.length + row.body.byteLength;
-    await this.#volume.claim(bytes, () =>
-      this.#commits.write("adds", () => void this.#statements.accept.run(row)),
+  async accept(delivery: AcceptedDelivery): Promise<void> {
+    const { id, workspace, conversation = null, body } = delivery;
+    const headers = JSON.stringify(delivery.headers);
+    const [acceptedMs, nowMs] = [Date.now(), this.nowMs()];
+    const row = { id, workspace, conversation, headers, body, acceptedMs, nowMs };
+    let position = 0;
+    let [isDue, isTaken] = [false, false];
+    await this.#volume.claim(headers.length + body.byteLength, () =>
+      this.#commits.write("adds", () => {
+        const stored = this.#statements.accept.get(row);
+        position = Number(stored?.position);
+        isDue = stored?.due_ms !== null;
+        isTaken = isDue && (this.#dueMs.get(workspace) ?? 0) > nowMs;
+        if (isTaken) this.#statements.take.run(position);
+      }),
     );
-    this.#dueMs.delete(row.workspace);
+    if (isTaken)
+      this.#keep({ ...delivery, position, acceptedMs, attempts: 0, failure: undefined, ageFromMs: nowMs });
+    else if (isDue) this.#dueMs.delete(workspace);
     this.onAccepted();
+  }
+
+  /** Keeps a taken delivery in memory for its first attempt, or releases it if there is no room or no target. */
+  #keep(delivery: TakenDelivery): void {
+    const waiting = this.#fresh.get(delivery.workspace);
+    const bytes = this.#freshBytes + memoryOf(delivery);
+    if (waiting === undefined || waiting.length === FRESH_DELIVERIES || bytes > FRESH_BYTES)
+      return this.release(delivery);
+    waiting.push(delivery);
+    this.#freshBytes = bytes;
   }
 
   /** Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. */
@@ -120,11 +150,8 @@ export class Spool {
     const row = { id: "", workspace: "", conversation: null, headers: "[]", acceptedMs: 0, nowMs: 0 };
     return this.#volume.claim(CHECK_BYTES, () =>
       this.#commits.write("adds", () => {
-        const { lastInsertRowid } = this.#statements.accept.run({
-          ...row,
-          body: new Uint8Array(CHECK_BYTES),
-        });
-        this.#statements.remove.run(lastInsertRowid);
+        const stored = this.#statements.accept.get({ ...row, body: new Uint8Array(CHECK_BYTES) });
+        this.#statements.remove.run(stored?.position ?? null);
       }),
     );
   }
@@ -136,7 +163,7 @@ export class Spool {
 
   /** When a workspace has something due. 0 if that is not known: take tells. Infinity if nothing waits. */
   dueMs(workspace: string): number {
-    return this.#dueMs.get(workspace) ?? 0;
+    return this.#fresh.get(workspace)?.length ? 0 : (this.#dueMs.get(workspace) ?? 0);
   }
 
   /**
@@ -145,6 +172,9 @@ export class Spool {
    */
   take(workspace: string, limit: number): TakenDelivery[] {
     const nowMs = this.nowMs();
+    const fresh = this.#fresh.get(workspace)?.splice(0, limit) ?? [];
+    for (const delivery of fresh) this.#freshBytes -= memoryOf(delivery);
+    if (fresh.length > 0 || this.dueMs(workspace) > nowMs) return fresh;
     const { due, take, nextDue } = this.#statements;
     const rows = due.all({ workspace, nowMs, openedMs: this.#clock.openedMs, limit });
     for (const { position = null } of rows) take.run(position);
@@ -186,23 +216,25 @@ export class Spool {
   bury(delivery: KeptDelivery, failure: string): Promise<void> {
     return this.#settle(delivery, () => {
       this.#statements.bury.run(Date.now(), failure, delivery.position);
-      this.#removeHead(delivery);
+      return this.#removeHead(delivery);
     });
   }
 
-  /** Ends an attempt in one commit with its outcome. */
-  async #settle(delivery: KeptDelivery, write: () => void): Promise<void> {
-    await this.#commits.write("frees", () => {
-      write();
+  /** Ends an attempt in one commit with its outcome. `write` returns true if nothing can be due because of it. */
+  async #settle(delivery: KeptDelivery, write: () => boolean | undefined): Promise<void> {
+    const isLast = await this.#commits.write("frees", () => {
       this.#statements.release.run(delivery.position);
+      return write();
     });
-    this.#dueMs.delete(delivery.workspace);
+    if (!isLast) this.#dueMs.delete(delivery.workspace);
   }
 
-  #removeHead({ position, workspace, conversation }: KeptDelivery): void {
+  /** Returns whether it was the last one of its conversation. */
+  #removeHead({ position, workspace, conversation }: KeptDelivery): boolean {
     this.#statements.remove.run(position);
+    if (conversation === undefined) return true;
     const nowMs = this.nowMs();
-    if (conversation !== undefined) this.#statements.promote.run({ nowMs, workspace, conversation });
+    return this.#statements.promote.run({ nowMs, workspace, conversation }).changes === 0;
   }
 
   /**
@@ -211,6 +243,11 @@ export class Spool {
    */
   setForwarded(workspaces: readonly string[]): Promise<void> {
     const nowMs = this.nowMs();
+    const waiting = [...this.#fresh.values()].flat();
+    this.#fresh.clear();
+    this.#freshBytes = 0;
+    for (const delivery of waiting) this.release(delivery);
+    for (const workspace of workspaces) this.#fresh.set(workspace, []);
     return this.#commits.write("frees", () => {
       this.#statements.forgetOthers.run(JSON.stringify(workspaces));
       for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
@@ -306,7 +343,7 @@ function prepareStatements(database: DatabaseSync) {
        VALUES (:id, :workspace, :conversation, :acceptedMs, :nowMs,
          iif(EXISTS (SELECT 1 FROM deliveries WHERE workspace = :workspace AND conversation = :conversation),
            NULL, :nowMs),
-         :headers, :body)`,
+         :headers, :body) RETURNING position, due_ms`,
     ),
     // What was due before the file was opened has not been tried since.
     due: database.prepare(
@@ -327,8 +364,9 @@ function prepareStatements(database: DatabaseSync) {
     release: database.prepare("DELETE FROM taken WHERE position = ?"),
     remove: database.prepare("DELETE FROM deliveries WHERE position = ?"),
     promote: database.prepare(
-      `UPDATE deliveries SET due_ms = :nowMs, age_from_ms = :nowMs WHERE due_ms IS NULL AND position =
-       (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
+      `UPDATE deliveries SET due_ms = coalesce(due_ms, :nowMs), age_from_ms = iif(due_ms IS NULL, :nowMs, age_from_ms)
+       WHERE position =
+         (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
     ),
     // A replay may have put another delivery before this one while it was taken: then that one is due, not this.
     reschedule: database.prepare(

@@ -222,6 +222,23 @@ test("another target is tried at once, what is in progress ends at the one befor
   expect(sentIds(target)).toContain(slow?.id);
 });
 
+test("what waits in memory goes to the next target, or stays in the spool if there is none", async () => {
+  const { spool, target, forwarder } = await setUp(() => {}, { limits: { perWorkspace: 1, total: 2 } });
+  const [hanging, ...rest] = await acceptAll(spool, [{}, { conversation: "8" }, ...alone(100)]);
+  await untilRequests(target, 1);
+  const next = await startServer();
+  forwarder.follow(planOf({}));
+  await acceptAll(spool, [{ workspace: "other" }]);
+  expect(listAll(spool)).toHaveLength(103);
+  forwarder.follow(planOf({ acme: next.url }));
+  target.answerWith((_, response) => response.end());
+  await forwarder.close();
+  expect(sentIds(target)).toEqual([hanging?.id]);
+  startForwarder(spool, { acme: next.url });
+  await vi.waitFor(() => expect(spool.counts().has("acme")).toBe(false), WAIT);
+  expect(sentIds(next).toSorted()).toEqual(idsOf([hanging, ...rest]).toSorted());
+});
+
 /** A target that answers nothing until told so, and counts what is in progress at it. */
 async function startHolding() {
   const held = new Set<() => void>();

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import fs, { fstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -30,11 +31,10 @@ function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync 
   return { spool, database };
 }
 
-test("commits what one turn of the event loop accepts once, waits for the disk, and resolves after that", async () => {
+test("commits what one turn of the event loop accepts once, and resolves after that", async () => {
   const path = spoolFile();
   const { spool, database } = openWithDatabase(path);
   expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-  expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
   const exec = vi.spyOn(database, "exec");
   let visible = -1;
   await Promise.all(
@@ -45,6 +45,78 @@ test("commits what one turn of the event loop accepts once, waits for the disk, 
   );
   expect(exec.mock.calls.filter(([sql]) => sql === "COMMIT")).toHaveLength(1);
   expect(visible).toBe(50);
+});
+
+/** Holds back the disk: each call is one wait for it, which the test ends. */
+function holdDisk() {
+  const sync = vi.spyOn(fs, "fdatasync").mockImplementation(() => undefined);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    sync.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const end = (error: NodeJS.ErrnoException | null = null): void => sync.mock.lastCall?.[1](error);
+  const untilCalls = (count: number) => vi.waitFor(() => expect(sync).toHaveBeenCalledTimes(count));
+  return { sync, end, untilCalls };
+}
+
+test("a delivery waits for the disk, and what comes meanwhile for the next time; a deletion does not", async () => {
+  const path = spoolFile();
+  const spool = openTestSpool(path);
+  await acceptAll(spool, [{}]);
+  const { sync, end, untilCalls } = holdDisk();
+  const resolved: string[] = [];
+  const accept = (name: string) => spool.accept(makeDelivery()).then(() => resolved.push(name));
+  const first = accept("first");
+  await untilCalls(1);
+  // SQLite's log, which then has the delivery.
+  expect(fstatSync(sync.mock.lastCall?.[0] ?? -1).ino).toBe(statSync(`${path}-wal`).ino);
+  expect(withDatabase(path, countDeliveries)).toBe(2);
+  const second = accept("second");
+  await spool.complete(takeFirst(spool));
+  expect([resolved, sync.mock.calls.length]).toEqual([[], 1]);
+  end();
+  await first;
+  expect([resolved, sync.mock.calls.length]).toEqual([["first"], 2]);
+  end();
+  await second;
+});
+
+test("a disk that fails refuses deliveries from then on, and what is there can still be forwarded", async () => {
+  const spool = openTestSpool();
+  const [accepted] = await acceptAll(spool, [{}]);
+  const { end, untilCalls } = holdDisk();
+  const failing = [spool.accept(makeDelivery()), spool.check()];
+  await untilCalls(1);
+  end(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" }));
+  const failure = { name: "SqliteError", code: "failed", message: /EIO.*: restart the responder/ };
+  for (const write of [...failing, spool.accept(makeDelivery()), spool.check()])
+    await expect(write).rejects.toMatchObject({
+      ...failure,
+      message: expect.stringMatching(failure.message),
+    });
+  const taken = takeFirst(spool);
+  expect(taken.id).toBe(accepted?.id);
+  await spool.complete(taken);
+});
+
+test("keeps a part of what is accepted in memory, and reads the rest when that is taken", async () => {
+  const { spool, database } = openWithDatabase(spoolFile());
+  await spool.setForwarded(["acme"]);
+  expect(spool.take("acme", 1)).toEqual([]);
+  const given = Array.from({ length: 100 }, () => ({ conversation: undefined }));
+  const accepted = await acceptAll(spool, given);
+  const inMemory = database.prepare("SELECT count(*) AS count FROM taken").get();
+  expect(inMemory).toEqual({ count: 64 });
+  const taken = Array.from({ length: 10 }, () => spool.take("acme", 20)).flat();
+  expect(taken.map(({ id }) => id)).toEqual(accepted.map(({ id }) => id));
+  await Promise.all(taken.map((delivery) => spool.complete(delivery)));
+  // Of bodies of 1 MiB, as many as fit.
+  await acceptAll(
+    spool,
+    given.slice(0, 10).map((one) => ({ ...one, body: Buffer.alloc(1024 * 1024) })),
+  );
+  expect(database.prepare("SELECT count(*) AS count FROM taken").get()).toEqual({ count: 7 });
 });
 
 const countDeliveries = (database: DatabaseSync): number =>

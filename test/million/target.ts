@@ -1,0 +1,26 @@
+/** The target of a flood, as a process of its own: it takes each delivery at once, and a GET tells what has arrived. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+
+/** The number of the last delivery of each conversation, which counts from 0. */
+const last = new Map<string, number>();
+const counts = { arrived: 0, repeated: 0, early: 0 };
+
+/** `early`: before one of its conversation that was accepted before it. */
+export type Arrivals = typeof counts & { cpuMs: number };
+
+function count(conversation: string, number: number): void {
+  const expected = (last.get(conversation) ?? -1) + 1;
+  counts[number === expected ? "arrived" : number < expected ? "repeated" : "early"] += 1;
+  last.set(conversation, Math.max(number, expected - 1));
+}
+
+const server = createServer((request, response) => {
+  const { method, headers } = request;
+  if (method !== "GET") count(String(headers["x-conversation"]), Number(headers["x-number"]));
+  const { user, system } = process.cpuUsage();
+  const report = { ...counts, cpuMs: (user + system) / 1000 } satisfies Arrivals;
+  request.resume().once("end", () => response.end(method === "GET" ? JSON.stringify(report) : ""));
+});
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
