@@ -10,25 +10,25 @@ const ROOMS: Record<string, number> = {
   "provider/dynamic.ts": 40,
   "provider/plugin/": 833,
   "provider/errors/": 440,
-  "provider/lib/": 1738,
+  "provider/lib/": 1792,
   "provider/webhook/": 1746,
   "provider/verification-key/": 402,
-  "provider/handshake-responder/": 1186,
+  "provider/handshake-responder/": 1194,
   "provider/client/": 1024,
   "provider/diagnosis/": 762,
   "provider/responder/": 1453,
-  "provider/server/": 2428,
+  "provider/server/": 2436,
   "provider/workspace-list/": 405,
-  "provider/emulator/": 4415,
+  "provider/emulator/": 4432,
   "provider/emulator/page/": 3380,
   "provider/fleet/": 2268,
   "provider/cli/": 5015,
   "schema/": 908,
-  "tools/": 4003,
-  "test/": 29_429,
+"tools/": 4003,
+  "test/": 29_760,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 28_473;
+const PROVIDER_AND_SCHEMA = 28_552;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
