@@ -91,7 +91,7 @@ async function versionOf(path: string): Promise<unknown> {
   return version;
 }
 
-describe.each(Object.entries(PLACES))("a %s", (kind, makePlace) => {
+describe.each(Object.entries(PLACES))("a file of the %s", (kind, makePlace) => {
   test.each(releases)("of %s is opened with all that is in it", async (release) => {
     const { expectAll } = await makePlace(release, await makeFolder());
     await expectAll();
