@@ -52,6 +52,22 @@ const TABLES = `
   ) STRICT;
 `;
 
+const MIGRATIONS = [
+  // From version 2, with other names. Quotes within a value are escaped, so only a name matches.
+  `UPDATE records SET data = replace(replace(data, '"sent":', '"request":'), '"received":', '"response":')
+  WHERE kind IN ('request', 'handshake', 'delivery');
+  UPDATE records SET data = replace(data, '"owner":', '"routeTo":') WHERE kind = 'workspace';`,
+
+  // From version 3, with one column for workspace or conversation.
+  `ALTER TABLE records RENAME TO former;
+  ${TABLES}
+  INSERT INTO records
+  SELECT kind, iif(kind IN ('conversation', 'message'), data ->> 'workspace', scope),
+    CASE kind WHEN 'conversation' THEN data ->> 'id' WHEN 'message' THEN scope ELSE '' END, ord, data
+  FROM former ORDER BY former.rowid;
+  DROP TABLE former;`,
+];
+
 /** Deletes the records that the lists in memory have dropped. */
 const SWEEP = `
   DELETE FROM records WHERE rowid IN (
@@ -67,7 +83,7 @@ const SWEEP_AFTER = 1_000;
 
 /**
  * Opens the file exclusively until it is closed or the process ends; creates it (mode 0600) if it is missing. Throws
- * `invalid_config`, and leaves the file unchanged, if it belongs to a different program or version or is in use.
+ * `invalid_config`, and leaves the file unchanged, if it belongs to a different program or later release or is in use.
  */
 function openFile(path: string): DatabaseSync {
   try {
@@ -75,6 +91,7 @@ function openFile(path: string): DatabaseSync {
       applicationId: "apie",
       version: 4,
       tables: TABLES,
+      migrations: MIGRATIONS,
       // NORMAL: written records survive the death of the process, but perhaps not of the machine.
       pragmas: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
       lockTimeoutMs: LOCK_TIMEOUT_MS,
@@ -89,8 +106,6 @@ function openFile(path: string): DatabaseSync {
 const HINTS: Partial<Record<SqliteErrorCode, string>> = {
   busy: "; stop the emulator that has it open, or use a separate file for this one",
   foreign: "; use a separate file",
-  older: ", or a different file",
-  newer: ", or a different file",
 };
 
 /** Keeps the state of one emulator in a file. A record is written before the response to its request. */
@@ -111,6 +126,8 @@ export class EmulatorStore {
   /** Restores the content of the file, and keeps every change from now on. The state must know its origins. */
   attach(state: EmulatorState): void {
     restoreState(this.#database, state);
+    // Bots have moved with the bot host.
+    for (const workspace of state.directory.values()) this.#keep(state, { type: "workspace", workspace });
     this.#writeMeta(state);
     this.#unsubscribe = state.changes.subscribe((change) => this.#keep(state, change));
   }

@@ -1,6 +1,7 @@
 import { ApiChatError } from "../errors/index.js";
 import { fail, UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
 import { printLine, printWarning } from "../lib/provider-process.js";
+import { requireStateVersion } from "../lib/state-version.js";
 import { readInstance, requestReload, type Instance } from "../server/control-client.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
@@ -18,6 +19,9 @@ import {
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
 import { findRunning, isAlive, killProcess, startProcess, stopProcess, type Folder } from "./process.js";
+
+const requireVersion = (state: ProcessState): void =>
+  requireStateVersion(state, 1, "a responder cannot be read by its id: declare it as a new one");
 
 /**
  * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what the run's
@@ -47,6 +51,7 @@ export class ResponderLifecycle {
   }
 
   async diff(id: string, state: ProcessState, inputs: ProcessInputs): Promise<DiffResult> {
+    requireVersion(state);
     return diff(id, state, inputs);
   }
 
@@ -73,6 +78,7 @@ export class ResponderLifecycle {
    * The inputs stay those of the last `up`.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
+    requireVersion(state);
     if (state.machine !== thisMachine()) {
       printWarning(
         state.name,
@@ -99,6 +105,7 @@ export class ResponderLifecycle {
    * folder changes, deliveries that were not forwarded stay in the old one, with a warning.
    */
   async update(id: string, state: ProcessState, inputs: ProcessInputs): Promise<{ outs: ProcessState }> {
+    requireVersion(state);
     const { name } = inputs;
     const isHere = state.machine === thisMachine();
     const wasLost = isHere && (await endIfLost(state));
@@ -120,6 +127,7 @@ export class ResponderLifecycle {
 
   /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
   async delete(_id: string, state: ProcessState): Promise<void> {
+    requireVersion(state);
     const { name, dataDir, machine, pid, port } = state;
     if (machine !== thisMachine()) {
       return printWarning(

@@ -1,6 +1,7 @@
-import { accessSync, chmodSync } from "node:fs";
+import { accessSync, chmodSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { createPrivateFile } from "./files.js";
+import { VERSION } from "./version.js";
 
 /**
  * Why a database operation failed. `full`: no room on the disk. `busy`: another process held the file for too long.
@@ -24,10 +25,12 @@ export class SqliteError extends Error {
 export interface SqliteOptions {
   /** Marks the file as ours: four letters of ASCII. */
   applicationId: string;
-  /** The `user_version` that this release reads and writes. Files with any other version are rejected. */
+  /** The `user_version` that this release reads and writes. */
   version: number;
   /** Creates the tables of a new file. */
   tables: string;
+  /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
+  migrations: readonly string[];
   /** Run on each opening, before the tables are created. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
   /** Run before those, and only in a file without tables. */
@@ -36,31 +39,36 @@ export interface SqliteOptions {
   lockTimeoutMs: number;
   /** Whether the file is for this process alone, until it is closed or the process ends, however it ends. Default false. */
   exclusive?: boolean;
-  /** Whether a missing file is created. Default true. */
+  /** Whether a missing file is created, and the file of an earlier release converted. Default true. */
   create?: boolean;
 }
 
 /**
- * Opens a file of ours, and creates it (0600) if it is missing. The file of a killed process opens as it is. Throws a
- * SqliteError that names the path; a file that is not ours is unchanged then.
+ * Opens a file of ours. Creates it (0600) if it is missing, and converts it if an earlier release has written it. The file
+ * of a killed process opens as it is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
+    if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) {
+      // A process was killed or runs. To close a connection that writes would move its log into a file that is rejected.
+      database = connect(path, options.lockTimeoutMs, true);
+      checkFormat(database, options);
+      database.close();
+    }
     database = connect(path, options.lockTimeoutMs);
     if (options.exclusive) database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    const isNew = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
-    if (isNew) database.exec(options.firstPragmas ?? "");
-    else checkFormat(database, options);
+    if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
+    checkFormat(database, options);
     // Another program may have changed it. SQLite gives its two other files the mode of this one.
     chmodSync(path, 0o600);
     database.exec(options.pragmas);
-    createTables(database, options);
+    updateTables(database, options);
     return database;
   } catch (error) {
-    database?.close();
+    if (database?.isOpen) database.close();
     const { code, message } = toSqliteError(error);
     throw new SqliteError(code, `${path}: ${message}`, error);
   }
@@ -93,39 +101,62 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
  * Loads node:sqlite on first use and suppresses the warning that Node 22 prints, which would appear among errors and
  * logs.
  */
-function connect(path: string, timeout: number): DatabaseSync {
+function connect(path: string, timeout: number, readOnly = false): DatabaseSync {
   // oxlint-disable-next-line typescript/unbound-method -- it is restored unchanged
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
     const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
-    return new Database(path, { timeout });
+    return new Database(path, { timeout, readOnly });
   } finally {
     process.emitWarning = emitWarning;
   }
 }
 
-function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteOptions): void {
-  const found = readPragma(database, "user_version");
+const isEmpty = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+
+function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
+  if (isEmpty(database)) return;
+  const { applicationId, version, migrations, create = true } = options;
   if (readPragma(database, "application_id") !== numberOf(applicationId)) {
     throw new SqliteError("foreign", "the file holds another program's tables");
   }
-  if (found === version) return;
-  const code = found > version ? "newer" : "older";
-  throw new SqliteError(
-    code,
-    `the file has version ${found}, this release reads version ${version}: use the release that wrote it`,
-  );
+  const found = readPragma(database, "user_version");
+  const versions = `the file has version ${found}, pulumi-apichat ${VERSION} opens version ${version}`;
+  if (found > version) {
+    const needed = database.prepare("SELECT version FROM needed_release").get()?.version;
+    throw new SqliteError("newer", `${versions}: install pulumi-apichat ${String(needed)} or newer`);
+  }
+  const isConvertible = found >= version - migrations.length;
+  if (found === version || (isConvertible && create)) return;
+  const how = isConvertible
+    ? "the program that keeps it converts it at its next start"
+    : "a release in between converts it";
+  throw new SqliteError("older", `${versions}: ${how}`);
 }
 
-function createTables(database: DatabaseSync, { applicationId, version, tables }: SqliteOptions): void {
-  if (readPragma(database, "user_version") === version) return;
-  inTransaction(database, () => {
-    // Another process may have been first.
-    if (readPragma(database, "user_version") === version) return;
-    database.exec(tables);
-    database.exec(`PRAGMA application_id = ${numberOf(applicationId)}; PRAGMA user_version = ${version}`);
-  });
+/**
+ * Creates the tables of a new file, or converts those of an older one: each step is one transaction with the new version, so
+ * after a kill the next start goes on.
+ */
+function updateTables(database: DatabaseSync, options: SqliteOptions): void {
+  const { applicationId, version, tables, migrations } = options;
+  while (readPragma(database, "user_version") < version) {
+    inTransaction(database, () => {
+      // Another process may have been first.
+      const found = readPragma(database, "user_version");
+      if (found >= version) return;
+      database.exec(found === 0 ? tables : (migrations.at(found - version) ?? ""));
+      database.exec(`
+        PRAGMA application_id = ${numberOf(applicationId)};
+        PRAGMA user_version = ${found === 0 ? version : found + 1};
+        CREATE TABLE IF NOT EXISTS needed_release (version TEXT NOT NULL) STRICT;
+        DELETE FROM needed_release;
+        INSERT INTO needed_release VALUES ('${VERSION}');
+      `);
+    });
+  }
 }
 
 const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();

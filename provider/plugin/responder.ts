@@ -1,4 +1,3 @@
-import { ApiChatError } from "../errors/index.js";
 import { orAborted } from "../lib/abort.js";
 import { UNKNOWN } from "../lib/checks.js";
 import { healthUrlOf, portOfId, urlsOf } from "../handshake-responder/addresses.js";
@@ -30,7 +29,6 @@ export const responder: PluginResource = {
     },
 
     read: async (id, state: ProcessState) => {
-      if (Object.keys(state).length === 0) throw unreadable();
       const { props, ...seen } = await orAborted(responders.read(id, state), signal);
       return props ? { ...seen, props: withAddresses(props) } : {};
     },
@@ -59,11 +57,6 @@ const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");
 };
-
-const unreadable = (): ApiChatError =>
-  new ApiChatError("invalid_config", "a responder cannot be read by its id: declare it as a new one", {
-    operation: "responder",
-  });
 
 /** Adds the addresses of the process, as far as host and port are known. */
 function withAddresses(values: ProcessInputs): Values {

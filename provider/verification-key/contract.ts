@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import type { Unwrap } from "../lib/pulumi.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
+import { requireStateVersion } from "../lib/state-version.js";
 import type { VerificationKeyArgs } from "./verification-key.js";
 
 export const DEFAULT_KEEP = 2;
@@ -127,14 +127,14 @@ export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): stri
   rotations === undefined ? undefined : keys;
 
 /**
- * Returns a stored state. Throws `invalid_config` for a state that is not ours, and for a read by ID, which has only
- * the inputs.
+ * Returns a stored state. Throws `invalid_config` for a state that is not ours or of a later release, and for a read by ID,
+ * which has only the inputs.
  */
 export function requireState(stored: Partial<VerificationKeyState>): VerificationKeyState {
-  if (stored.stateVersion !== undefined) return stored as VerificationKeyState;
-  throw new ApiChatError(
-    "invalid_config",
+  requireStateVersion(
+    stored,
+    1,
     "a verification key cannot be read by its id alone: it exists only in the state of its stack; pass a live key as initial to a new VerificationKey",
-    { operation: "check" },
   );
+  return stored as VerificationKeyState;
 }

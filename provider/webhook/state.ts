@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
-import { ApiChatError } from "../errors/index.js";
+import { requireStateVersion } from "../lib/state-version.js";
 import { isSameBot, isSameUrl } from "../lib/url.js";
 
 /** What create does when another URL is registered for the workspace. */
@@ -76,7 +76,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raised when a state is written that earlier versions of the package cannot read. */
+/** Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` reads the former ones too. */
 const STATE_VERSION: number = 1;
 
 /** The outputs in the state. */
@@ -120,15 +120,14 @@ export const createClaimId = (): string => randomBytes(6).toString("base64url");
  * which has only the inputs.
  */
 export function requireState(stored: WebhookState): WebhookState {
-  const { stateVersion, applied } = stored;
+  requireStateVersion(
+    stored,
+    STATE_VERSION,
+    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
+  );
   // The first states do not repeat in `applied` what is also an output.
   const outputs = { url: stored.webhookUrl, botUrl: stored.botUrl };
-  if (stateVersion === STATE_VERSION) return { ...stored, applied: { ...outputs, ...applied } };
-  const summary =
-    stateVersion === undefined
-      ? "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted"
-      : `the state has version ${JSON.stringify(stateVersion)}, and this pulumi-apichat reads version ${STATE_VERSION}: install the one that wrote it`;
-  throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
+  return { ...stored, applied: { ...outputs, ...stored.applied } };
 }
 
 /** The inputs in a state. */

@@ -82,7 +82,14 @@ const TABLES = `
   INSERT INTO clock VALUES (0);
 `;
 
-/** Opens the file. Creates it with its tables if it is missing and `create` is set. */
+const MIGRATIONS = [
+  // Version 1 kept the clock in a row without a name.
+  `CREATE TABLE clock (noted_ms INTEGER NOT NULL) STRICT;
+  INSERT INTO clock SELECT coalesce(max(since_ms), 0) FROM forwarded_workspaces WHERE workspace = '';
+  DELETE FROM forwarded_workspaces WHERE workspace = '';`,
+];
+
+/** Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an earlier release. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return open(path, create);
@@ -98,6 +105,7 @@ const open = (path: string, create: boolean): DatabaseSync =>
     applicationId: "apic",
     version: 2,
     tables: TABLES,
+    migrations: MIGRATIONS,
     pragmas: PRAGMAS,
     firstPragmas: FIRST_PRAGMAS,
     lockTimeoutMs: LOCK_TIMEOUT_MS,

@@ -12,6 +12,7 @@ const FORMAT = {
   applicationId: "test",
   version: 2,
   tables: "CREATE TABLE notes (text TEXT) STRICT",
+  migrations: [],
   pragmas: "PRAGMA journal_mode = WAL",
   lockTimeoutMs: 50,
 } satisfies SqliteOptions;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { API_KEY, GET, startAcme, type Acme } from "../webhook/harness.js";
-import { failureOf, isolatePlugins, secret, type Marked } from "./harness.js";
+import { failureOf, isolatePlugins, resourceOf, secret, type Marked } from "./harness.js";
 import { programOf, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
@@ -14,14 +14,19 @@ describe("read", () => {
     expect(await webhook.read(id, outs, inputs)).toBeUndefined();
   });
 
-  test("refuses a state of another version, and one that is none", async () => {
-    const { id, outs } = await startCreated();
-    expect((await failureOf(webhook.read(id, { ...outs, stateVersion: 2 }))).details).toContain("version 2");
-    expect((await failureOf(webhook.read(id, { baseUrl: "x" }))).details).toContain("getApiChatWebhook");
-    expect((await failureOf(webhook.diff(id, { ...outs, stateVersion: 2 }, outs))).details).toContain(
-      "version 2",
-    );
-  });
+  test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
+    "of %s refuses a state of a later release, with the release that it needs, and one that is none",
+    async (type) => {
+      const { read, diff } = resourceOf(type);
+      const later = { stateVersion: 2, neededRelease: "9.9.9" };
+      const needs = expect.stringMatching(
+        /version 2, .* reads version 1: install pulumi-apichat 9\.9\.9 or newer/,
+      );
+      expect(await failureOf(read("id", later))).toMatchObject({ details: needs });
+      expect(await failureOf(diff("id", later, {}))).toMatchObject({ details: needs });
+      expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its id");
+    },
+  );
 });
 
 /** A registration that no state knows. */
