@@ -10,9 +10,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import process from "node:process";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { create } from "tar";
 import packageJson from "../../package.json" with { type: "json" };
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
@@ -41,15 +41,23 @@ export async function writeArchive(
   await addLauncher(content, platform);
   await mkdir(outFolder, { recursive: true });
   const path = join(outFolder, `${EXECUTABLE}-v${packageJson.version}-${platform}.tar.gz`);
-  // macOS would add files of its own.
-  const env = { ...process.env, COPYFILE_DISABLE: "1" };
-  await run("tar", ["-czf", path, ...(await readdir(content))], { cwd: content, env, signal });
+  await packFolder(content, path);
   return { path, sha256: hash("sha256", await readFile(path)) };
+}
+
+/** Writes a .tar.gz of what is in a folder: the same bytes for the same files, whenever and wherever. */
+export async function packFolder(folder: string, archive: string): Promise<void> {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const options = { cwd: folder, gzip: true, portable: true, mtime: new Date(0), file: archive };
+  await create(options, names.toSorted());
 }
 
 async function addPlugin(content: string): Promise<void> {
   await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
-  for (const name of ["main.js", "package.json"]) await copyFile(join(plugin, name), join(content, name));
+  for (const name of ["main.js", "package.json", "sbom.cdx.json"])
+    await copyFile(join(plugin, name), join(content, name));
 }
 
 interface UnpackOptions {
