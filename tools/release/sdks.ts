@@ -12,8 +12,8 @@ import { packFolder } from "../plugin-archives/archives.ts";
 
 const { version } = packageJson;
 
-/** Tools of other languages write this time into what they build: 1980, the earliest that a zip file can hold. */
-const BUILT_AT = new Date("1980-01-01T00:00:00Z");
+/** Tools of other languages write this time into what they build: 1980, the earliest year that a zip file can hold. */
+const BUILT_AT = new Date("1980-01-02T00:00:00Z");
 
 /** Generates the SDK of each language in a checkout, and writes their packages into a folder. */
 export async function packSdks(
