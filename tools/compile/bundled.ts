@@ -3,10 +3,7 @@ import { join } from "node:path";
 import type { Metafile } from "esbuild";
 
 /** A package of which a bundle contains code. */
-export interface BundledPackage {
-  name: string;
-  version: string;
-  license: string;
+export interface BundledPackage extends NpmPackage {
   /** The text of its file LICENSE. */
   text: string;
 }
@@ -33,23 +30,38 @@ async function readPackage(folder: string): Promise<BundledPackage> {
 export const licencesOf = (packages: readonly BundledPackage[]): string =>
   packages.map(({ name, text }) => `${name}\n\n${text.trim()}\n`).join(`\n${"-".repeat(80)}\n\n`);
 
-/** The bill of materials in CycloneDX, as JSON: no scanner sees what a bundle contains. */
-export function billOf(name: string, version: string, packages: readonly BundledPackage[]): string {
-  const components = packages.map((one) => ({
-    type: "library",
-    "bom-ref": `${one.name}@${one.version}`,
-    name: one.name,
-    version: one.version,
-    purl: `pkg:npm/${one.name.replace("@", "%40")}@${one.version}`,
-    licenses: [{ expression: one.license }],
-  }));
-  const component = { type: "application", "bom-ref": `${name}@${version}`, name, version };
-  const bill = {
-    bomFormat: "CycloneDX",
-    specVersion: "1.5",
-    version: 1,
-    metadata: { component },
-    components,
-  };
-  return `${JSON.stringify(bill, undefined, 2)}\n`;
+/** A package of the npm registry. */
+export interface NpmPackage {
+  name: string;
+  version: string;
+  license: string;
+  /** As npm writes it: `sha512-` and base64. */
+  integrity?: string;
 }
+
+/** What a bill of materials says of a package. */
+export function componentOf({ name, version, license, integrity }: NpmPackage) {
+  const content = Buffer.from(integrity?.slice("sha512-".length) ?? "", "base64").toString("hex");
+  return {
+    type: "library",
+    "bom-ref": `${name}@${version}`,
+    name,
+    version,
+    ...(content !== "" && { hashes: [{ alg: "SHA-512", content }] }),
+    licenses: [{ expression: license }],
+    purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+  };
+}
+
+type BillComponent = ReturnType<typeof componentOf>;
+
+/** A bill of materials in CycloneDX, as JSON: no scanner sees what a bundle contains. */
+export function billOf(name: string, version: string, components: readonly BillComponent[]): string {
+  const component = { type: "application", "bom-ref": `${name}@${version}`, name, version };
+  const format = { bomFormat: "CycloneDX", specVersion: "1.5", version: 1 };
+  return `${JSON.stringify({ ...format, metadata: { component }, components }, undefined, 2)}\n`;
+}
+
+/** What such a bill lists. */
+export const componentsIn = (bill: string): BillComponent[] =>
+  (JSON.parse(bill) as { components: BillComponent[] }).components;

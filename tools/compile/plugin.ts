@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import packageJson from "../../package.json" with { type: "json" };
-import { billOf, licencesOf, packagesIn } from "./bundled.ts";
+import { billOf, componentOf, licencesOf, packagesIn } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "dist", "provider", "plugin");
@@ -80,6 +80,9 @@ export async function bundlePlugin(outFolder: string): Promise<void> {
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),
     writeFile(join(outFolder, "licenses.txt"), licencesOf(packages)),
-    writeFile(join(outFolder, "sbom.cdx.json"), billOf(EXECUTABLE, packageJson.version, packages)),
+    writeFile(
+      join(outFolder, "sbom.cdx.json"),
+      billOf(EXECUTABLE, packageJson.version, packages.map(componentOf)),
+    ),
   ]);
 }

@@ -1,29 +1,44 @@
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { run } from "../lib/run.ts";
+import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
+import { versionOf } from "../plugin-archives/archives.ts";
 
-/** Writes the bills of materials: of the npm package as npm says it, of the plugin as the bundler does. */
-export async function writeBill(source: string, folder: string, signal: AbortSignal): Promise<void> {
-  const args = ["sbom", "--sbom-format=cyclonedx", "--omit=dev", "--package-lock-only", "--loglevel=error"];
-  const bill = JSON.parse(await run("npm", args, { cwd: source, signal })) as Bill;
-  // They differ in each run.
-  delete bill.serialNumber;
-  delete bill.metadata.timestamp;
-  bill.metadata.component.name = "pulumi-apichat";
-  await writeFile(join(folder, "pulumi-apichat.cdx.json"), `${JSON.stringify(bill, undefined, 2)}\n`);
-  await copyFile(join(source, "plugin/sbom.cdx.json"), join(folder, "pulumi-resource-apichat.cdx.json"));
+/** The folders with bundles in the npm package, each with its own bill. */
+const BUNDLES = ["plugin", "dist/provider/emulator/page"];
+
+/**
+ * Writes the bill of materials of the npm package: what the lock file installs with it, and what its bundles contain. (`npm sbom
+ * --omit=dev` leaves out what a package for development needs too.)
+ */
+export async function writeBill(source: string, folder: string): Promise<void> {
+  const read = (name: string): Promise<string> => readFile(join(source, name), "utf8");
+  const lock = JSON.parse(await read("package-lock.json")) as Lock;
+  const installed = Object.entries(lock.packages)
+    .filter(
+      ([path, { dev, devOptional, link, optional, peer }]) =>
+        path && !(dev || devOptional || link || optional || peer),
+    )
+    .map(([path, one]) => componentOf({ ...one, name: path.replace(/^.*node_modules\//, "") }));
+  const bundled = await Promise.all(BUNDLES.map((bundle) => read(`${bundle}/sbom.cdx.json`)));
+  const all = [...bundled.flatMap(componentsIn), ...installed].map((one) => [one.purl, one] as const);
+  const bill = billOf(lock.name, lock.version, [...new Map(all).values()]);
+  await writeFile(join(folder, "pulumi-apichat.cdx.json"), bill);
 }
 
-interface Bill {
-  serialNumber?: string;
-  metadata: { timestamp?: string; component: { name: string } };
+interface Lock {
+  name: string;
+  version: string;
+  packages: Record<
+    string,
+    NpmPackage & Partial<Record<"dev" | "devOptional" | "link" | "optional" | "peer", true>>
+  >;
 }
 
 /** Writes the section of the version in CHANGELOG.md. */
 export async function writeNotes(source: string, folder: string): Promise<void> {
-  const { version } = JSON.parse(await readFile(join(source, "package.json"), "utf8")) as { version: string };
+  const heading = `## ${await versionOf(source)}`;
   const changelog = await readFile(join(source, "CHANGELOG.md"), "utf8");
-  const section = changelog.split(/^(?=## )/m).find((text) => text.startsWith(`## ${version}`));
-  if (section === undefined) throw new Error(`CHANGELOG.md has no section "## ${version}"`);
+  const section = changelog.split(/^(?=## )/m).find((text) => /^## \S+/.exec(text)?.[0] === heading);
+  if (section === undefined) throw new Error(`CHANGELOG.md has no section "${heading}"`);
   await writeFile(join(folder, "release-notes.md"), section.replace(/^## .*\n+/, ""));
 }

@@ -2,13 +2,15 @@ import { hash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+export const SUMS = "SHA256SUMS";
+
 /** Writes `SHA256SUMS` of the files in a folder, as `sha256sum --check` reads it. */
 export async function writeSums(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name !== "SHA256SUMS");
+  const names = (await readdir(folder)).filter((name) => name !== SUMS);
   const lines = names
     .toSorted()
     .map(async (name) => `${hash("sha256", await readFile(join(folder, name)))}  ${name}\n`);
-  await writeFile(join(folder, "SHA256SUMS"), (await Promise.all(lines)).join(""));
+  await writeFile(join(folder, SUMS), (await Promise.all(lines)).join(""));
 }
 
 /** Each file with its size, one a line. */
