@@ -4,11 +4,13 @@ import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
-import { writeArchive, writeSums } from "../../tools/plugin-archives/archives.ts";
-import type { Platform } from "../../tools/plugin-archives/platforms.ts";
+import { writeArchive } from "../../tools/plugin-archives/archives.ts";
+import { PLATFORMS, type Platform } from "../../tools/plugin-archives/platforms.ts";
+import { writeSums } from "../../tools/release/sums.ts";
 import { openProgramFolder, type ProgramFolder } from "../support/program-folder.ts";
 import { responderEnvironment, respondersOn } from "../support/responder.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
@@ -27,9 +29,8 @@ const downloads: string[] = [];
 beforeAll(async () => {
   backend = await createBackend();
   const outFolder = join(backend.folder, "archives");
-  const written = await writeArchive(platform, { outFolder, signal: new AbortController().signal });
-  archive = written.path;
-  await writeSums(outFolder, [written]);
+  archive = await writeArchive(platform, { outFolder, signal: new AbortController().signal });
+  await writeSums(outFolder);
   server = await serveArchive();
   serverUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
@@ -100,3 +101,15 @@ test.runIf(process.platform === "linux")(
     expect(downloads).toHaveLength(2);
   },
 );
+
+test("the bill of materials in an archive lists its Node", async () => {
+  const { stdout } = await execa("tar", ["-xzOf", archive, "sbom.cdx.json"]);
+  const { components } = JSON.parse(stdout) as { components: object[] };
+  const { name, version } = PLATFORMS[platform];
+  const ofNode = {
+    purl: `pkg:npm/${name}@${version}`,
+    hashes: [{ alg: "SHA-512", content: expect.any(String) as unknown }],
+  };
+  expect(components.at(-1)).toMatchObject(ofNode);
+  expect(components.length).toBeGreaterThan(20);
+});

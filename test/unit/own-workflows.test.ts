@@ -34,5 +34,5 @@ interface Matrix {
 /** `.ci/run` is what runs these tests. */
 function scriptOf(command = ""): string | undefined {
   if (command === "bash .ci/run" || command === "npm test") return "test";
-  return /^npm run ([\w:]+)$/.exec(command)?.[1];
+  return /^npm run ([\w:]+)(?: -- .*)?$/.exec(command)?.[1];
 }

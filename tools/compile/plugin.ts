@@ -2,7 +2,8 @@ import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Plugin } from "esbuild";
-import { licencesOf } from "./licences.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { billOf, componentOf, licencesOf, packagesIn } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "dist", "provider", "plugin");
@@ -73,10 +74,15 @@ export async function bundlePlugin(outFolder: string): Promise<void> {
     }),
   ]);
   await chmod(join(outFolder, EXECUTABLE), 0o755);
+  const packages = await packagesIn(metafile, root);
   await Promise.all([
     copyFile(join(outFolder, EXECUTABLE), join(outFolder, NAMELESS)),
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),
-    writeFile(join(outFolder, "licenses.txt"), await licencesOf(metafile, root)),
+    writeFile(join(outFolder, "licenses.txt"), licencesOf(packages)),
+    writeFile(
+      join(outFolder, "sbom.cdx.json"),
+      billOf(EXECUTABLE, packageJson.version, packages.map(componentOf)),
+    ),
   ]);
 }

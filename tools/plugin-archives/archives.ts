@@ -10,44 +10,62 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
-import process from "node:process";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import packageJson from "../../package.json" with { type: "json" };
+import { create } from "tar";
+import { billOf, componentOf, componentsIn } from "../compile/bundled.ts";
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 
-const plugin = fileURLToPath(new URL("../../plugin", import.meta.url));
-const EXECUTABLE = "pulumi-resource-apichat";
+const clone = fileURLToPath(new URL("../..", import.meta.url));
+const [EXECUTABLE, BILL] = ["pulumi-resource-apichat", "sbom.cdx.json"] as const;
 
-export interface Archive {
-  path: string;
-  /** In hex. */
-  sha256: string;
+interface ArchiveOptions {
+  outFolder: string;
+  signal: AbortSignal;
+  /** The checkout whose `plugin/` is packed. Default: this one. */
+  source?: string;
 }
 
 /**
  * Writes the archive of the plugin for a platform: the folder of the npm package and Node's own binary, unchanged, because a signature of
- * macOS or Windows is valid for that only. Throws if npm has a different Node from the pinned one.
+ * macOS or Windows is valid for that only. Returns its path. Throws if npm has a different Node from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
-  { outFolder, signal }: { outFolder: string; signal: AbortSignal },
-): Promise<Archive> {
+  { outFolder, signal, source = clone }: ArchiveOptions,
+): Promise<string> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "plugin-archive-"));
   const content = join(scratch.path, "content");
+  const [plugin, version] = [join(source, "plugin"), await versionOf(source)];
   await mkdir(content);
-  await Promise.all([addPlugin(content), addNode(content, platform, { scratch: scratch.path, signal })]);
+  const components = componentsIn(await readFile(join(plugin, BILL), "utf8"));
+  components.push(componentOf({ ...PLATFORMS[platform], license: "MIT" }));
+  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, components));
+  const adding = { plugin, scratch: scratch.path, signal };
+  await Promise.all([addPlugin(content, plugin), addNode(content, platform, adding)]);
   await addLauncher(content, platform);
   await mkdir(outFolder, { recursive: true });
-  const path = join(outFolder, `${EXECUTABLE}-v${packageJson.version}-${platform}.tar.gz`);
-  // macOS would add files of its own.
-  const env = { ...process.env, COPYFILE_DISABLE: "1" };
-  await run("tar", ["-czf", path, ...(await readdir(content))], { cwd: content, env, signal });
-  return { path, sha256: hash("sha256", await readFile(path)) };
+  const path = join(outFolder, `${EXECUTABLE}-v${version}-${platform}.tar.gz`);
+  await packFolder(content, path);
+  return path;
 }
 
-async function addPlugin(content: string): Promise<void> {
+/** The version of the package in a checkout. */
+export async function versionOf(source: string): Promise<string> {
+  return (JSON.parse(await readFile(join(source, "package.json"), "utf8")) as { version: string }).version;
+}
+
+/** Writes a .tar.gz of what is in a folder: the same bytes for the same files, whenever and wherever. */
+export async function packFolder(folder: string, archive: string): Promise<void> {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const options = { cwd: folder, gzip: true, portable: true, mtime: new Date(0), file: archive };
+  await create(options, names.toSorted());
+}
+
+async function addPlugin(content: string, plugin: string): Promise<void> {
   await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
   for (const name of ["main.js", "package.json"]) await copyFile(join(plugin, name), join(content, name));
 }
@@ -58,7 +76,11 @@ interface UnpackOptions {
 }
 
 /** Node, and the licences of the plugin and of Node. */
-async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
+async function addNode(
+  content: string,
+  platform: Platform,
+  { plugin, ...options }: UnpackOptions & { plugin: string },
+): Promise<void> {
   const folder = await unpackNode(PLATFORMS[platform], options);
   const binary = isWindows(platform) ? "node.exe" : "node";
   await copyFile(join(folder, "bin", binary), join(content, binary));
@@ -95,10 +117,4 @@ async function unpackNode({ name, version, integrity }: NodePackage, { scratch, 
     );
   await run("tar", ["-xzf", archive], { cwd, signal });
   return join(cwd, "package");
-}
-
-/** Writes `SHA256SUMS` of these archives, and of nothing else in the folder, as `sha256sum --check` reads it. */
-export async function writeSums(folder: string, archives: readonly Archive[]): Promise<void> {
-  const lines = archives.map(({ path, sha256 }) => `${sha256}  ${basename(path)}\n`);
-  await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
 }

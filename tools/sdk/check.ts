@@ -1,9 +1,10 @@
-import { copyFile, mkdir, mkdtempDisposable, readdir } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
 import { run } from "../lib/run.ts";
+import { packNode, packPython } from "../release/sdks.ts";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
 
 interface Check {
@@ -25,9 +26,7 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
       await makeEnvironment(python.command, folder.path, ["mypy"], options.signal);
       const inVenv = (...args: string[]): Promise<string> =>
         run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
-      const sdk = join(sdkFolder, "python");
-      await inVenv("pip", "wheel", "--no-deps", "--wheel-dir", join(sdk, "dist"), sdk);
-      const wheel = await packageIn(sdk);
+      const wheel = await pack("python", packPython, ".whl", options.signal);
       await inVenv("pip", "install", "--no-input", wheel);
       // Each is its own main program.
       for (const entry of await readdir(inClone("examples/python"), { withFileTypes: true })) {
@@ -49,14 +48,10 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   nodejs: {
     title: "Compiling and packing for Node.js: some seconds",
     run: async (options) => {
-      const sdk = join(sdkFolder, "nodejs");
-      const cwd = join(sdk, "bin");
-      await run("tsc", ["-p", sdk], options);
-      for (const name of ["package.json", "README.md"]) await copyFile(join(sdk, name), join(cwd, name));
-      await mkdir(join(sdk, "dist"));
-      await run("npm", ["pack", "--pack-destination", join(sdk, "dist")], { ...options, cwd });
-      await run("node", ["-e", "require(process.argv[1]).Provider.name", cwd], options);
-      return `${await packageIn(sdk)} is packed`;
+      const tarball = await pack("nodejs", packNode, ".tgz", options.signal);
+      const compiled = join(sdkFolder, "nodejs/bin");
+      await run("node", ["-e", "require(process.argv[1]).Provider.name", compiled], options);
+      return `${tarball} is packed`;
     },
   },
   java: {
@@ -68,9 +63,18 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   },
 };
 
-/** The package that was built into the `dist` of an SDK. */
-async function packageIn(sdk: string): Promise<string> {
-  const [name, ...others] = await readdir(join(sdk, "dist"));
-  if (name === undefined || others.length > 0) throw new Error(`${sdk}/dist does not have one package`);
-  return join(sdk, "dist", name);
+/** Packs an SDK into its folder `dist`, as a release does. Returns the package that ends in `extension`. */
+async function pack(
+  language: SdkLanguage,
+  packSdk: typeof packNode,
+  extension: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const sdk = join(sdkFolder, language);
+  const folder = join(sdk, "dist");
+  await mkdir(folder);
+  await packSdk({ sdk, folder, signal });
+  const name = (await readdir(folder)).find((file) => file.endsWith(extension));
+  if (name === undefined) throw new Error(`${folder} has no ${extension}`);
+  return join(folder, name);
 }

@@ -18,8 +18,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it("is five files and nothing else", async () => {
-  const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt"];
+it("is six files and nothing else", async () => {
+  const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt", "sbom.cdx.json"];
   expect((await readdir(folder)).toSorted()).toEqual(files);
 });
 

@@ -1,0 +1,171 @@
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv } from "ajv";
+import { execa } from "execa";
+import { describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { writeBill } from "../../tools/release/papers.ts";
+import { startServer, type Received } from "../support/http.ts";
+import { makeFolder } from "./program.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const { version } = packageJson;
+
+const runTool = (tool: string, args: readonly string[], options = {}) =>
+  execa(process.execPath, [`${root}tools/release/${tool}.ts`, ...args], {
+    reject: false,
+    all: true,
+    ...options,
+  });
+
+const git = async (cwd: string, ...args: string[]): Promise<string> =>
+  (await execa("git", args, { cwd })).stdout;
+
+describe("release:dry", () => {
+  test.each([
+    ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
+    [
+      "a repository elsewhere",
+      "SHA256SUMS",
+      ["--repository", "https://example.com/x"],
+      "not a repository on GitHub",
+    ],
+    ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
+  ])("refuses %s, and leaves what is in the folder", async (_, file, args, message) => {
+    const out = await makeFolder();
+    await writeFile(join(out, file), "mine");
+    const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain(" at ");
+    expect(exitCode).toBe(1);
+    expect(await readFile(join(out, file), "utf8")).toBe("mine");
+  });
+});
+
+describe("the bills of materials", () => {
+  interface Bill {
+    components: { name: string }[];
+  }
+
+  /** The names that the schema of a bill knows the others by. */
+  const BASE = "http://cyclonedx.org/schema/";
+  const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
+  const readSchema = async (name: string): Promise<object> =>
+    JSON.parse(await readFile(join(schemas, `res/schema/${name}.SNAPSHOT.schema.json`), "utf8")) as object;
+
+  async function readBill(path: string): Promise<string[]> {
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    for (const name of ["spdx", "jsf-0.82"])
+      ajv.addSchema(await readSchema(name), `${BASE}${name}.SNAPSHOT.schema.json`);
+    const bill = JSON.parse(await readFile(path, "utf8")) as Bill;
+    ajv.validate(await readSchema("bom-1.5"), bill);
+    expect(ajv.errors).toBeNull();
+    return bill.components.map(({ name }) => name);
+  }
+
+  test("that of the plugin lists exactly the packages whose files are in the bundle", async () => {
+    const bundle = await readFile(`${root}plugin/main.js`, "utf8");
+    const paths = bundle.matchAll(/"node_modules\/((?:@[^/"]+\/)?[^/"]+)/g);
+    const bundled = new Set([...paths].map(([, name = ""]) => name));
+    expect(await readBill(`${root}plugin/sbom.cdx.json`)).toEqual(
+      [...bundled].toSorted((one, other) => (one < other ? -1 : 1)),
+    );
+  });
+
+  test("that of the npm package lists what npm installs with it, and its bundles", async () => {
+    const folder = await makeFolder();
+    await writeBill(root, folder);
+    const names = await readBill(join(folder, "pulumi-apichat.cdx.json"));
+    const bundled = ["@grpc/grpc-js", "preact"];
+    expect(names).toEqual(expect.arrayContaining([...Object.keys(packageJson.dependencies), ...bundled]));
+    expect(names).not.toContain("vitest");
+    expect(names).toEqual([...new Set(names)]);
+  });
+});
+
+describe("release:publish", () => {
+  const packages = ["pulumi-apichat", "pulumi-apichat-sdk"];
+
+  async function makeRelease(): Promise<string> {
+    const [folder, content] = [await makeFolder(), await makeFolder()];
+    await mkdir(join(content, "package"));
+    for (const name of packages) {
+      await writeFile(join(content, "package/package.json"), JSON.stringify({ name, version }));
+      await packFolder(content, join(folder, `${name}-${version}.tgz`));
+    }
+    const module = await makeFolder();
+    await writeFile(join(module, "go.mod"), "module github.com/acme/hooks/sdk/go\n\ngo 1.25\n");
+    await packFolder(module, join(folder, `apichat-go-v${version}.tar.gz`));
+    await writeFile(join(folder, "release-notes.md"), "New.\n");
+    return folder;
+  }
+
+  test("gives npm both packages, and those that it has already once only", async () => {
+    const published = new Map<string, unknown>();
+    const put = ({ path, body }: Received): void => void published.set(path, JSON.parse(body));
+    const registry = await startServer((request, response) => {
+      if (request.method === "PUT") put(request);
+      const found = published.get(request.path);
+      response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(found ?? { error: "not found" }));
+    });
+    const [release, home] = [await makeRelease(), await makeFolder()];
+    const npmrc = `registry=${registry.url}/\n${registry.url.slice("http:".length)}/:_authToken=x\ncache=${home}/cache\n`;
+    await writeFile(join(home, ".npmrc"), npmrc);
+    const options = { cwd: home, env: { NPM_CONFIG_USERCONFIG: join(home, ".npmrc") } };
+    expect(await runTool("publish", ["npm", release], options)).toMatchObject({ exitCode: 0 });
+    expect([...published]).toEqual(
+      packages.map((name) => [
+        `/${name}`,
+        expect.objectContaining({ access: "public", "dist-tags": { latest: version } }),
+      ]),
+    );
+    const { all } = await runTool("publish", ["npm", release], options);
+    expect(all).toBe(packages.map((name) => `${name} ${version} is published already`).join("\n"));
+    expect(registry.requests.filter(({ method }) => method === "PUT")).toHaveLength(2);
+  });
+
+  test("gives GitHub every file", async () => {
+    const [release, bin] = [await makeRelease(), await makeFolder()];
+    const gh = '#!/bin/sh\necho "$@" > "$0.created"\n';
+    await writeFile(join(bin, "gh"), gh);
+    await chmod(join(bin, "gh"), 0o755);
+    const env = { PATH: `${bin}${delimiter}${process.env["PATH"]}` };
+    expect(await runTool("publish", ["github", release], { env })).toMatchObject({ exitCode: 0 });
+    const files = [`apichat-go-v${version}.tar.gz`, ...packages.map((name) => `${name}-${version}.tgz`)];
+    const paths = [...files, "release-notes.md"].map((name) => join(release, name));
+    const notes = `--title v${version} --notes-file ${release}/release-notes.md`;
+    const created = `release create v${version} --verify-tag ${notes} ${paths.join(" ")}\n`;
+    expect(await readFile(join(bin, "gh.created"), "utf8")).toBe(created);
+  });
+
+  test("tags a commit with the Go module, the same one each time", async () => {
+    const [release, remote, clone] = [await makeRelease(), await makeFolder(), await makeFolder()];
+    await git(remote, "init", "--quiet", "--bare");
+    await git(clone, "clone", "--quiet", remote, ".");
+    await writeFile(join(clone, ".gitignore"), "/sdk/\n");
+    await git(clone, "add", ".");
+    await git(
+      clone,
+      "-c",
+      "user.name=Ana",
+      "-c",
+      "user.email=ana@acme.example",
+      "commit",
+      "--quiet",
+      "-m",
+      "First",
+    );
+    const tag = `sdk/go/v${version}`;
+    const tagged: string[] = [];
+    for (const _ of ["first", "again"]) {
+      expect(await runTool("publish", ["go", release], { cwd: clone })).toMatchObject({ exitCode: 0 });
+      tagged.push(await git(remote, "rev-parse", tag));
+    }
+    expect(tagged[1]).toBe(tagged[0]);
+    expect(await git(remote, "ls-tree", "-r", "--name-only", tag)).toBe(".gitignore\nsdk/go/go.mod");
+    expect(await git(clone, "status", "--porcelain")).toBe("");
+  });
+});

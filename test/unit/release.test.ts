@@ -1,0 +1,119 @@
+import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
+import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { writeNotes } from "../../tools/release/papers.ts";
+import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
+import { writeSums } from "../../tools/release/sums.ts";
+import { afterTests } from "../support/http.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "release-"));
+  afterTests(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+test.each(["acme/hooks", "https://github.com/acme/hooks", "https://github.com/acme/hooks.git"])(
+  "%s is a repository",
+  (text) => expect(parseRepository(text)).toBe("acme/hooks"),
+);
+
+test.each([
+  "",
+  "acme",
+  "acme/",
+  "acme/hooks/more",
+  "https://example.com/acme/hooks",
+  "git@github.com:acme/hooks",
+])('"%s" is not a repository', (text) =>
+  expect(() => parseRepository(text)).toThrow(`--repository: "${text}" is not a repository`),
+);
+
+test("a tag must be the version, and a release must name its repository", () => {
+  checkTag("v1.2.3", "1.2.3", "acme/hooks");
+  expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
+    '"v1.2.4" is not the version of package.json',
+  );
+  expect(() => checkTag("1.2.3", "1.2.3", "acme/hooks")).toThrow("as v1.2.3");
+  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("give --repository OWNER/NAME too");
+});
+
+test("stamp writes the repository into each file that names it, in place of the one before", async () => {
+  const folder = await makeFolder();
+  const names = ["package.json", "tools/schema/pulumi.yaml", "docs/languages.md"];
+  for (const name of names) await cp(join(root, name), join(folder, name));
+  const read = (name = ""): Promise<string> => readFile(join(folder, name), "utf8");
+  const before = await read(names[2]);
+  await stamp(folder, "other/name");
+  await stamp(folder, "acme/hooks");
+  const [manifest = "", schema = "", page] = await Promise.all(names.map(read));
+  const [url, goPath] = ["https://github.com/acme/hooks", "github.com/acme/hooks/sdk/go"];
+  const links = { homepage: `${url}#readme`, bugs: `${url}/issues` };
+  const repository = { type: "git", url: `git+${url}.git` };
+  expect(JSON.parse(manifest)).toMatchObject({ name: "pulumi-apichat", repository, ...links });
+  const stamped = { repository: url, homepage: url, pluginDownloadURL: "github://api.github.com/acme/hooks" };
+  const language = { go: { importBasePath: `${goPath}/apichat` } };
+  expect(parse(schema)).toMatchObject({ package: { name: "apichat", ...stamped, language } });
+  expect(page).toBe(before.replaceAll("example.com/pulumi-apichat/sdk/go", goPath));
+  expect(page).not.toBe(before);
+});
+
+test("an archive has the same bytes whenever and in whatever order its files were written", async () => {
+  const folder = await makeFolder();
+  const files = [["a.txt", "a"] as const, ["b/c.txt", "c"] as const];
+  for (const [name, order] of Object.entries({ one: files, other: files.toReversed() })) {
+    for (const [file, text] of order) {
+      const path = join(folder, name, file);
+      await mkdir(join(path, ".."), { recursive: true });
+      await writeFile(path, text);
+      await utimes(path, 0, name === "one" ? 1e9 : 2e9);
+    }
+    await mkdir(join(folder, `out-${name}`));
+    await packFolder(join(folder, name), join(folder, `out-${name}`, "archive.tar.gz"));
+    await writeSums(join(folder, `out-${name}`));
+  }
+  const [one, other] = ["one", "other"].map((name) =>
+    readFile(join(folder, `out-${name}`, "SHA256SUMS"), "utf8"),
+  );
+  expect(await one).toMatch(/^[0-9a-f]{64} {2}archive\.tar\.gz\n$/);
+  expect(await one).toBe(await other);
+});
+
+test("the bill of a bundle lists the packages in it, and none that it leaves out", async () => {
+  const program =
+    'import { Hono } from "hono"; import { parse } from "yaml"; import "prettier"; console.log(Hono, parse)';
+  const { metafile } = await build({
+    stdin: { contents: program, resolveDir: root },
+    absWorkingDir: root,
+    bundle: true,
+    external: ["prettier"],
+    metafile: true,
+    platform: "node",
+    write: false,
+  });
+  const packages = await packagesIn(metafile, root);
+  const bill = billOf("program", "1.0.0", packages.map(componentOf));
+  const found = componentsIn(bill).map(({ purl }) => purl.replace(/@[\d.]+$/, ""));
+  expect(found).toEqual(["pkg:npm/hono", "pkg:npm/yaml"]);
+  expect(licencesOf(packages)).toMatch(/^hono\n\nMIT License/);
+});
+
+test("the notes are the section of the version", async () => {
+  const folder = await makeFolder();
+  await writeFile(join(folder, "package.json"), '{ "version": "1.2.0" }');
+  await writeFile(
+    join(folder, "CHANGELOG.md"),
+    "# Changes\n\n## 1.2.0-rc.1\n\nOld.\n\n## 1.2.0 (today)\n\nNew.\n\n## 1.1.0\n\nOlder.\n",
+  );
+  await writeNotes(folder, folder);
+  expect(await readFile(join(folder, "release-notes.md"), "utf8")).toBe("New.\n\n");
+  await writeFile(join(folder, "package.json"), '{ "version": "1.3.0" }');
+  await expect(writeNotes(folder, folder)).rejects.toThrow('CHANGELOG.md has no section "## 1.3.0"');
+});

@@ -1,0 +1,90 @@
+/** `npm run release:dry`: everything that a release contains, in one folder. Publishes nothing. */
+import { Command, Option } from "commander";
+import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { withProgress } from "../lib/progress.mjs";
+import { abortOnSignals, run, runTool } from "../lib/run.ts";
+import { versionOf, writeArchive } from "../plugin-archives/archives.ts";
+import { PLATFORMS, type Platform } from "../plugin-archives/platforms.ts";
+import { writeBill, writeNotes } from "./papers.ts";
+import { packSdks, sdkLanguages } from "./sdks.ts";
+import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
+import { describeFiles, SUMS, writeSums } from "./sums.ts";
+
+const clone = fileURLToPath(new URL("../..", import.meta.url));
+
+const PARTS = ["npm", "plugins", ...sdkLanguages] as const;
+
+interface Options {
+  repository?: Repository;
+  tag?: string;
+  only: readonly (typeof PARTS)[number][];
+  out: string;
+}
+
+const command = new Command("npm run release:dry --")
+  .description(
+    "Builds everything that a release contains from the last commit: npm package, archives of the plugin with Node in them, SDKs, bills of " +
+      "materials, release notes, SHA256SUMS. Two runs write the same bytes. Two minutes, and ten the first time.",
+  )
+  .option("--repository <name>", "OWNER/NAME on GitHub: the address that the packages name", parseRepository)
+  .option("--tag <tag>", "refuse to build unless it is the version, and --repository is given")
+  .addOption(new Option("--only <part...>", "only these").choices(PARTS).default(PARTS, "all"))
+  .option("--out <folder>", "where to write; the last release there is removed", join(clone, "release"));
+
+await runTool(async () => {
+  const { repository, tag, only, out } = command.parse().opts<Options>();
+  const signal = abortOnSignals();
+  const folder = resolve(out);
+  const previous = await readRelease(folder);
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "apichat-release-"));
+  // What is not committed is not released.
+  const source = join(scratch.path, "source");
+  await run("git", ["clone", "--quiet", "--depth", "1", `file://${clone}`, source], { signal });
+  if (tag !== undefined) checkTag(tag, await versionOf(source), repository);
+  for (const name of previous) await rm(join(folder, name));
+  // So that a run that is ended does not stop the next one.
+  await writeFile(join(folder, SUMS), "");
+  const node = (title: string, ...args: string[]): Promise<string> =>
+    withProgress(title, (update) =>
+      run(process.execPath, args, { cwd: source, signal, onLine: (line) => update(line.slice(0, 70)) }),
+    );
+  if (repository === undefined) console.error("No --repository: the packages name none.");
+  else await stamp(source, repository);
+  await node("Installing and compiling: one to four minutes", "tools/setup.mjs");
+  if (repository !== undefined) {
+    await node("Writing the schemas: some seconds", "tools/schema/generate.ts");
+    await node("Compiling: some seconds", "tools/setup.mjs");
+  }
+  if (only.includes("npm")) {
+    await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: source, signal });
+    await writeBill(source, folder);
+    await writeNotes(source, folder);
+  }
+  if (only.includes("plugins")) {
+    for (const platform of Object.keys(PLATFORMS) as Platform[]) {
+      const { name, version } = PLATFORMS[platform];
+      const title = `Packing the plugin for ${platform}, with Node ${version} (${name})`;
+      await withProgress(title, () => writeArchive(platform, { source, outFolder: folder, signal }));
+    }
+    const bill = join(folder, "pulumi-resource-apichat.cdx.json");
+    await copyFile(join(source, "plugin/sbom.cdx.json"), bill);
+    await copyFile(join(source, "provider/plugin/schema.json"), join(folder, "schema.json"));
+  }
+  const languages = sdkLanguages.filter((language) => only.includes(language));
+  if (languages.length > 0) await packSdks(source, folder, { signal, repository, languages });
+  await writeSums(folder);
+  console.log(await describeFiles(folder));
+});
+process.exit();
+
+/** The files of the last release in a folder, which is made. Throws if it has files that no release has written. */
+async function readRelease(folder: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
+  const names = await readdir(folder);
+  if (names.length === 0 || names.includes(SUMS)) return names;
+  throw new Error(`--out: ${folder} has other files; give an empty folder, or one with a release`);
+}

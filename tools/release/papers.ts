@@ -1,0 +1,44 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
+import { versionOf } from "../plugin-archives/archives.ts";
+
+/** The folders with bundles in the npm package, each with its own bill. */
+const BUNDLES = ["plugin", "dist/provider/emulator/page"];
+
+/**
+ * Writes the bill of materials of the npm package: what the lock file installs with it, and what its bundles contain. (`npm sbom
+ * --omit=dev` leaves out what a package for development needs too.)
+ */
+export async function writeBill(source: string, folder: string): Promise<void> {
+  const read = (name: string): Promise<string> => readFile(join(source, name), "utf8");
+  const lock = JSON.parse(await read("package-lock.json")) as Lock;
+  const installed = Object.entries(lock.packages)
+    .filter(
+      ([path, { dev, devOptional, link, optional, peer }]) =>
+        path && !(dev || devOptional || link || optional || peer),
+    )
+    .map(([path, one]) => componentOf({ ...one, name: path.replace(/^.*node_modules\//, "") }));
+  const bundled = await Promise.all(BUNDLES.map((bundle) => read(`${bundle}/sbom.cdx.json`)));
+  const all = [...bundled.flatMap(componentsIn), ...installed].map((one) => [one.purl, one] as const);
+  const bill = billOf(lock.name, lock.version, [...new Map(all).values()]);
+  await writeFile(join(folder, "pulumi-apichat.cdx.json"), bill);
+}
+
+interface Lock {
+  name: string;
+  version: string;
+  packages: Record<
+    string,
+    NpmPackage & Partial<Record<"dev" | "devOptional" | "link" | "optional" | "peer", true>>
+  >;
+}
+
+/** Writes the section of the version in CHANGELOG.md. */
+export async function writeNotes(source: string, folder: string): Promise<void> {
+  const heading = `## ${await versionOf(source)}`;
+  const changelog = await readFile(join(source, "CHANGELOG.md"), "utf8");
+  const section = changelog.split(/^(?=## )/m).find((text) => /^## \S+/.exec(text)?.[0] === heading);
+  if (section === undefined) throw new Error(`CHANGELOG.md has no section "${heading}"`);
+  await writeFile(join(folder, "release-notes.md"), section.replace(/^## .*\n+/, ""));
+}

@@ -1,0 +1,93 @@
+/**
+ * `npm run release:publish -- PLACE FOLDER`: publishes what `npm run release:dry` has written, each place in a job of release.yaml.
+ * It needs no package, because it runs where it may publish. A job that failed can run again.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import packageJson from "../../package.json" with { type: "json" };
+
+const { version } = packageJson;
+const tag = `v${version}`;
+const isPrerelease = version.includes("-");
+
+const places: Record<string, (folder: string) => void> = { npm, github, go };
+
+try {
+  const [place = "", folder = ""] = process.argv.slice(2);
+  const publish = places[place];
+  if (publish === undefined || folder === "")
+    throw new Error(`give a place, of ${Object.keys(places).join(", ")}, and the folder of release:dry`);
+  publish(resolve(folder));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+/** The package, and the SDK for Node.js without it. */
+function npm(folder: string): void {
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".tgz"))) {
+    const path = join(folder, file);
+    const { name } = JSON.parse(run("tar", ["-xzOf", path, "package/package.json"])) as { name: string };
+    if (isOnNpm(name)) console.log(`${name} ${version} is published already`);
+    else run("npm", ["publish", path, "--access", "public", "--tag", isPrerelease ? "next" : "latest"]);
+  }
+}
+
+function isOnNpm(name: string): boolean {
+  try {
+    return run("npm", ["view", `${name}@${version}`, "version", "--loglevel=silent"]) === version;
+  } catch {
+    // Where npm cannot say it, `npm publish` says why.
+    return false;
+  }
+}
+
+/** A release with every file. The engine downloads the archives of the plugin from it. */
+function github(folder: string): void {
+  const notes = ["--title", tag, "--notes-file", join(folder, "release-notes.md")];
+  const files = readdirSync(folder).map((name) => join(folder, name));
+  const kind = isPrerelease ? ["--prerelease"] : [];
+  run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
+}
+
+/** A commit with the module's folder, on top of the one that is released, and a tag for it: Go reads a module from those. */
+function go(folder: string): void {
+  const scratch = mkdtempSync(join(tmpdir(), "apichat-go-"));
+  try {
+    const archive = join(folder, `apichat-go-${tag}.tar.gz`);
+    const [, path = ""] =
+      /^module github\.com\/[^/]+\/[^/]+\/(.+)$/m.exec(run("tar", ["-xzOf", archive, "go.mod"])) ?? [];
+    if (path === "") throw new Error(`${archive} is built without --repository: nobody could install it`);
+    const module = join(scratch, "tree", path);
+    mkdirSync(module, { recursive: true });
+    run("tar", ["-xzf", archive, "-C", module]);
+    // The same commit in each run, and nothing changes in the clone.
+    const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split(
+      "\n",
+    );
+    const env = { GIT_INDEX_FILE: join(scratch, "index"), GIT_WORK_TREE: join(scratch, "tree") };
+    for (const role of ["AUTHOR", "COMMITTER"])
+      Object.assign(env, {
+        [`GIT_${role}_NAME`]: name,
+        [`GIT_${role}_EMAIL`]: email,
+        [`GIT_${role}_DATE`]: date,
+      });
+    const git = (...args: string[]): string => run("git", args, env);
+    git("read-tree", "HEAD");
+    git("add", "--force", path);
+    const commit = git("commit-tree", git("write-tree"), "-p", "HEAD", "-m", `Go module ${tag}`);
+    const helper = ["-c", "credential.helper=!gh auth git-credential"];
+    git(...helper, "push", "origin", `${commit}:refs/tags/${path}/${tag}`);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+/** Returns what the command prints. Its errors go to stderr. */
+function run(command: string, args: string[], added = {}): string {
+  const env = { ...process.env, ...added };
+  return execFileSync(command, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "inherit"] }).trim();
+}

@@ -1,0 +1,123 @@
+import { copyFile, mkdir, mkdtempDisposable, readFile, readdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { x as extract } from "tar";
+import { findExecutable, pathFolders } from "../engine/engine.ts";
+import { withProgress } from "../lib/progress.mjs";
+import { run } from "../lib/run.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../openapi/environment.ts";
+import { packFolder, versionOf } from "../plugin-archives/archives.ts";
+import { urlOf, type Repository } from "./stamp.ts";
+
+/** Tools of other languages write this time into what they build: 1980, the earliest year that a zip file can hold. */
+const BUILT_AT = new Date("1980-01-02T00:00:00Z");
+
+interface Packing {
+  /** The folder of the language's SDK, as it is generated. */
+  sdk: string;
+  /** Where the packages go. */
+  folder: string;
+  version: string;
+  signal: AbortSignal;
+  repository?: Repository | undefined;
+}
+
+const packers = { python: packPython, nodejs: packNode, java: packJava, dotnet: packDotnet, go: packGo };
+
+type SdkLanguage = keyof typeof packers;
+
+export const sdkLanguages = Object.keys(packers) as SdkLanguage[];
+
+/** Generates the SDK of each language in a checkout, and writes their packages into a folder. */
+export async function packSdks(
+  source: string,
+  folder: string,
+  {
+    languages = sdkLanguages,
+    ...options
+  }: Pick<Packing, "signal" | "repository"> & { languages?: SdkLanguage[] },
+): Promise<void> {
+  const { signal } = options;
+  const version = await versionOf(source);
+  await withProgress("Generating the SDKs: some seconds to 4 minutes", (update) =>
+    run(process.execPath, ["tools/sdk/main.ts", "--language", ...languages], {
+      cwd: source,
+      signal,
+      onLine: update,
+    }),
+  );
+  for (const language of languages) {
+    const sdk = join(source, "sdk", language);
+    await withProgress(`Packing the SDK for ${language}: up to a minute`, () =>
+      packers[language]({ sdk, folder, version, ...options }),
+    );
+  }
+}
+
+/** A wheel and an sdist. */
+export async function packPython({ sdk, folder, signal }: Omit<Packing, "version">): Promise<void> {
+  const python = await findPython(signal);
+  if (python === undefined) throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
+  const builder = await preparePackages(python, new URL("requirements.txt", import.meta.url), signal);
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "apichat-python-"));
+  // Where pyproject.toml says that it is.
+  await copyFile(join(sdk, "pulumi_apichat/README.md"), join(sdk, "README.md"));
+  const [dist, content] = [join(scratch.path, "dist"), join(scratch.path, "content")];
+  const env = { ...process.env, SOURCE_DATE_EPOCH: `${BUILT_AT.getTime() / 1000}` };
+  await run(builder, ["-m", "build", "--no-isolation", "--outdir", dist, sdk], { env, signal });
+  for (const name of await readdir(dist)) {
+    if (!name.endsWith(".tar.gz")) await copyFile(join(dist, name), join(folder, name));
+    else {
+      // setuptools writes the time of the build into an sdist.
+      await mkdir(content);
+      await extract({ file: join(dist, name), cwd: content });
+      await packFolder(content, join(folder, name));
+    }
+  }
+}
+
+export async function packNode({ sdk, folder, signal }: Omit<Packing, "version">): Promise<void> {
+  const bin = join(sdk, "bin");
+  await run("tsc", ["-p", sdk], { signal });
+  for (const name of ["package.json", "README.md"]) await copyFile(join(sdk, name), join(bin, name));
+  await run("npm", ["pack", "--pack-destination", folder], { cwd: bin, signal });
+}
+
+/** The jar, its sources and documentation, and the pom.xml: what Maven Central asks for, apart from signatures. */
+async function packJava({ sdk, folder, version, signal, repository }: Packing): Promise<void> {
+  const [owner = ""] = repository?.split("/") ?? [];
+  const values: Record<string, string> = {
+    VERSION: version,
+    OWNER: owner,
+    GROUP: repository === undefined ? "apichat" : `io.github.${owner.toLowerCase()}`,
+    URL: repository === undefined ? "" : urlOf(repository),
+  };
+  const template = await readFile(new URL("pom.xml", import.meta.url), "utf8");
+  const pom = template.replaceAll(/@(\w+)@/g, (_, name: string) => values[name] ?? "");
+  await writeFile(join(sdk, "pom.xml"), pom);
+  await run("mvn", ["--batch-mode", "--quiet", "package"], { cwd: sdk, signal });
+  for (const kind of ["", "-sources", "-javadoc"]) {
+    const name = `apichat-${version}${kind}.jar`;
+    await copyFile(join(sdk, "target", name), join(folder, name));
+  }
+  await copyFile(join(sdk, "pom.xml"), join(folder, `apichat-${version}.pom`));
+}
+
+/** A NuGet package where there is a .NET SDK, else the sources that one makes it from. */
+async function packDotnet({ sdk, folder, version, signal }: Packing): Promise<void> {
+  if (findExecutable("dotnet", pathFolders()) === undefined) {
+    console.error(
+      "There is no dotnet on PATH: the release has the sources of the .NET SDK, and no NuGet package.",
+    );
+    return packFolder(sdk, join(folder, `apichat-dotnet-${version}.tar.gz`));
+  }
+  // The project packs when it is built: `dotnet pack` would look for what is not built yet.
+  const options = ["-p:ContinuousIntegrationBuild=true", `-p:PackageOutputPath=${folder}`];
+  await run("dotnet", ["build", "--configuration", "Release", ...options], { cwd: sdk, signal });
+}
+
+/** The content of the module's folder: a commit with it and a tag are its publication. */
+async function packGo({ sdk, folder, version }: Packing): Promise<void> {
+  await packFolder(sdk, join(folder, `apichat-go-v${version}.tar.gz`));
+}

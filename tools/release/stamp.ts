@@ -1,0 +1,69 @@
+import { glob, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseDocument } from "yaml";
+
+/** A repository on GitHub, `OWNER/NAME`. */
+export type Repository = `${string}/${string}`;
+
+export function parseRepository(text: string): Repository {
+  const [, owner, name] = /^(?:https:\/\/github\.com\/)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/.exec(text) ?? [];
+  if (owner !== undefined && name !== undefined) return `${owner}/${name}`;
+  throw new Error(
+    `--repository: "${text}" is not a repository on GitHub; give OWNER/NAME, as GITHUB_REPOSITORY has it`,
+  );
+}
+
+/** Throws unless a release under this tag is one of this version, and names its repository. */
+export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
+  if (tag !== `v${version}`)
+    throw new Error(
+      `--tag: "${tag}" is not the version of package.json, which is ${version}; tag the commit that has the version, as v${version}`,
+    );
+  if (repository === undefined)
+    throw new Error("--tag: a release must say where it comes from; give --repository OWNER/NAME too");
+}
+
+/** Where the engine looks for the archives of a release: it asks GitHub for the one of the version. */
+const downloadUrlOf = (repository: Repository): string => `github://api.github.com/${repository}`;
+
+export const urlOf = (repository: Repository): string => `https://github.com/${repository}`;
+
+/**
+ * Writes a repository's address into a checkout: into the npm package, the source of the schema, and wherever the path of the Go module
+ * is. A repository that is there already is replaced.
+ */
+export async function stamp(folder: string, repository: Repository): Promise<void> {
+  const url = urlOf(repository);
+  const goPath = `github.com/${repository}/sdk/go`;
+  await change(join(folder, "package.json"), (text) => {
+    const manifest = JSON.parse(text) as object;
+    const links = { homepage: `${url}#readme`, bugs: `${url}/issues` };
+    const all = { ...manifest, repository: { type: "git", url: `git+${url}.git` }, ...links };
+    return `${JSON.stringify(all, undefined, 2)}\n`;
+  });
+  let before = "";
+  await change(join(folder, "tools/schema/pulumi.yaml"), (text) => {
+    const source = parseDocument(text);
+    before = (source.getIn([...GO_PATH]) as string).replace(/\/apichat$/, "");
+    source.setIn(["package", "repository"], url);
+    source.setIn(["package", "homepage"], url);
+    source.setIn(["package", "pluginDownloadURL"], downloadUrlOf(repository));
+    source.setIn([...GO_PATH], `${goPath}/apichat`);
+    return source.toString({ lineWidth: 0 });
+  });
+  for await (const file of glob(["docs/*.md", "examples/go/**/*.{go,mod}", "tools/sdk/check.ts"], {
+    cwd: folder,
+  }))
+    await change(join(folder, file), (text) => text.replaceAll(before, goPath));
+}
+
+const GO_PATH = ["package", "language", "go", "importBasePath"] as const;
+
+const change = async (file: string, edit: (text: string) => string): Promise<void> =>
+  writeFile(file, edit(await readFile(file, "utf8")));
+
+// `node tools/release/stamp.ts OWNER/NAME`: in this clone.
+if (import.meta.main)
+  await stamp(fileURLToPath(new URL("../..", import.meta.url)), parseRepository(process.argv[2] ?? ""));
