@@ -25,6 +25,10 @@ export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string
     ([, code = ""]) => code,
   );
 
+/** A Pulumi.yaml of the examples, for the plugin that the engine downloads in place of the npm package's. */
+export const withoutPlugin = (project: string): string =>
+  project.replace(/^packages:\n {2}apichat: .*\n/m, "");
+
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
 
 /** What the links and images of a page lead to, in their order. */

@@ -9,7 +9,16 @@ import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
 import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
-import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
+import {
+  blocksOf,
+  headingsOf,
+  isRelative,
+  readPage,
+  readPages,
+  root,
+  targetsOf,
+  withoutPlugin,
+} from "../support/pages.ts";
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
@@ -78,7 +87,16 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
     yaml: "yaml/quickstart/Pulumi.yaml",
   };
   for (const [language, path] of Object.entries(programs))
-    expect(blocksOf(page, language)).toEqual([readPage(`examples/${path}`).text]);
+    expect(blocksOf(page, language)).toEqual([withoutPlugin(readPage(`examples/${path}`).text)]);
+});
+
+test("the page for users without Node shows a program of the examples", () => {
+  const page = readPage("docs/without-node.md");
+  const [project, program] = ["Pulumi.yaml", "__main__.py"].map(
+    (file) => readPage(`examples/python/endpoint/${file}`).text,
+  );
+  expect(blocksOf(page, "yaml")).toEqual([withoutPlugin(project ?? "")]);
+  expect(blocksOf(page, "python")).toEqual([program]);
 });
 
 describe("The blocks", () => {

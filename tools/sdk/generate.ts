@@ -33,20 +33,32 @@ interface GenerateOptions {
   signal: AbortSignal;
   /** Default: `sdk` in the clone. */
   into?: string;
+  /** The path of the schema. Default: the one of the clone. */
+  schema?: string;
+}
+
+interface Job {
+  language: SdkLanguage;
+  /** Where its folder is written. */
+  folder: string;
+  /** The path of the schema. */
+  schema: string;
+  signal: AbortSignal;
 }
 
 /** Writes `sdk/<language>` anew. The previous one is replaced when the new one is complete, with what was built in it. */
 export async function generateSdk(
   language: SdkLanguage,
-  { engine, signal, into = sdkFolder }: GenerateOptions,
+  { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
   const byHost = GENERATED_BY_HOST.includes(language) || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
   await using temporary = await mkdtempDisposable(join(into, ".new-"));
   const folder = temporary.path;
-  await (byHost ? runHost(engine, language, folder, signal) : runGenerator(language, folder, signal));
-  if (language === "java") await addJavaResources(join(folder, language));
+  const job = { language, folder, schema, signal };
+  await (byHost ? runHost(engine, job) : runGenerator(job));
+  if (language === "java") await addJavaResources(join(folder, language), schema);
   await rm(join(into, language), { recursive: true, force: true });
   await rename(join(folder, language), join(into, language));
 }
@@ -62,11 +74,11 @@ function isDistribution({ directory, command }: Engine): boolean {
 }
 
 /** With Pulumi's generators: of these languages the hosts that the tools can build have none. */
-async function runGenerator(language: SdkLanguage, folder: string, signal: AbortSignal): Promise<void> {
+async function runGenerator({ language, folder, schema, signal }: Job): Promise<void> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
   const bin = await resolveGoTools({ name: "sdk-generator", title, tools }, signal);
-  await run(join(bin, "generate-sdk"), [schemaFile, folder, language], { signal });
+  await run(join(bin, "generate-sdk"), [schema, folder, language], { signal });
 }
 
 /** One white dot. */
@@ -76,31 +88,24 @@ const logo = Buffer.from(
 );
 
 /** With the language's host, through the engine. The one of .NET fetches the package's logo, else Pulumi's from the internet. */
-async function runHost(
-  engine: Engine,
-  language: SdkLanguage,
-  folder: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function runHost(engine: Engine, { language, folder, schema, signal }: Job): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const server = startServer((_, response) => response.end(logo));
   const { url } = resources.adopt(await server, (it) => it.close());
   const file = join(folder, "schema.json");
-  const schema = JSON.parse(await readFile(schemaFile, "utf8")) as object;
-  await writeFile(file, JSON.stringify({ ...schema, logoUrl: `${url}/logo.png` }));
+  const content = JSON.parse(await readFile(schema, "utf8")) as object;
+  await writeFile(file, JSON.stringify({ ...content, logoUrl: `${url}/logo.png` }));
   const env = engineEnvironment(engine, { home: join(folder, "home"), backend: folder, passphrase: "none" });
   const args = ["package", "gen-sdk", file, "--language", language, "--out", folder];
   await run(engine.command, args, { env, signal });
 }
 
 /** What a build of the SDK with Gradle would add: without its version the SDK does not start. */
-async function addJavaResources(folder: string): Promise<void> {
-  const { name = "", version = "" } = JSON.parse(await readFile(schemaFile, "utf8")) as Record<
-    string,
-    string
-  >;
+async function addJavaResources(folder: string, schema: string): Promise<void> {
+  const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
+  const { name = "", version = "", pluginDownloadURL: server } = content;
   const resources = join(folder, "src/main/resources/com/pulumi", name);
   await mkdir(resources, { recursive: true });
   await writeFile(join(resources, "version.txt"), version);
-  await writeFile(join(resources, "plugin.json"), JSON.stringify({ resource: true, name, version }));
+  await writeFile(join(resources, "plugin.json"), JSON.stringify({ resource: true, name, version, server }));
 }

@@ -1,0 +1,157 @@
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { x as extract } from "tar";
+import { expect } from "vitest";
+import { hasHost } from "../../tools/engine/languages.ts";
+import { run } from "../../tools/lib/run.ts";
+import { findPython, makeEnvironment } from "../../tools/openapi/environment.ts";
+import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { packPython } from "../../tools/release/sdks.ts";
+import { generateSdk } from "../../tools/sdk/generate.ts";
+import { blocksOf, commandsIn, readPage, root, withoutPlugin } from "./pages.ts";
+import type { PluginServer } from "./plugin-server.ts";
+import { openProgramFolder, type ProgramFolder } from "./program-folder.ts";
+import { responderEnvironment } from "./responder.ts";
+import { engine, type Backend } from "./stack.ts";
+
+const { version } = packageJson;
+const { signal } = new AbortController();
+
+/** Where the pages say that the repository of a release is. */
+export const RELEASES = "github://api.github.com/OWNER/NAME";
+
+/** The page for users without Node. */
+export const page = readPage("docs/without-node.md");
+
+/** A language whose users install what a release has for them. */
+export interface InstalledLanguage {
+  name: string;
+  /** Does in the folder of a program what a user does, with a folder beside it for what that takes. */
+  install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
+  /** What PATH has beside `pulumi`. */
+  path: (program: string) => Promise<string[]>;
+}
+
+/** The command of the page. What it has downloaded goes, as on another machine. */
+async function installYaml(program: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
+  const commands = commandsIn(blocksOf(page, "sh")).map((line) => line.replace(/ +#.*/, "").split(" "));
+  const [, ...add] = commands.find((words) => words.slice(0, 3).join(" ") === "pulumi package add") ?? [];
+  await program.run(...add.map((word) => word.replace(RELEASES, url)));
+  await rm(join(aside, "../home/plugins"), { recursive: true });
+}
+
+/** The wheel, in a virtual environment where Pulumi.yaml names one. */
+async function installPython({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
+  const sdk = await generateFor("python", { pluginDownloadURL: url }, aside);
+  await packPython({ sdk, folder: aside, signal });
+  const wheel = (await readdir(aside)).find((name) => name.endsWith(".whl")) ?? "";
+  const python = await findPython(signal);
+  await makeEnvironment(python?.command ?? "", join(path, "venv"), [join(aside, wheel)], signal);
+  const script = "import importlib.metadata as all; print(all.metadata('pulumi-apichat').get_payload())";
+  expect(await run(join(path, "venv/bin/python"), ["-c", script])).toContain("import pulumi_apichat");
+}
+
+/** Go takes a path with `.git` for a repository without a request to its host. */
+const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
+const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
+
+/** The module as Go gets it from the tag of a release. It replaces what go.mod requires, because in a cache of its own Go would compile Pulumi's SDK again. */
+async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
+  const schema = { pluginDownloadURL: url, importBasePath: `${GO_MODULE}/apichat` };
+  const archive = join(aside, "module.tar.gz");
+  await packFolder(await generateFor("go", schema, aside), archive);
+  const repository = join(aside, "repository");
+  const module = join(repository, "sdk/go");
+  await mkdir(module, { recursive: true });
+  await extract({ file: archive, cwd: module });
+  const identity = ["-c", "user.name=Release", "-c", "user.email=release@localhost"];
+  for (const args of [["init"], ["add", "."], [...identity, "commit", "-m", "Release"]])
+    await run("git", args, { cwd: repository });
+  await run("git", ["tag", `sdk/go/v${version}`], { cwd: repository });
+
+  const env = {
+    ...process.env,
+    GOMODCACHE: join(aside, "modules"),
+    GOFLAGS: "-modcacherw",
+    GOPRIVATE: "example.com",
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: `url.file://${repository}.insteadOf`,
+    GIT_CONFIG_VALUE_0: "https://example.com/pulumi-apichat",
+  };
+  const download = ["mod", "download", "-json", `${GO_MODULE}@v${version}`];
+  const { Dir } = JSON.parse(await run("go", download, { cwd: aside, env })) as { Dir: string };
+  const examples = join(root, "examples/go");
+  const text = await readFile(join(examples, "go.mod"), "utf8");
+  const program = text.replaceAll(EXAMPLE_MODULE, GO_MODULE).replace("../../sdk/go", Dir);
+  await writeFile(join(path, "go.mod"), program);
+  await cp(join(examples, "go.sum"), join(path, "go.sum"));
+  const main = await readFile(join(path, "main.go"), "utf8");
+  await writeFile(join(path, "main.go"), main.replaceAll(EXAMPLE_MODULE, GO_MODULE));
+}
+
+/** Generates the SDK with the addresses that a release stamps into the schema. Returns its folder. */
+async function generateFor(
+  language: "python" | "go",
+  { pluginDownloadURL, importBasePath }: { pluginDownloadURL: string; importBasePath?: string },
+  aside: string,
+): Promise<string> {
+  const content = JSON.parse(await readFile(join(root, "provider/plugin/schema.json"), "utf8")) as {
+    language: { go: object };
+  };
+  const go = { ...content.language.go, ...(importBasePath && { importBasePath }) };
+  const stamped = { ...content, pluginDownloadURL, language: { ...content.language, go } };
+  const schema = join(aside, "schema.json");
+  await writeFile(schema, JSON.stringify(stamped));
+  const into = join(aside, "sdk");
+  await generateSdk(language, { engine, signal, into, schema });
+  return join(into, language);
+}
+
+/** Those that run on this machine; Python and Go take minutes, which `npm test` does not have. */
+export const installedLanguages: InstalledLanguage[] = [
+  { name: "yaml", install: installYaml, path: async () => [] },
+];
+if (process.env.MODE === "languages") {
+  if ((await findPython(signal)) !== undefined)
+    installedLanguages.push({
+      name: "python",
+      install: installPython,
+      path: async (program) => [join(program, "venv/bin")],
+    });
+  if (hasHost(engine, "go"))
+    installedLanguages.push({
+      name: "go",
+      install: installGo,
+      path: async () => [join(await run("go", ["env", "GOROOT"]), "bin")],
+    });
+}
+
+/** The quickstart of a language, installed; every command has a PATH with `pulumi` and the language's tools alone. */
+export async function openInstalled(
+  backend: Backend,
+  { name, install, path }: InstalledLanguage,
+  server: PluginServer,
+): Promise<ProgramFolder & { searched: string[] }> {
+  const [program, aside, bin] = ["program", "aside", "bin"].map((one) => join(backend.folder, one)) as [
+    string,
+    string,
+    string,
+  ];
+  await Promise.all([mkdir(aside), mkdir(bin)]);
+  for (const file of await readdir(engine.directory))
+    if (file.startsWith("pulumi")) await symlink(join(engine.directory, file), join(bin, file));
+  const example = join(root, "examples", name, "quickstart");
+  // These two are for the plugin of the npm package.
+  await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });
+  const project = await readFile(join(example, "Pulumi.yaml"), "utf8");
+  await writeFile(join(program, "Pulumi.yaml"), withoutPlugin(project));
+  const searched = [...(await path(program)), bin];
+  const opened = openProgramFolder(backend, program, {
+    ...responderEnvironment(backend),
+    ...server.environment,
+    PATH: searched.join(delimiter),
+  });
+  await install(opened, server, aside);
+  return { ...opened, searched };
+}
