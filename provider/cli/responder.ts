@@ -2,11 +2,12 @@ import { Command, InvalidArgumentError } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
 import { EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
+import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
+import type { ServeOptions } from "../server/serve.js";
 
-interface ResponderOptions {
+interface ResponderOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
-  instance?: string;
 }
 
 /**
@@ -25,6 +26,14 @@ export function responderCommand(): Command {
         "--instance <id>",
         "id of this process; it then logs to responder.log in the data folder",
         parseInstance,
+      )
+      .option("--metrics-port <port>", "serve metrics for Prometheus there; needs prom-client", parsePort)
+      .option("--metrics-host <host>", 'address for them (default: "127.0.0.1", this machine only)')
+      .option("--log-deliveries", "log a line for each delivery, without its content")
+      .option(
+        "--drain-seconds <seconds>",
+        "after SIGTERM, accept this much longer while the ready path answers 503 (default: 0)",
+        parseWaitingSeconds,
       )
       .addHelpText("after", HELP)
       .addCommand(deliveriesCommand())
@@ -65,7 +74,8 @@ Its fields; paths of files are relative to the folder of the configuration:
   rotations             With derivedFrom: the names of its rotations, such as ["2026-12", "2026-09"].
   forwardWithinSeconds  How long a delivery is retried before it becomes a dead letter. Default 86400, a day.
   bodyLimitBytes        Maximum size of a request's body. Default 1048576, 1 MiB.
-  healthPath            Answers GET with 200, or 503 while deliveries cannot be stored. Default "/healthz".
+  healthPath            Answers GET with 200, or 503 if only a restart would help. Default "/healthz".
+                        The path /readyz also answers 503 while deliveries cannot be stored, and after SIGTERM.
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json
@@ -81,9 +91,11 @@ function parseInstance(text: string): string {
   throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');
 }
 
-async function serve({ config, instance }: ResponderOptions): Promise<void> {
+async function serve({ config, ...options }: ResponderOptions): Promise<void> {
   if (config === undefined) throw new UsageError("give the configuration with --config <file>; see --help");
+  if (options.metricsHost !== undefined && options.metricsPort === undefined)
+    throw new UsageError("give --metrics-port with --metrics-host; see --help");
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
   const { serveUntilSignal } = await import("../server/serve.js");
-  await serveUntilSignal({ configFile: config, instance });
+  await serveUntilSignal({ configFile: config, ...options });
 }

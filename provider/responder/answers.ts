@@ -1,7 +1,7 @@
 import type { Answer } from "./request.js";
 
 /** The errors of a responder: each code always comes with the same status. */
-const STATUS_BY_CODE = {
+export const STATUS_BY_CODE = {
   /** The three handshake parameters are there, but the challenge must not be echoed. */
   invalid_challenge: 400,
   /** The delivery is signed, but it is not JSON. */

@@ -7,7 +7,7 @@ import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.
 import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "../lib/url.js";
 import {
   expected,
   httpUrl,
@@ -125,7 +125,7 @@ export function refuseTogether(
   }
   if (!isMap(workspaces)) return;
   const derived = count(derivedFrom) * Math.max(1, count(rotations));
-  const owners = new Map([[wirePathOf(healthPath), "healthPath"]]);
+  const owners = new Map([[wirePathOf(healthPath), "healthPath"]]).set(READY_PATH, "the ready path");
   const entries = Object.entries(workspaces);
   if (entries.length === 0)
     report(["workspaces"], "must have at least one; for example { acme: { verificationKeys: … } }");

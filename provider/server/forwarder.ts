@@ -11,6 +11,7 @@ import {
 } from "../responder/forwarding.js";
 import type { ServerConfig, WorkspaceConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
 
@@ -28,6 +29,8 @@ const DEFAULTS = {
 export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
   spool: Spool;
   log: Log;
+  /** Counts the attempts. */
+  metrics?: Pick<Metrics, "attempted"> | undefined;
 }
 
 /** What the configuration says of forwarding. Deliveries of a workspace without a URL are kept. */
@@ -62,6 +65,7 @@ interface Lane {
 export class Forwarder {
   readonly #spool: Spool;
   readonly #log: Log;
+  readonly #metrics: ForwarderOptions["metrics"];
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
   readonly #lanes = new Map<string, Lane>();
@@ -74,9 +78,10 @@ export class Forwarder {
   #timer: NodeJS.Timeout | undefined;
   #isClosing = false;
 
-  constructor({ spool, log, ...settings }: ForwarderOptions) {
+  constructor({ spool, log, metrics, ...settings }: ForwarderOptions) {
     this.#spool = spool;
     this.#log = log;
+    this.#metrics = metrics;
     this.#settings = { ...DEFAULTS, ...settings };
     // HTTP/1.1 only: it keeps the headers as they came.
     this.#dispatcher = createDispatcher({ connections: this.#settings.limits.total, allowH2: false });
@@ -229,7 +234,9 @@ export class Forwarder {
   async #attempt(delivery: TakenDelivery, url: URL): Promise<ForwardOutcome> {
     const { signal } = this.#abandoning;
     const timeoutMs = this.#settings.attemptTimeoutMs;
+    const startMs = performance.now();
     const outcome = await forwardRequest(delivery, { url, dispatcher: this.#dispatcher, timeoutMs, signal });
+    this.#metrics?.attempted(delivery.workspace, outcome.kind, performance.now() - startMs);
     // Until then it stays taken: it is not sent a second time.
     await this.#persist(() => this.#record(outcome, delivery));
     return outcome;

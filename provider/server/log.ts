@@ -20,7 +20,7 @@ export interface Log {
 export type LogSink = (line: string) => void;
 
 /** Fields that never contain untrusted text: only values from the configuration or from this package. */
-const OWN_FIELDS = new Set(["workspace", "instance", "host", "encoding", "code", "id"]);
+const OWN_FIELDS = new Set(["workspace", "instance", "host", "encoding", "code", "id", "kind", "result"]);
 
 /** How often one kind of limited line may be written, in milliseconds. */
 const SAME_LINE_MS = 10_000;

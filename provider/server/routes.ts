@@ -1,15 +1,25 @@
 import { randomUUID } from "node:crypto";
-import { answerError, UnavailableError } from "../responder/answers.js";
+import { answerError, UnavailableError, type ResponderErrorCode } from "../responder/answers.js";
 import type { Answer, IncomingRequest } from "../responder/request.js";
 import { pathOf } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
 import type { ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
-import { HEALTH_PATH } from "../lib/url.js";
+import type { Metrics } from "./metrics.js";
+import { SqliteError } from "../lib/sqlite.js";
+import { HEALTH_PATH, READY_PATH } from "../lib/url.js";
+import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 
 /** Stores verified deliveries. */
 export type DeliveryStore = Pick<Spool, "accept" | "check">;
+
+export interface RoutesOptions {
+  /** Counts requests. */
+  metrics?: Metrics | undefined;
+  /** Logs a line for each verified delivery: with IDs, without content. */
+  logDeliveries?: boolean | undefined;
+}
 
 /** The responder for the path of a workspace. */
 interface Place {
@@ -20,23 +30,30 @@ interface Place {
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
 const HEALTH_MS = 2_000;
 
+/** The answers of the ready path and of the health path. */
+type ProbeAnswers = Record<"ready" | "health", Answer>;
+
 const SHOWN_PATH_CHARACTERS = 200;
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries before it
- * responds 200, or 503 if the store fails. The health path responds 200, or 503 while nothing can be stored; every other
- * path 404. A map, not a framework's router: the responder needs no Request or Response.
+ * responds 200, or 503 if the store fails. The ready path responds 200, or 503 while nothing can be stored and once this
+ * drains; the health path 200, or 503 if only a restart would help; every other path 404. A map, not a framework's router:
+ * the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;
   readonly #log: Log;
+  readonly #options: RoutesOptions;
   #places: ReadonlyMap<string, Place> = new Map();
   #healthPath = HEALTH_PATH;
-  #health: { answer: Promise<Answer>; untilMs: number } | undefined;
+  #health: { answers: Promise<ProbeAnswers>; untilMs: number } | undefined;
+  #isDraining = false;
 
-  constructor(store: DeliveryStore, log: Log) {
+  constructor(store: DeliveryStore, log: Log, options: RoutesOptions = {}) {
     this.#store = store;
     this.#log = log;
+    this.#options = options;
   }
 
   /** Switches to this configuration; requests in progress finish with the old one. */
@@ -50,55 +67,89 @@ export class Routes implements Pick<Responder, "answer"> {
     );
   }
 
+  /** Answers the ready path with 503 from now on, and everything else as before. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   async answer(request: IncomingRequest): Promise<Answer> {
     const path = pathOf(request.url);
-    if (path === this.#healthPath) return this.#answerHealth(request.method);
+    if (path === this.#healthPath || path === READY_PATH) return this.#answerProbe(request.method, path);
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await place.responder.answer(request);
-    if (answer.status >= 400) this.#logRefusal(answer, path, place?.workspace);
+    if (answer.status >= 400) this.#noteRefusal(answer, path, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
   #createResponder(workspace: string, verificationKeys: string[], bodyLimitBytes?: number): Responder {
+    const { metrics, logDeliveries } = this.#options;
     return createResponder({
       verificationKeys,
       ...(bodyLimitBytes !== undefined && { bodyLimitBytes }),
-      onHandshake: ({ encoding, keyIndex }) => this.#log.info("handshake", { workspace, encoding, keyIndex }),
-      onDelivery: async ({ message, rawBody }, { request }) => {
+      onHandshake: ({ encoding, keyIndex }) => {
+        this.#log.info("handshake", { workspace, encoding, keyIndex });
+        metrics?.answeredHandshake(workspace);
+      },
+      onDelivery: async ({ kind, message, rawBody: body }, { request }) => {
+        const startMs = performance.now();
         const headers = [...request.headers()];
-        const conversation = conversationOf(message);
+        const delivery = {
+          id: randomUUID(),
+          workspace,
+          conversation: conversationOf(message),
+          headers,
+          body,
+        };
         try {
-          await this.#store.accept({ id: randomUUID(), workspace, conversation, headers, body: rawBody });
+          await this.#store.accept(delivery);
+          metrics?.accepted(workspace);
+          if (logDeliveries) this.#logDelivery(delivery, { kind, startMs, result: "accepted" });
         } catch (cause) {
           this.#log.limited("error", "not accepted", workspace, { workspace, error: messageOf(cause) });
+          if (logDeliveries) this.#logDelivery(delivery, { kind, startMs, result: "unavailable" });
           throw new UnavailableError("the delivery could not be stored", { cause });
         }
       },
     });
   }
 
-  async #answerHealth(method: string): Promise<Answer> {
+  #logDelivery(
+    { id, workspace, conversation = "", body }: AcceptedDelivery,
+    { startMs, ...facts }: { startMs: number; kind: string; result: string },
+  ): void {
+    const ms = Math.round(performance.now() - startMs);
+    // Anything but a number may be content.
+    const ids = { workspace, id, conversation: /^-?\d+$/.test(conversation) ? conversation : undefined };
+    this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
+  }
+
+  async #answerProbe(method: string, path: string): Promise<Answer> {
     if (method !== "GET" && method !== "HEAD") return METHOD_NOT_ALLOWED;
     const nowMs = performance.now();
     if (this.#health === undefined || nowMs >= this.#health.untilMs)
-      this.#health = { answer: this.#checkHealth(), untilMs: nowMs + HEALTH_MS };
-    const answer = await this.#health.answer;
+      this.#health = { answers: this.#checkStore(), untilMs: nowMs + HEALTH_MS };
+    const { ready, health } = await this.#health.answers;
+    const readyNow = this.#isDraining ? DRAINING : ready;
+    const answer = path === READY_PATH ? readyNow : health;
     return method === "HEAD" ? { ...answer, body: "" } : answer;
   }
 
-  async #checkHealth(): Promise<Answer> {
+  async #checkStore(): Promise<ProbeAnswers> {
     try {
       await this.#store.check();
-      return HEALTHY;
+      return { ready: OK, health: OK };
     } catch (cause) {
       const error = messageOf(cause);
       this.#log.limited("error", "not well", error, { error });
-      return UNHEALTHY;
+      // A restart makes no room on a disk, and would only delay the deliveries that wait.
+      const mayPass = cause instanceof SqliteError && cause.code !== "failed";
+      return { ready: NOT_STORING, health: mayPass ? OK : NOT_STORING };
     }
   }
 
-  #logRefusal({ status, body }: Answer, path: string, workspace: string | undefined): void {
-    const { code } = (JSON.parse(body) as { error: { code: string } }).error;
+  #noteRefusal({ status, body }: Answer, path: string, workspace: string | undefined): void {
+    const { code } = (JSON.parse(body) as { error: { code: ResponderErrorCode } }).error;
+    this.#options.metrics?.rejected(workspace, code);
     // The path shows a wrong webhook URL; its query is left out.
     const fields = { workspace, path: path.slice(0, SHOWN_PATH_CHARACTERS), status, code };
     this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, fields);
@@ -119,15 +170,15 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
-const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path accepts only GET and HEAD", {
+const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "this path accepts only GET and HEAD", {
   allow: "GET, HEAD",
   connection: "close",
 });
-const HEALTHY: Answer = {
+const OK: Answer = {
   status: 200,
   headers: { "content-type": "application/json", "cache-control": "no-store" },
   body: JSON.stringify({ status: "ok" }),
 };
-const UNHEALTHY = answerError("unavailable", "deliveries cannot be stored now", {
-  "cache-control": "no-store",
-});
+const NO_STORE = { "cache-control": "no-store" };
+const NOT_STORING = answerError("unavailable", "deliveries cannot be stored now", NO_STORE);
+const DRAINING = answerError("unavailable", "the responder is about to stop", NO_STORE);

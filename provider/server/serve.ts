@@ -1,10 +1,15 @@
 import { startServer, type RunningServer, type ServerOptions } from "./server.js";
 
+export interface ServeOptions extends ServerOptions {
+  /** How long after SIGTERM requests are still accepted, while the ready path answers 503. Default 0. */
+  drainSeconds?: number | undefined;
+}
+
 /**
  * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it; the same signal again kills it. Throws
  * what `startServer` throws. A crash ends the process with exit code 1.
  */
-export async function serveUntilSignal(options: ServerOptions): Promise<void> {
+export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOptions): Promise<void> {
   // Files that SQLite and others create are for the owner only.
   process.umask(0o077);
   // A closed stderr must not crash the responder.
@@ -17,13 +22,13 @@ export async function serveUntilSignal(options: ServerOptions): Promise<void> {
     process.exit(1);
   });
   const started = startServer(options);
-  obeySignals(started);
+  obeySignals(started, drainSeconds * 1000);
   server = await started;
   await server.stopped;
 }
 
 /** Obeys a signal that arrives during the start after it. */
-function obeySignals(started: Promise<RunningServer>): void {
+function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
@@ -31,12 +36,15 @@ function obeySignals(started: Promise<RunningServer>): void {
     "SIGHUP",
     obey((server) => server.reload()),
   );
+  const drain = obey((server) => server.drain());
   const stop = obey((server) => server.stop());
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  // Ctrl-C waits for nobody.
+  for (const [signal, waitMs] of [["SIGTERM", drainMs] as const, ["SIGINT", 0] as const]) {
     // Without a listener, the second one ends the process at once.
     process.once(signal, () => {
-      setTimeout(kill, STOP_MS).unref();
-      stop();
+      setTimeout(kill, waitMs + STOP_MS).unref();
+      if (waitMs > 0) drain();
+      setTimeout(stop, waitMs);
     });
   }
 }

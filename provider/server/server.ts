@@ -10,6 +10,7 @@ import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
+import { DEFAULT_HOST } from "../lib/url.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 
@@ -18,11 +19,19 @@ export interface ServerOptions {
   configFile: string;
   /** Identifies this start for its starter. The log then goes to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
+  /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: does not. */
+  metricsPort?: number | undefined;
+  /** Where the metrics listen. Default: this machine only. */
+  metricsHost?: string | undefined;
+  /** Logs a line for each delivery. */
+  logDeliveries?: boolean | undefined;
 }
 
 /** A responder that runs. */
 export interface RunningServer extends ControlActions {
   readonly log: Log;
+  /** Answers the ready path with 503 from now on, and everything else as before, until `stop`. */
+  drain(): void;
   /** Resolves when it has stopped; rejects if that has failed. */
   readonly stopped: Promise<void>;
 }
@@ -60,7 +69,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
 
 /** Notes in `undos` how to undo each step; the stop undoes them, the last one first. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
-  const { configFile, instance = randomUUID() } = options;
+  const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
   undos.push(await takeDataDir(dataDir));
@@ -68,8 +77,11 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
   const log = createLog(sink, (text) => loaded.redact(text));
-  const routes = new Routes(spool, log);
-  const forwarder = new Forwarder({ spool, log });
+  // Loaded here: most responders run without.
+  const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
+  const metrics = createMetrics?.(dataDir, spool);
+  const routes = new Routes(spool, log, { metrics, logDeliveries });
+  const forwarder = new Forwarder({ spool, log, metrics });
   /** Where it listens; with the real port once it does. */
   let address: Address = { host, port };
   /** Reloads and the stop, one after the other. */
@@ -80,6 +92,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const answerBy = (next: LoadedConfig): void => {
     refuseLoops(next.config, address);
     loaded = next;
+    metrics?.follow(Object.keys(next.config.workspaces));
     routes.configure(next.config);
   };
 
@@ -121,9 +134,14 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
         return server.status();
       }),
     retry: (workspace) => forwarder.retry(workspace),
+    drain: () => {
+      log.info("draining");
+      routes.drain();
+    },
     stop: () => {
       if (isStopping) return;
       isStopping = true;
+      routes.drain();
       const ended = changes.run("config", async () => {
         log.info("stopping");
         await undoAll(undos);
@@ -149,6 +167,9 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const control = await startControl({ instance, token, actions: server });
   undos.push(() => control.close());
+  // Not `??`: an empty host would be every address.
+  const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
+  undos.push(() => scraped?.close());
   const listener = await listen(address, toNodeListener(routes));
   // What is accepted meanwhile waits in the spool for the next start.
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
@@ -158,6 +179,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, startedAt });
   forwardBy(loaded, "started");
+  if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
   const warning = warningOfMode(dataDir, "messages");
   if (warning !== undefined) log.warn("configuration", { warning });

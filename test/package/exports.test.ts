@@ -207,6 +207,17 @@ describe("The packed tarball without Pulumi's SDK", () => {
     await endpoint.close();
   });
 
+  test("says what to install for the metrics of a responder", async () => {
+    const workspaces = { acme: { verificationKeys: VERIFICATION_KEY } };
+    await writeFile(join(alone, "responder.json"), JSON.stringify({ port: 0, dataDir: "data", workspaces }));
+    const program = "node_modules/pulumi-apichat/dist/provider/cli/main.js";
+    const asked = await run(program, "responder", "--config", "responder.json", "--metrics-port", "0");
+    const needed =
+      "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
+    expect(asked.stderr.split("\n")).toContain(`error: ${needed}`);
+    expect(asked.exitCode).toBe(2);
+  });
+
   test("writes the stack of a fleet, which needs no SDK", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
     const { stderr, exitCode } = await run(

@@ -13,7 +13,7 @@ const MiB = 1024 * 1024;
 const WAIT = { timeout: 60_000 };
 const TEXT = "x".repeat(192 * 1024);
 
-const healthOf = async (origin: string): Promise<number> => (await fetch(`${origin}/healthz`)).status;
+const readinessOf = async (origin: string): Promise<number> => (await fetch(`${origin}/readyz`)).status;
 
 /** Each delivery is of a conversation of its own. */
 async function deliver(origin: string, conversation: number): Promise<number> {
@@ -61,7 +61,7 @@ test.each([
     // SQLite moves its log into the file later, and that makes a little room again.
     const fillAgain = async (): Promise<number> => {
       acknowledged = await deliverUntilFull(origin, acknowledged);
-      return healthOf(origin);
+      return readinessOf(origin);
     };
     await expect.poll(fillAgain, WAIT).toBe(503);
     expect(acknowledged).toBeGreaterThan(megabytes);
@@ -70,7 +70,7 @@ test.each([
     await run("responder", "retry", "--config", home.configFile);
     await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-    await expect.poll(() => healthOf(origin), WAIT).toBe(200);
+    await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
     expect(await deliver(origin, 0)).toBe(200);
   },
 );
@@ -82,11 +82,13 @@ test("after a kill, a start on a volume without a free byte comes up, answers 50
   const filler = await fillVolume(volume);
   expect(await freeBytesOf(volume)).toBe(0);
   const { origin, instance } = await startResponder(home);
-  expect([await deliver(origin, 0), await healthOf(origin)]).toEqual([503, 503]);
+  expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
+  // A restart would make no room.
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);
   await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
   await rm(filler);
-  await expect.poll(() => healthOf(origin), WAIT).toBe(200);
+  await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
 });

@@ -28,6 +28,24 @@ describe("the responder as a process", () => {
     expect(await readdir(home.dataDir)).not.toContain("instance.json");
   });
 
+  it("goes on for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
+    const parameters = ["--drain-seconds", "3600"];
+    const { child, ended, origin } = await startResponder(await makeHome(), parameters);
+    const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
+    expect(await statusOf("/readyz")).toBe(200);
+    child.kill("SIGTERM");
+    await expect.poll(() => statusOf("/readyz")).toBe(503);
+    expect([await deliverTo(`${origin}/acme`, KEY), await statusOf("/healthz")]).toEqual([200, 200]);
+    child.kill("SIGINT");
+    const said = await ended;
+    expect(said.exitCode).toBe(0);
+    expect(said.stderr).toMatch(/"draining"[^]*"stopping"[^]*"stopped"/);
+
+    const short = await startResponder(await makeHome(), ["--drain-seconds", "0.5"]);
+    short.child.kill("SIGTERM");
+    expect(await short.ended).toMatchObject({ exitCode: 0, signal: null });
+  });
+
   it("loses nothing that it acknowledged when it is killed under load, and keeps the order of each conversation", async () => {
     const receiver = await startReceiver();
     const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };

@@ -36,6 +36,8 @@ export interface SpoolCounts {
   /** Acknowledged, but neither forwarded nor given up. */
   pending: number;
   deadLetters: number;
+  /** When the oldest pending one was accepted, in milliseconds since 1970. */
+  oldestMs?: number | undefined;
 }
 
 /** A delivery to forward now. */
@@ -321,9 +323,13 @@ export class Spool {
     return new Map(
       this.#statements.counts
         .all()
-        .map(({ workspace, pending, dead_letters: deadLetters }) => [
+        .map(({ workspace, pending, dead_letters: deadLetters, oldest_ms: oldestMs }) => [
           String(workspace),
-          { pending: Number(pending), deadLetters: Number(deadLetters) },
+          {
+            pending: Number(pending),
+            deadLetters: Number(deadLetters),
+            oldestMs: Number(oldestMs) || undefined,
+          },
         ]),
     );
   }
@@ -422,10 +428,12 @@ function prepareStatements(database: DatabaseSync) {
       "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
     ),
     counts: database.prepare(
-      `SELECT workspace, sum(pending) AS pending, sum(dead_letters) AS dead_letters FROM (
-         SELECT workspace, count(*) AS pending, 0 AS dead_letters FROM deliveries GROUP BY workspace
-         UNION ALL SELECT workspace, 0, count(*) FROM dead_letters GROUP BY workspace
-       ) GROUP BY workspace`,
+      `SELECT counted.workspace, sum(pending) AS pending, sum(dead_letters) AS dead_letters,
+         max(head.accepted_ms) AS oldest_ms FROM (
+         SELECT workspace, count(*) AS pending, 0 AS dead_letters, min(position) AS oldest
+         FROM deliveries GROUP BY workspace
+         UNION ALL SELECT workspace, 0, count(*), NULL FROM dead_letters GROUP BY workspace
+       ) AS counted LEFT JOIN deliveries AS head ON head.position = oldest GROUP BY counted.workspace`,
     ),
   };
 }

@@ -159,6 +159,7 @@ describe("a wrong configuration", () => {
       { workspaces: { a: { ...ACME, path: "/x" }, b: { ...ACME, path: "/x" } } },
     ],
     ["got /healthz, which healthPath already uses", { workspaces: { healthz: ACME } }],
+    ["got /readyz, which the ready path already uses", { workspaces: { readyz: ACME } }],
     ["rotations: is missing", { derivedFrom: SEED }],
     ["derivedFrom: is missing", { rotations: ["1"] }],
     ["derivedFrom: [0] must contain at least 32", { derivedFrom: "short-seed", rotations: ["1"] }],

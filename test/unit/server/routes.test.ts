@@ -5,6 +5,7 @@ import type { ServerConfig } from "../../../provider/server/config.js";
 import { createLog } from "../../../provider/server/log.js";
 import { Routes } from "../../../provider/server/routes.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
+import { SqliteError } from "../../../provider/lib/sqlite.js";
 import { KEY, SECOND_KEY } from "./harness.js";
 
 const CONFIG: ServerConfig = {
@@ -22,10 +23,11 @@ interface Given {
   failure?: Error;
   config?: ServerConfig;
   check?: () => Promise<void>;
+  logDeliveries?: boolean;
 }
 
 /** Routes over a store in memory, which fails when told so. */
-function setUp({ failure, config = CONFIG, check = () => Promise.resolve() }: Given = {}) {
+function setUp({ failure, config = CONFIG, check = () => Promise.resolve(), logDeliveries }: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
   const accept = (delivery: AcceptedDelivery): Promise<void> => {
@@ -34,14 +36,23 @@ function setUp({ failure, config = CONFIG, check = () => Promise.resolve() }: Gi
     return Promise.resolve();
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
-  const routes = new Routes({ accept, check }, log);
+  const routes = new Routes({ accept, check }, log, { logDeliveries });
   routes.configure(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
-  return { accepted, lines, send };
+  return { accepted, lines, send, routes };
 }
 
 const delivery = (path: string, options: Partial<Parameters<typeof createDelivery>[1]> = {}) =>
   createDelivery("text", { verificationKey: KEY, url: `http://localhost${path}`, ...options });
+
+/** The statuses of the ready path and the health path, where the store's check fails like this. */
+async function probe(failure?: Error, drains = false): Promise<number[]> {
+  const check = () => (failure === undefined ? Promise.resolve() : Promise.reject(failure));
+  const { send, routes } = setUp({ check });
+  if (drains) routes.drain();
+  const answers = ["readyz", "healthz"].map((path) => send(new Request(`http://localhost/${path}`)));
+  return (await Promise.all(answers)).map(({ status }) => status);
+}
 
 describe("the routes of a responder", () => {
   it("store a delivery with all its bytes, its headers and the conversation of any body, and then answer 200", async () => {
@@ -126,5 +137,32 @@ describe("the routes of a responder", () => {
     vi.advanceTimersByTime(2_000);
     expect(await health()).toBe(200);
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
+  });
+
+  it("are not ready while nothing can be stored or once they drain, and not well only where a restart helps", async () => {
+    expect(await probe()).toEqual([200, 200]);
+    expect(await probe(undefined, true)).toEqual([503, 200]);
+    expect(await probe(new SqliteError("full", "the disk is full"))).toEqual([503, 200]);
+    expect(await probe(new SqliteError("failed", "the file was removed"))).toEqual([503, 503]);
+    expect(await probe(new Error("permission denied"))).toEqual([503, 503]);
+  });
+
+  it("log one line for each delivery where that is wanted, with ids and result, and without content", async () => {
+    const { send, lines, accepted } = setUp({ logDeliveries: true });
+    const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
+    for (const message of messages) await send(await delivery("/acme", { message }));
+    const { send: sendToFull, lines: full } = setUp({ logDeliveries: true, failure: new Error("full") });
+    await sendToFull(await delivery("/acme"));
+    const fields = { level: "info", event: "delivery", workspace: "acme", kind: "text" };
+    expect(lines).toMatchObject(accepted.map(({ id }) => ({ ...fields, id, result: "accepted" })));
+    expect(lines[0]).toMatchObject({ conversation: "7", bytes: accepted[0]?.body.length });
+    expect(lines[0]?.["ms"]).toBeTypeOf("number");
+    expect(JSON.stringify(lines)).not.toContain("hidden");
+    expect(full.filter(({ event }) => event === "delivery")).toMatchObject([
+      { ...fields, result: "unavailable" },
+    ]);
+    const { send: sendQuietly, lines: quiet } = setUp();
+    await sendQuietly(await delivery("/acme"));
+    expect(quiet).toEqual([]);
   });
 });

@@ -81,7 +81,7 @@ describe("a reload", () => {
     // The rows of the workspace that is gone are still counted.
     expect(status.workspaces).toEqual({
       beta: { pending: 0, deadLetters: 0 },
-      acme: { pending: 1, deadLetters: 0 },
+      acme: { pending: 1, deadLetters: 0, oldestMs: expect.any(Number) as number },
     });
   });
 

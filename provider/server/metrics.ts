@@ -1,0 +1,140 @@
+import { statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type * as client from "prom-client";
+import { ApiChatError } from "../errors/index.js";
+import { hasErrorCode } from "../lib/files.js";
+import { VERSION } from "../lib/version.js";
+import { answerError, STATUS_BY_CODE, type ResponderErrorCode } from "../responder/answers.js";
+import { toNodeListener } from "../responder/node.js";
+import { pathOf, type Answer, type IncomingRequest } from "../responder/request.js";
+import { listen, type Address, type Listener } from "./listener.js";
+import type { Spool } from "./spool/spool.js";
+import { SPOOL_FILE } from "./spool/volume.js";
+
+/** How many workspaces have series of their own, about 25 each: Prometheus keeps every one of them in memory. */
+const MAX_WORKSPACES = 100;
+
+/** The label of the series that all further workspaces share. No workspace can have this name. */
+const FURTHER = "*";
+
+const HANDSHAKE_RESULTS = ["answered", "invalid_token", "invalid_challenge"];
+
+/** The outcomes of an attempt. One that the stop of the process has cut off is not counted. */
+const ATTEMPT_RESULTS = ["done", "retry", "refused"];
+
+/** Up to the time limit of an attempt, in seconds. */
+const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** The share of the time that counting rows may take: it blocks the event loop, and takes long with a million rows. */
+const COUNTING_SHARE = 0.01;
+
+/** What a responder counts for Prometheus; docs/metrics.md lists it. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/**
+ * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process ends, the others
+ * share one. Throws `invalid_config` with what to install if the optional peer prom-client is missing.
+ */
+export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
+  const registry = new Registry();
+  const define = (name: string, help: string, ...labelNames: string[]) => {
+    return { name: `apichat_responder_${name}`, help, labelNames, registers: [registry] };
+  };
+  const accepted = new Counter(define("deliveries_accepted_total", "Deliveries stored.", "workspace"));
+  const rejected = new Counter(define("requests_rejected_total", "Errors sent.", "workspace", "code"));
+  const handshakes = new Counter(define("handshakes_total", "Handshakes.", "workspace", "result"));
+  const attempts = new Counter(define("forward_attempts_total", "Attempts.", "workspace", "result"));
+  const duration = define("forward_duration_seconds", "Duration of an attempt to forward.", "result");
+  const durations = new Histogram({ ...duration, buckets: DURATIONS });
+  const pending = new Gauge(define("pending_deliveries", "Deliveries in the spool.", "workspace"));
+  const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest of them.", "workspace"));
+  const deadLetters = new Gauge(define("dead_letters", "Deliveries that were given up.", "workspace"));
+  const bytes = new Gauge(define("spool_bytes", "Size of the spool's file and its log."));
+  new Gauge(define("build_info", "Always 1.", "version")).set({ version: VERSION }, 1);
+  collectDefaultMetrics({ register: registry });
+  // These gauges have the suffix of a counter, which `promtool check metrics` rejects.
+  for (const what of ["resources", "handles", "requests"])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  for (const result of ATTEMPT_RESULTS) durations.zero({ result });
+
+  const own = new Set<string>();
+  const labelOf = (workspace: string): string => {
+    if (own.size < MAX_WORKSPACES) own.add(workspace);
+    return own.has(workspace) ? workspace : FURTHER;
+  };
+
+  let countAgainMs = 0;
+  const count = (): void => {
+    const startMs = performance.now();
+    if (startMs < countAgainMs) return;
+    const rows = spool.counts();
+    countAgainMs = startMs + (performance.now() - startMs) / COUNTING_SHARE;
+    for (const gauge of [pending, deadLetters, oldest]) {
+      gauge.reset();
+      for (const workspace of own) gauge.set({ workspace }, 0);
+    }
+    const oldestMs = new Map<string, number>();
+    for (const [name, row] of rows) {
+      const workspace = labelOf(name);
+      pending.inc({ workspace }, row.pending);
+      deadLetters.inc({ workspace }, row.deadLetters);
+      oldestMs.set(workspace, Math.min(oldestMs.get(workspace) ?? Infinity, row.oldestMs ?? Infinity));
+    }
+    for (const [workspace, ms] of oldestMs) oldest.set({ workspace }, Math.max(0, Date.now() - ms) / 1000);
+  };
+
+  const answer = async ({ method, url }: IncomingRequest): Promise<Answer> => {
+    if (method !== "GET" || pathOf(url) !== "/metrics")
+      return answerError("not_found", "nothing is here but GET /metrics");
+    count();
+    bytes.set(sizeOf(join(dataDir, SPOOL_FILE)) + sizeOf(join(dataDir, `${SPOOL_FILE}-wal`)));
+    // Each connection is for one request, so that none delays the stop.
+    const headers = { "content-type": registry.contentType, connection: "close" };
+    return { status: 200, headers, body: await registry.metrics() };
+  };
+
+  return {
+    /** Begins the series of these workspaces at 0, so that the first increase of each is seen. */
+    follow: (workspaces: readonly string[]): void => {
+      for (const workspace of new Set(workspaces.map(labelOf))) {
+        accepted.inc({ workspace }, 0);
+        for (const code of Object.keys(STATUS_BY_CODE)) rejected.inc({ workspace, code }, 0);
+        for (const result of HANDSHAKE_RESULTS) handshakes.inc({ workspace, result }, 0);
+        for (const result of ATTEMPT_RESULTS) attempts.inc({ workspace, result }, 0);
+      }
+    },
+    accepted: (workspace: string): void => accepted.inc({ workspace: labelOf(workspace) }),
+    answeredHandshake: (workspace: string): void =>
+      handshakes.inc({ workspace: labelOf(workspace), result: "answered" }),
+    /** Counts an error sent; if it was the answer to a handshake, also that. */
+    rejected: (name: string | undefined, code: ResponderErrorCode): void => {
+      const workspace = name === undefined ? "" : labelOf(name);
+      rejected.inc({ workspace, code });
+      if (HANDSHAKE_RESULTS.includes(code)) handshakes.inc({ workspace, result: code });
+    },
+    attempted: (workspace: string, result: string, ms: number): void => {
+      if (!ATTEMPT_RESULTS.includes(result)) return;
+      attempts.inc({ workspace: labelOf(workspace), result });
+      durations.observe({ result }, ms / 1000);
+    },
+    /** Serves them at `/metrics`, without authentication. Throws `unavailable` if the address is not available. */
+    serve: (address: Address): Promise<Listener> => listen(address, toNodeListener({ answer })),
+  };
+}
+
+/** The size of a file in bytes; 0 if it is missing. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Loads the peer with `require`, which a bundler does not follow. */
+function loadClient(): typeof client {
+  const require = createRequire(import.meta.url);
+  try {
+    return require("prom-client") as typeof client;
+  } catch (cause) {
+    if (!hasErrorCode(cause, "MODULE_NOT_FOUND")) throw cause;
+    const text = "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
+    throw new ApiChatError("invalid_config", text, { operation: "responder", cause });
+  }
+}

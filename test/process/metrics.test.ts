@@ -1,0 +1,173 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { createDelivery, createHandshake } from "pulumi-apichat/responder";
+import { expect, test } from "vitest";
+import { VERSION } from "../../dist/provider/lib/version.js";
+import { freePort, startServer } from "../support/http.ts";
+import { readPage } from "../support/pages.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { deliverTo } from "../support/responder.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { KEY, makeFolder, makeHome, run, SECOND_KEY, startResponder } from "./program.ts";
+
+/** Starts a responder with metrics. */
+async function startCounted(config: object) {
+  const port = await freePort();
+  const started = await startResponder(await makeHome(config), ["--metrics-port", String(port)]);
+  const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return { ...started, scrape, port };
+}
+
+/** The samples by name and labels, without `apichat_responder_`. */
+const samplesOf = (text: string): Record<string, number> =>
+  Object.fromEntries(
+    [...text.matchAll(/^apichat_responder_(\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
+  );
+
+/** A target that wants each delivery again in an hour. */
+const startBusyTarget = () =>
+  startServer((_, response) => response.writeHead(503, { "retry-after": "3600" }).end());
+
+const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, act));
+
+test("a scrape shows a load as it was counted, without keys, in a form that Prometheus takes", async () => {
+  const [receiver, refusing, busy] = await Promise.all([startReceiver(), startReceiver(), startBusyTarget()]);
+  refusing.answerWith(400);
+  const { origin, scrape } = await startCounted({
+    bodyLimitBytes: 4096,
+    workspaces: {
+      acme: { verificationKeys: KEY, forwardTo: receiver.url },
+      refused: { verificationKeys: KEY, forwardTo: refusing.url },
+      busy: { verificationKeys: KEY, forwardTo: busy.url },
+      kept: { verificationKeys: SECOND_KEY },
+    },
+  });
+  let conversation = 0;
+  const deliver = async (workspace: string, verificationKey = KEY, text = "x") => {
+    const message = { conv_id: (conversation += 1), text };
+    const request = await createDelivery("text", { url: `${origin}/${workspace}`, verificationKey, message });
+    return (await fetch(request)).status;
+  };
+  const shake = async (verificationKey: string, challenge = "1") =>
+    (await fetch(createHandshake({ url: `${origin}/acme`, verificationKey, challenge }))).status;
+  const statuses = [
+    await times(20, () => deliver("acme")),
+    await times(3, () => deliver("refused")),
+    await times(4, () => deliver("busy")),
+    await times(5, () => deliver("kept", SECOND_KEY)),
+    await times(6, () => deliver("acme", SECOND_KEY)),
+    await times(2, () => deliver("kept", SECOND_KEY, "x".repeat(5000))),
+    await times(7, () => deliver("nowhere")),
+    await times(2, async () => (await fetch(`${origin}/acme`)).status),
+    await times(3, () => shake(KEY)),
+    await times(2, () => shake(SECOND_KEY)),
+    await times(1, () => shake(KEY, "é")),
+  ];
+  expect(statuses.map((all) => new Set(all))).toEqual(
+    [200, 200, 200, 200, 401, 413, 404, 405, 200, 401, 400].map((status) => new Set([status])),
+  );
+  const expected = {
+    'deliveries_accepted_total{workspace="acme"}': 20,
+    'deliveries_accepted_total{workspace="refused"}': 3,
+    'deliveries_accepted_total{workspace="busy"}': 4,
+    'deliveries_accepted_total{workspace="kept"}': 5,
+    'requests_rejected_total{workspace="acme",code="invalid_signature"}': 6,
+    'requests_rejected_total{workspace="kept",code="body_too_large"}': 2,
+    'requests_rejected_total{workspace="",code="not_found"}': 7,
+    'requests_rejected_total{workspace="acme",code="method_not_allowed"}': 2,
+    'requests_rejected_total{workspace="acme",code="invalid_token"}': 2,
+    'requests_rejected_total{workspace="acme",code="unavailable"}': 0,
+    'handshakes_total{workspace="acme",result="answered"}': 3,
+    'handshakes_total{workspace="acme",result="invalid_token"}': 2,
+    'handshakes_total{workspace="acme",result="invalid_challenge"}': 1,
+    'handshakes_total{workspace="kept",result="answered"}': 0,
+    'forward_attempts_total{workspace="acme",result="done"}': 20,
+    'forward_attempts_total{workspace="refused",result="refused"}': 3,
+    'forward_attempts_total{workspace="busy",result="retry"}': 4,
+    'forward_attempts_total{workspace="kept",result="done"}': 0,
+    'forward_duration_seconds_count{result="done"}': 20,
+    'forward_duration_seconds_count{result="refused"}': 3,
+    'pending_deliveries{workspace="acme"}': 0,
+    'pending_deliveries{workspace="busy"}': 4,
+    'pending_deliveries{workspace="kept"}': 5,
+    'oldest_pending_seconds{workspace="acme"}': 0,
+    'dead_letters{workspace="refused"}': 3,
+    'dead_letters{workspace="busy"}': 0,
+    [`build_info{version="${VERSION}"}`]: 1,
+  };
+  await expect.poll(async () => samplesOf(await scrape())).toMatchObject(expected);
+
+  const text = await scrape();
+  const samples = samplesOf(text);
+  expect(samples['oldest_pending_seconds{workspace="kept"}']).toBeGreaterThan(0);
+  expect(samples["spool_bytes"]).toBeGreaterThan(5 * 1024);
+  expect(samples['forward_duration_seconds_sum{result="done"}']).toBeGreaterThan(0);
+  expect(findSecrets(text, [KEY, SECOND_KEY])).toEqual([]);
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({ name, type }));
+  expect(types.filter(({ name, type }) => name.endsWith("_total") !== (type === "counter"))).toEqual([]);
+  // Debian's package `prometheus` has promtool; the nightly run installs it.
+  const checked = await execa("promtool", ["check", "metrics"], { input: text, reject: false });
+  expect(checked.code === "ENOENT" ? "" : checked.stderr).toBe("");
+
+  const ours = /\bapichat_responder_\w+/g;
+  const page = readPage("docs/metrics.md").text.replaceAll(/_(?:bucket|sum|count)\b/g, "");
+  const named = types.map(({ name }) => name).filter((name) => name.match(ours));
+  expect(new Set(page.match(ours))).toEqual(new Set(named));
+});
+
+test("the first 100 workspaces have series of their own, and the others share one", async () => {
+  const names = Array.from({ length: 103 }, (_, index) => `w${index}`);
+  const workspaces = Object.fromEntries(names.map((name) => [name, { verificationKeys: KEY }]));
+  const { origin, scrape } = await startCounted({ workspaces });
+  for (const name of ["w99", "w100", "w101", "w101"]) await deliverTo(`${origin}/${name}`, KEY);
+  const samples = samplesOf(await scrape());
+  const accepted = Object.keys(samples).filter((name) => name.startsWith("deliveries_accepted_total"));
+  expect(accepted).toHaveLength(101);
+  expect(samples).toMatchObject({
+    'deliveries_accepted_total{workspace="w99"}': 1,
+    'deliveries_accepted_total{workspace="*"}': 3,
+    'pending_deliveries{workspace="*"}': 3,
+  });
+  expect(samples['oldest_pending_seconds{workspace="*"}']).toBeGreaterThan(0);
+});
+
+test("the metrics are on loopback, on a path of their own, and nothing of them is loaded without the option", async () => {
+  const file = join(await makeFolder(), "hook.mjs");
+  const loaded = `${file}.loaded`;
+  const record = `(url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + "\\n"), next(url, context))`;
+  const imports = 'import { appendFileSync } from "node:fs"; import { registerHooks } from "node:module";';
+  await writeFile(file, `${imports} registerHooks({ load: ${record} });`);
+  const environment = { NODE_OPTIONS: `--import=${file}` };
+  const modules = async (): Promise<string> => readFile(loaded, "utf8");
+
+  const without = await startResponder(await makeHome(), [], { environment });
+  expect((await fetch(`${without.origin}/metrics`)).status).toBe(404);
+  expect(await modules()).toContain("/server/routes.js");
+  expect(await modules()).not.toMatch(/prom-client|\/server\/metrics\.js/);
+
+  const port = await freePort();
+  const parameters = ["--metrics-port", String(port)];
+  const { child, ended } = await startResponder(await makeHome(), parameters, { environment });
+  expect(await modules()).toMatch(/\/server\/metrics\.js[^]*prom-client/);
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+  await expect(fetch(`http://127.0.0.2:${port}/metrics`)).rejects.toThrow("fetch failed");
+  child.kill("SIGINT");
+  expect((await ended).stderr).toContain(`"event":"metrics","host":"127.0.0.1","port":${port}`);
+});
+
+test("a port that is taken, or a host without a port, is an error", async () => {
+  const { port, ...home } = await startCounted({}).then(async (counted) => ({
+    ...counted,
+    ...(await makeHome()),
+  }));
+  const taken = await run("responder", "--config", home.configFile, "--metrics-port", String(port));
+  expect(taken.exitCode).toBe(1);
+  expect(taken.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: the port is taken`);
+  const alone = await run("responder", "--config", home.configFile, "--metrics-host", "0.0.0.0");
+  expect(alone).toMatchObject({
+    exitCode: 2,
+    stderr: "error: give --metrics-port with --metrics-host; see --help\n",
+  });
+});
