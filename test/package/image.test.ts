@@ -58,9 +58,9 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
   const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
   const isolation = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL", ...groups, ...limits];
   const volumes = ["--volume=data:/var/lib/apichat", `--volume=${config}:/etc/apichat/responder.json:ro`];
+  const health = () => fetch(`${origin}/healthz`).then(({ status }) => status, String);
   const start = async (name: string): Promise<void> => {
     await $`podman ${store} run --detach --name ${name} --network host ${isolation} ${volumes} localhost/responder`;
-    const health = () => fetch(`${origin}/healthz`).then(({ status }) => status, String);
     await expect.poll(health).toBe(200);
   };
 

@@ -57,9 +57,9 @@ describe("examples/kubernetes", () => {
   });
 });
 
-describe("examples/docker-compose", () => {
-  const compose = (): Json => readYaml("examples/docker-compose/compose.yaml");
+const compose = (): Json => readYaml("examples/docker-compose/compose.yaml");
 
+describe("examples/docker-compose", () => {
   it("is what the Compose Specification has", () => {
     expect(composeProblems(compose())).toEqual([]);
     const spoiled = compose();
