@@ -73,6 +73,8 @@ export default defineConfig({
       project("process", "process/**/*.test.ts", 240),
       project("cloud", "cloud/**/*.test.ts", 240),
       project("package", "package/**/*.test.ts", 900),
+      // What `npm test` leaves to the nightly workflow.
+      project("nightly", "nightly/**/*.test.ts", 900),
       project("browser", "browser/**/*.test.ts", 120, {}, { globalSetup: "test/browser/one-browser.ts" }),
       project(
         "workerd",

@@ -1,0 +1,76 @@
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { fileShape } from "../../provider/server/config.js";
+import { blocksOf, readPage } from "../support/pages.ts";
+
+const readYaml = (path: string): Json => parse(readPage(path).text) as Json;
+const readJson = (path: string): Json => JSON.parse(readPage(path).text) as Json;
+
+type Json = { [name: string]: Json } & Json[];
+
+/** Gives a function that gives what is wrong, as the paths of the fields and the keywords of the schema. */
+function problemsBy(schema: string): (manifest: Json) => string[] {
+  const ajv = new Ajv({ allErrors: true, strictTypes: false });
+  const validate = ajv.compile(readJson(`test/fixtures/${schema}.schema.json`));
+  return (manifest) => {
+    validate(manifest);
+    return (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+  };
+}
+
+const kubernetesProblems = problemsBy("kubernetes-1.34");
+const composeProblems = problemsBy("compose");
+const statefulSet = (): Json => readYaml("examples/kubernetes/statefulset.yaml");
+const podOf = (set: Json): Json => set["spec"]!["template"]!["spec"]!;
+
+describe("examples/kubernetes", () => {
+  it.each(readYaml("examples/kubernetes/kustomization.yaml")["resources"]!.map(String))(
+    "%s is what Kubernetes accepts",
+    (file) => expect(kubernetesProblems(readYaml(`examples/kubernetes/${file}`))).toEqual([]),
+  );
+
+  it.each<[string, (set: Json) => unknown, string]>([
+    [
+      "a field of another name",
+      (set) => (podOf(set)["fsgroup"] = {} as Json),
+      "/spec/template/spec additionalProperties",
+    ],
+    ["a missing selector", (set) => Reflect.deleteProperty(set["spec"]!, "selector"), "/spec required"],
+    [
+      "a text for a number",
+      (set) => (podOf(set)["terminationGracePeriodSeconds"] = "30" as unknown as Json),
+      "/spec/template/spec/terminationGracePeriodSeconds type",
+    ],
+  ])("%s would be found", (_what, spoil, problem) => {
+    const set = statefulSet();
+    spoil(set);
+    expect(kubernetesProblems(set)).toContain(problem);
+  });
+
+  it("runs the responder of its configuration", () => {
+    const config = fileShape.parse(readJson("examples/kubernetes/responder.json"));
+    const [container] = podOf(statefulSet())["containers"]!;
+    expect(container!["ports"]![0]!["containerPort"]).toBe(config.port);
+    expect(container!["volumeMounts"]![0]!["mountPath"]).toBe(config.dataDir);
+    expect(config.derivedFrom).toEqual({ env: container!["env"]![0]!["name"] });
+  });
+});
+
+const compose = (): Json => readYaml("examples/docker-compose/compose.yaml");
+
+describe("examples/docker-compose", () => {
+  it("is what the Compose Specification has", () => {
+    expect(composeProblems(compose())).toEqual([]);
+    const spoiled = compose();
+    spoiled["services"]!["responder"]!["readonly"] = true as unknown as Json;
+    expect(composeProblems(spoiled)).toContain("/services/responder additionalProperties");
+  });
+
+  it("has a configuration for the responder, and so has the page of examples/docker", () => {
+    const { workspaces } = fileShape.parse(readJson("examples/docker-compose/responder.json"));
+    expect(Object.keys(compose()["services"]!)).toContain(new URL(workspaces["acme"]!.forwardTo!).hostname);
+    const [block = ""] = blocksOf(readPage("examples/docker/README.md"), "json");
+    fileShape.parse(JSON.parse(block));
+  });
+});
