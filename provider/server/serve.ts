@@ -27,12 +27,12 @@ function obeySignals(started: Promise<RunningServer>): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
-  process.on(
-    "SIGHUP",
-    obey((server) => server.reload()),
-  );
+  const reload = obey((server) => server.reload());
   const stop = obey((server) => server.stop());
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  // On Windows SIGHUP means that the console closes, and SIGBREAK is what a service manager sends.
+  const isWindows = process.platform === "win32";
+  if (!isWindows) process.on("SIGHUP", reload);
+  for (const signal of isWindows ? WINDOWS_STOPS : (["SIGTERM", "SIGINT"] as const)) {
     // Without a listener, the second one ends the process at once.
     process.once(signal, () => {
       setTimeout(kill, STOP_MS).unref();
@@ -40,6 +40,8 @@ function obeySignals(started: Promise<RunningServer>): void {
     });
   }
 }
+
+const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 
 /** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;
