@@ -10,7 +10,7 @@ const ROOMS: Record<string, number> = {
   "provider/dynamic.ts": 40,
   "provider/plugin/": 833,
   "provider/errors/": 440,
-  "provider/lib/": 1755,
+  "provider/lib/": 1760,
   "provider/webhook/": 1746,
   "provider/verification-key/": 402,
   "provider/handshake-responder/": 1194,
@@ -25,10 +25,10 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 5015,
   "schema/": 908,
   "tools/": 4345,
-  "test/": 29_729,
+  "test/": 29_710,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 28_505;
+const PROVIDER_AND_SCHEMA = 28_510;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
