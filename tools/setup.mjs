@@ -12,6 +12,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { withProgress } from "./lib/progress.mjs";
 
+if (process.platform === "win32") {
+  console.error(
+    "A clone is developed on Linux or macOS; on Windows, in WSL. The package itself runs on Windows: docs/support.md",
+  );
+  process.exit(1);
+}
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const BINARIES = resolve("node_modules/.bin");
 const [NODE, COMMAND] = [join(BINARIES, "node"), join(BINARIES, "apichat")];

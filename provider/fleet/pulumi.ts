@@ -30,6 +30,8 @@ export interface PulumiEnd {
   errors: string;
 }
 
+const isWindows = process.platform === "win32";
+
 const running = new Set<ChildProcess>();
 
 /** Ends every running engine at once. Locks of their stacks may stay. */
@@ -45,7 +47,9 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end the engine at once.
-    detached: true,
+    detached: !isWindows,
+    // On Windows a hidden console of the engine's own has that effect; a detached process would have none, and its children open some.
+    windowsHide: true,
   });
   // First of all: a command that cannot be started has no streams, and says so in an event.
   const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
@@ -54,8 +58,9 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const hasBegun = Promise.withResolvers<void>();
   // Once, and when the engine listens for it: one that comes earlier would kill it.
   const interrupt = (): void =>
-    void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(() =>
-      child.kill("SIGINT"),
+    void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(
+      // Windows has no such signal: Node would end the engine at once, with its lock and without its state. So it finishes.
+      () => isWindows || child.kill("SIGINT"),
     );
   const failed = new AbortController();
   const stop = anySignal(call.signal, failed.signal);

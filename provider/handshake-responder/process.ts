@@ -203,12 +203,20 @@ const isResponder = async (pid: number): Promise<boolean> => (await commandLineO
 
 const run = promisify(execFile);
 
-/** The command line of a process; empty if it has ended. */
+/** For Windows, which has no `ps`. */
+const queryOf = (pid: number): string =>
+  `(Get-CimInstance Win32_Process -Filter 'ProcessId=${pid}').CommandLine`;
+
+/** The words of a process's command line; empty if it has ended. */
 async function commandLineOf(pid: number): Promise<string[]> {
   if (process.platform === "linux") {
     const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
     return text.split("\0");
   }
-  const { stdout } = await run("ps", ["-ww", "-o", "args=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
+  const [command, words] =
+    process.platform === "win32"
+      ? ["powershell.exe", ["-NoProfile", "-Command", queryOf(pid)]]
+      : ["ps", ["-ww", "-o", "args=", "-p", String(pid)]];
+  const { stdout } = await run(command, words, { windowsHide: true }).catch(() => ({ stdout: "" }));
   return stdout.trim().split(/\s+/);
 }

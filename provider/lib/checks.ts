@@ -145,12 +145,17 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
   reason: toPlainText(reason),
 });
 
-/** Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. */
+/**
+ * Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. What follows a character that
+ * belongs in no URL may be another value, such as a key in the same cell of a list.
+ */
 export function formatGivenUrl(value: unknown): string {
-  const text = String(value);
-  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return formatUrl(text);
+  const given = String(value);
+  const [text = ""] = given.split(/[\s\p{Cc}]/u, 1);
+  const rest = text === given ? "" : "…";
+  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return formatUrl(text) + rest;
   const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
-  return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
+  return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare + rest;
 }
 
 /** Names the kind of a value, without the value. */

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } fr
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
+import { sleep } from "./abort.js";
 
 /**
  * Atomically writes a file that only its owner can read (0600): readers see the old or the new file, never a partial
@@ -13,11 +14,27 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   const temporary = `${path}.${randomUUID()}`;
   try {
     await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
-    await rename(temporary, path);
+    await replace(path, temporary);
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
     const { code, message } = cause as NodeJS.ErrnoException;
     throw Object.assign(new Error(`cannot write ${path}: ${message}`, { cause }), { code, path });
+  }
+}
+
+/** How often a rename is tried on Windows, with growing pauses of two seconds in total. */
+const RENAMES = 14;
+
+/** On Windows a file that another process has open at that moment, such as a virus scanner, cannot be replaced. */
+async function replace(path: string, temporary: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rename(temporary, path);
+    } catch (error) {
+      const isOpen = process.platform === "win32" && hasErrorCode(error, "EPERM", "EACCES", "EBUSY");
+      if (!isOpen || attempt === RENAMES) throw error;
+      await sleep(attempt * 20);
+    }
   }
 }
 

@@ -32,14 +32,14 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
-  process.on(
-    "SIGHUP",
-    obey((server) => server.reload()),
-  );
+  const reload = obey((server) => server.reload());
   const drain = obey((server) => server.drain());
   const stop = obey((server) => server.stop());
-  // Ctrl-C waits for nobody.
-  for (const [signal, waitMs] of [["SIGTERM", drainMs] as const, ["SIGINT", 0] as const]) {
+  const isWindows = process.platform === "win32";
+  if (!isWindows) process.on("SIGHUP", reload);
+  for (const signal of isWindows ? WINDOWS_STOPS : (["SIGTERM", "SIGINT"] as const)) {
+    // Ctrl-C waits for nobody.
+    const waitMs = signal === "SIGTERM" ? drainMs : 0;
     // Without a listener, the second one ends the process at once.
     process.once(signal, () => {
       setTimeout(kill, waitMs + STOP_MS).unref();
@@ -48,6 +48,9 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
     });
   }
 }
+
+/** On Windows SIGHUP means that the console closes, and SIGBREAK is what a service manager sends. */
+const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 
 /** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;

@@ -2,18 +2,11 @@ import * as fc from "fast-check";
 import { test } from "vitest";
 import type { EmulatorOptions } from "../../provider/emulator/index.js";
 import * as step from "./commands.js";
+import { expectNoCounterexample, firstSeed } from "./search.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
-/** `npm run test:model` looks longer and elsewhere; what it finds is played again with the variables that it prints. */
-const isLong = process.env["npm_lifecycle_event"] === "test:model";
-const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, MODEL_REPLAY_PATH } = process.env;
-
-const SECONDS = Number(MODEL_SECONDS ?? (isLong ? 600 : Infinity));
-const FIRST_SEED = Number(MODEL_SEED ?? (isLong ? Date.now() % 2 ** 31 : 1));
-/** Some seconds in `npm test`, which plays the same sequences on every machine. */
-const SEEDS = Number.isFinite(SECONDS) ? Infinity : 3;
-const RUNS_PER_SEED = 20;
-const path = MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: true };
+const SCRIPT = "test:model";
+const { MODEL_REPLAY_PATH } = process.env;
 const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_REPLAY_PATH };
 
 const workspace = fc.constantFrom(...WORKSPACES);
@@ -92,7 +85,7 @@ const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   optional,
 );
 
-test(`every command keeps the promises of the documentation, from seed ${FIRST_SEED}`, async () => {
+test(`every command keeps the promises of the documentation, from seed ${firstSeed(SCRIPT)}`, async () => {
   const commands = fc.commands([command], { maxCommands: 30, size: "max", ...replayPath });
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
     const world = await World.open(reading);
@@ -104,22 +97,7 @@ test(`every command keeps the promises of the documentation, from seed ${FIRST_S
       await world.close();
     }
   });
-  await expectNoCounterexample(property);
+  // Some seconds in `npm test`.
+  const search = { script: SCRIPT, seconds: 600, runsPerSeed: 20, seeds: 3 };
+  await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);
-
-/** One seed after the other, until the time is up. */
-async function expectNoCounterexample(
-  property: fc.IAsyncProperty<[EmulatorOptions, Iterable<step.Command>]>,
-): Promise<void> {
-  const end = performance.now() + SECONDS * 1000;
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && performance.now() < end; seed += 1) {
-    const details = await fc.check(property, { seed, numRuns: RUNS_PER_SEED, ...path });
-    if (details.failed) {
-      const again = `MODEL_SEED=${seed} MODEL_PATH=${details.counterexamplePath} MODEL_REPLAY_PATH=<the replayPath above> npm run test:model`;
-      throw new Error(`${fc.defaultReportMessage(details)}\n\nAgain: ${again}`, {
-        cause: details.errorInstance,
-      });
-    }
-    if (MODEL_PATH !== undefined) return;
-  }
-}

@@ -1,5 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
@@ -87,6 +89,28 @@ test.each(managers)(
     expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
   },
 );
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+test("npm run test:portable passes with the packed tarball, and leaves nothing behind", async () => {
+  const temporary = join(packed.folder, "temporary");
+  await mkdir(temporary);
+  const env = { ...backend.environment, TARBALL_FOLDER: packed.folder, TMPDIR: temporary };
+  const options = { cwd: repository, env, extendEnv: false, all: true, reject: false } as const;
+  const { exitCode, all } = await execa("npm", ["run", "--silent", "test:portable"], options);
+  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  expect(all).toMatch(/^pulumi v3\..*\nnpm install .*\n(.*\n)*.* in nodejs\n.* in yaml\npassed on linux/m);
+  expect((await readdir(temporary)).filter((name) => name.startsWith("apichat"))).toEqual([]);
+});
+
+test("npm run test:portable says what it needs where there is no pulumi", async () => {
+  const options = { cwd: repository, env: { PATH: "" }, extendEnv: false, reject: false } as const;
+  const { exitCode, stderr } = await execa(process.execPath, ["tools/portable/main.ts"], options);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^FAILED on .*: there is no pulumi on PATH: install it, see https:.*$/),
+  });
+});
 
 /** These load no program, but the package from where the program lies. */
 async function expectRefreshAndDestroy(folder: ProgramFolder, workspace: Workspace): Promise<void> {

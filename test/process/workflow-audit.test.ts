@@ -8,7 +8,7 @@ import { findPython, MIN_PYTHON, preparePackages } from "../../tools/openapi/env
 import { afterTests } from "../support/http.ts";
 
 const WORKFLOWS = {
-  "of the repository": { from: "../../.github", names: ["check", "nightly", "pages", "release"] },
+  "of the repository": { from: "../../.github", names: ["check", "nightly", "pages", "portable", "release"] },
   "of the example": {
     from: "../../examples/fleet/.github",
     names: ["fleet", "plan", "up", "rotate", "watch"],

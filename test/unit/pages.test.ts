@@ -77,6 +77,11 @@ test("the table of requirements says what the code checks", () => {
   );
 });
 
+test("docs/support.md quotes what a clone says on Windows", () => {
+  const [, sentence = ""] = /"(A clone is developed .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
+  expect(blocksOf(readPage("docs/support.md"), "text")).toEqual([`${sentence}\n`]);
+});
+
 test("the index of the Pulumi Registry shows the programs of the examples", () => {
   const page = readPage("docs/_index.md");
   const programs = {

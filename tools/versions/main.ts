@@ -1,4 +1,4 @@
-/** `npm run test:versions`: tests on every line of Node that the package supports, and on the oldest SDK of Pulumi. */
+/** `npm run test:versions`: tests on every line of Node that the package supports, and on the oldest and the newest SDK of Pulumi. */
 import { Command, Option } from "commander";
 import { execa } from "execa";
 import process from "node:process";
@@ -8,13 +8,17 @@ import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.ts";
 /** Lines of Node; the newest version of each is tested, from npm's cache or the registry. */
 const LINES = [`${MIN_NODE}.0`, "22", "24", "26"];
 const PROJECTS = ["unit", "unit-alone", "contract", "provider", "process"];
-const SDK = `@pulumi/pulumi ${MIN_PULUMI}`;
-const NAMES = [...LINES, SDK];
+/** By name: a version or a tag of the registry. The tests install it into projects of their own, so no lock file names it. */
+const SDKS: Record<string, string> = {
+  [`@pulumi/pulumi ${MIN_PULUMI}`]: MIN_PULUMI,
+  "@pulumi/pulumi newest": "latest",
+};
+const NAMES = [...LINES, ...Object.keys(SDKS)];
 
 const { only } = new Command("npm run test:versions --")
   .description(
-    `Runs the projects ${PROJECTS.join(", ")} on Node ${LINES.join(", ")} (the newest of each line, from npm), and two programs of users ` +
-      `with the engine on ${SDK}. Some minutes for each.`,
+    `Runs the projects ${PROJECTS.join(", ")} on Node ${LINES.join(", ")} (the newest of each line, from npm), and programs of users ` +
+      `with the engine on the oldest and the newest SDK of Pulumi. Some minutes for each.`,
   )
   .addOption(new Option("--only <name...>", "only these").choices(NAMES).default(NAMES, "all"))
   .parse()
@@ -22,8 +26,9 @@ const { only } = new Command("npm run test:versions --")
 
 const failed: string[] = [];
 for (const name of only) {
-  console.log(`\nTesting on ${name === SDK ? SDK : `Node ${name}`}`);
-  if (!(await (name === SDK ? testSdk() : testNode(name)))) failed.push(name);
+  const sdk = SDKS[name];
+  console.log(`\nTesting on ${sdk ? name : `Node ${name}`}`);
+  if (!(await (sdk ? testSdk(sdk) : testNode(name)))) failed.push(name);
 }
 console.log(`\npassed on ${only.filter((name) => !failed.includes(name)).join(", ") || "none"}`);
 if (failed.length > 0) console.log(`FAILED on ${failed.join(", ")}`);
@@ -36,11 +41,19 @@ function testNode(line: string): Promise<boolean> {
   return vitest(node, projects);
 }
 
-/** From the packed tarball, in its own project. */
-function testSdk(): Promise<boolean> {
-  const title = ["--testNamePattern", "with npm, up works from typescript-"];
-  const test = ["--project", "package", "test/package/programs.test.ts", ...title];
-  return vitest([process.execPath], test, { PULUMI_APICHAT_SDK: MIN_PULUMI });
+/** From the packed tarball, in its own project. The registry names the newest: npm's cache may hold an older answer. */
+async function testSdk(wanted: string): Promise<boolean> {
+  const options = { reject: false } as const;
+  const found = await execa("npm", ["view", `@pulumi/pulumi@${wanted}`, "version"], options);
+  if (found.failed) {
+    console.error(
+      `nothing was tested: the registry does not name ${wanted}, and was asked with npm view\n${found.stderr}`,
+    );
+    return false;
+  }
+  console.log(`@pulumi/pulumi ${found.stdout}`);
+  const test = ["--project", "package", "test/package/programs.test.ts"];
+  return vitest([process.execPath], test, { PULUMI_APICHAT_SDK: found.stdout });
 }
 
 /** Returns whether all tests passed. Ctrl-C reaches the tests too. */

@@ -1,0 +1,145 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ApiChatError } from "../../provider/errors/index.js";
+import {
+  createDelivery,
+  createHandshake,
+  createResponder,
+  signBody,
+} from "../../provider/responder/index.js";
+import { parseCsvList } from "../../provider/workspace-list/csv-list.js";
+import { OutboundFormatError, parseOutbound } from "../../schema/index.js";
+import { expectNoCounterexample, firstSeed } from "./search.js";
+
+// Bytes of strangers and files of users, given to what reads them.
+
+const SCRIPT = "test:fuzz";
+const SEARCH = { script: SCRIPT, seconds: 60, runsPerSeed: 300, seeds: 1 };
+const LIMIT_MS = 3_600_000;
+const seed = `, from seed ${firstSeed(SCRIPT)}`;
+
+/** With a digit: a word without one, in the place of a column, is shown as a misspelt column. */
+const KEY = "a-key-of-2026-that-nobody-guesses";
+
+/** Any text, and what parsers stumble over. */
+const piece = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.constantFrom(
+    "\0",
+    '"',
+    "\\",
+    "\r\n",
+    "{",
+    "]",
+    "--",
+    ";",
+    "%",
+    "&",
+    "=",
+    "\u2028",
+    "\uFEFF",
+    "1e999",
+    "null",
+  ),
+);
+
+const edit = (text: string, [at, cut, put]: readonly [number, number, string]): string =>
+  text.slice(0, at) + put + text.slice(at + cut);
+
+/** A valid text that is cut, and pasted into, at some places. */
+const damaged = (text: string): fc.Arbitrary<string> =>
+  fc
+    .array(fc.tuple(fc.nat(text.length), fc.nat(12), piece), { maxLength: 4 })
+    .map((edits) => edits.reduce(edit, text));
+
+const handshakes = (["form", "json", "multipart", "query"] as const).map(async (encoding) =>
+  createHandshake({ verificationKey: KEY, encoding }),
+);
+const deliveries = (["text", "image", "generic_template"] as const).map((kind) =>
+  createDelivery(kind, { verificationKey: KEY }),
+);
+const read = async (sent: Promise<Request>) => {
+  const { url, headers } = await sent;
+  return { url, headers: [...headers], body: await (await sent).text() };
+};
+const messages = await Promise.all(deliveries.map(read));
+const samples = [...messages, ...(await Promise.all(handshakes.map(read)))];
+
+const request = fc.constantFrom(...samples).chain(({ url, headers, body }) =>
+  fc.record({
+    url: fc.constant(url),
+    headers: fc.tuple(...headers.map(([name, value]) => fc.tuple(fc.constant(name), damaged(value)))),
+    body: fc.oneof(damaged(body), piece),
+    isSigned: fc.boolean(),
+  }),
+);
+
+test(
+  `the responder answers any request without its key or a 5xx, and delivers only what is signed${seed}`,
+  async () => {
+    const delivered: string[] = [];
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const onDelivery = ({ rawBody }: { rawBody: Uint8Array }): void =>
+      void delivered.push(decoder.decode(rawBody));
+    const respond = createResponder({ verificationKeys: [KEY], onDelivery });
+    const property = fc.asyncProperty(request, async ({ url, headers, body, isSigned }) => {
+      const all = [
+        ...headers,
+        ...(isSigned ? [["x-hub-signature-256", await signBody(KEY, body)] as const] : []),
+      ];
+      const sent = new Headers();
+      // HTTP carries no other values.
+      for (const [name, value] of all) if (/^[\t\x20-\x7E]*$/.test(value)) sent.set(name, value);
+      delivered.length = 0;
+      const answer = await respond(new Request(url, { method: "POST", headers: sent, body }));
+      expect(answer.status).toBeLessThan(500);
+      expect(await answer.text()).not.toContain(KEY);
+      const isGenuine = isSigned || messages.some((message) => message.body === body);
+      expect(delivered).toEqual(isGenuine && delivered.length > 0 ? [body.toWellFormed()] : []);
+    });
+    await expectNoCounterexample(property, SEARCH);
+  },
+  LIMIT_MS,
+);
+
+/** What `work` returns or throws. */
+function outcomeOf(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
+
+test(
+  `a delivery of any bytes is a message or an OutboundFormatError${seed}`,
+  async () => {
+    const bodies = fc.oneof(...messages.map(({ body }) => damaged(body)), fc.json(), piece);
+    const property = fc.property(bodies, (body) => {
+      const found = outcomeOf(() => "raw" in parseOutbound(body));
+      expect(found === true || found instanceof OutboundFormatError).toBe(true);
+    });
+    await expectNoCounterexample(property, SEARCH);
+  },
+  LIMIT_MS,
+);
+
+test(
+  `a list of workspaces is read, or rejected without its API keys${seed}`,
+  async () => {
+    const rows = [
+      "name,baseUrl,apiKey",
+      `acme,https://platform.example/acme,${KEY}`,
+      `"globex",https://b.example,${KEY}`,
+    ];
+    const property = fc.property(damaged(`${rows.join("\n")}\n`), (list) => {
+      const found = outcomeOf(() => parseCsvList(list, "fleet", "fleet.csv"));
+      expect(Array.isArray(found) || (found instanceof ApiChatError && found.code === "invalid_config")).toBe(
+        true,
+      );
+      expect(found instanceof Error ? found.message : "").not.toContain(KEY);
+    });
+    await expectNoCounterexample(property, SEARCH);
+  },
+  LIMIT_MS,
+);

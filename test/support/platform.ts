@@ -1,0 +1,6 @@
+/** Lets the code of this process take the branch of another platform, until it is disposed of. */
+export function pretendPlatform(value: NodeJS.Platform): Disposable {
+  const own = Object.getOwnPropertyDescriptor(process, "platform") ?? {};
+  Object.defineProperty(process, "platform", { ...own, value });
+  return { [Symbol.dispose]: () => void Object.defineProperty(process, "platform", own) };
+}

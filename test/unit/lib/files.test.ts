@@ -1,0 +1,37 @@
+import fs, { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { writePrivateFile } from "../../../provider/lib/files.js";
+import { afterTests } from "../../support/http.ts";
+import { pretendPlatform } from "../../support/platform.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "apichat-files-"));
+afterTests(() => rm(folder, { recursive: true }));
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+/** As Windows says it of a file that another process has open. */
+function refuseRenames(times: number): void {
+  const rename = vi.spyOn(fs, "rename");
+  for (let i = 0; i < times; i++)
+    rename.mockRejectedValueOnce(Object.assign(new Error("in use"), { code: "EPERM" }));
+  syncBuiltinESMExports();
+}
+
+test("on Windows it waits until a file that is open can be replaced", async () => {
+  using _ = pretendPlatform("win32");
+  refuseRenames(2);
+  await writePrivateFile(join(folder, "a"), "new");
+  expect(await readFile(join(folder, "a"), "utf8")).toBe("new");
+});
+
+test("elsewhere a refused rename is an error at once, and nothing of the text stays", async () => {
+  refuseRenames(1);
+  await expect(writePrivateFile(join(folder, "b"), "new")).rejects.toMatchObject({ code: "EPERM" });
+  expect((await readdir(folder)).filter((name) => name.startsWith("b"))).toEqual([]);
+});
