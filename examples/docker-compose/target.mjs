@@ -1,8 +1,12 @@
 // In place of your program: it prints each delivery. A delivery may come twice; its id tells.
 import { createServer } from "node:http";
-import { text } from "node:stream/consumers";
 
-createServer(async (request, response) => {
-  console.log(request.headers["x-apichat-delivery-id"], request.url, await text(request));
-  response.end();
-}).listen(3000);
+const server = createServer((request, response) => {
+  let body = "";
+  request.setEncoding("utf8").on("data", (text) => (body += text));
+  request.on("end", () => {
+    console.log(request.headers["x-apichat-delivery-id"], request.url, body);
+    response.end();
+  });
+});
+server.listen(3000);
