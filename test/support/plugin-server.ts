@@ -13,7 +13,7 @@ const certificate = (name: string): string =>
 
 const platform = `${process.platform}-${process.arch.replace("x64", "amd64")}` as Platform;
 
-/** A static server on loopback with the archive of the plugin for this machine, as `npm run plugin:pack` writes it. */
+/** A static server on loopback with the archive of the plugin for this machine, as `npm run release:dry` writes it. */
 export interface PluginServer {
   /** As `pluginDownloadURL` names it. */
   url: string;
