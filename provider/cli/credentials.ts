@@ -34,6 +34,13 @@ const SECRETS = {
     variable: "APICHAT_VERIFICATION_KEY",
     hint: "give the key alone, as the endpoint has it",
   },
+  earlierKey: {
+    label: "earlier verification key",
+    fileOption: "earlierKeyFile",
+    fileFlag: "--earlier-key-file",
+    variable: "APICHAT_EARLIER_VERIFICATION_KEY",
+    hint: "give the key alone, as the endpoint has it",
+  },
 } as const;
 
 type SecretSource = (typeof SECRETS)[SecretKind];
