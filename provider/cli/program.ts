@@ -10,6 +10,7 @@ import { useOwnErrorFormat, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
 import { sendCommand } from "./send.js";
 import { signCommand } from "./sign.js";
+import { triggerCommand } from "./trigger.js";
 import { verifyCommand } from "./verify.js";
 import { webhookCommand } from "./webhook.js";
 
@@ -37,6 +38,7 @@ export const apichatProgram = (): Command =>
     .addCommand(sendCommand())
     .addCommand(verifyCommand())
     .addCommand(listenCommand())
+    .addCommand(triggerCommand())
     .addCommand(responderCommand())
     .addCommand(signCommand())
     .addCommand(doctorCommand())
