@@ -4,7 +4,7 @@ import { formatUrl } from "../lib/url.js";
 import { ask, requireTerminal, YES } from "./confirm.js";
 import { note } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
-import { formatTable } from "./table.js";
+import { formatTable, tableOptionsOf } from "./table.js";
 
 /** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
 export async function mayDeliver(
@@ -32,7 +32,7 @@ export async function playDeliveries(options: CheckEndpointOptions): Promise<End
   );
 }
 
-const COLOURS = { right: "green", skipped: "dim", wrong: "yellow", unsafe: "red" } as const;
+const COLOURS = { right: "green", skipped: "gray", wrong: "yellow", unsafe: "red" } as const;
 
 /** A table of all checks, how many there are of each result, and what to fix. */
 export function formatChecks(checks: readonly EndpointCheck[]): string {
@@ -48,6 +48,9 @@ export function formatChecks(checks: readonly EndpointCheck[]): string {
   const advice = [...hints].map(
     ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
   );
-  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows);
+  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, {
+    ...tableOptionsOf(process.stdout),
+    colours: COLOURS,
+  });
   return [table, `${results.join(", ")}\n`, ...advice].join("\n");
 }
