@@ -65,7 +65,7 @@ export default defineConfig({
       project("unit-alone", ALONE, 60, sources),
       // Simulated runs of the engine over the provider's own interface, without the engine.
       project("model", "model/**/*.test.ts", 60, sources),
-      project("contract", "contract/{node,fetch,lambda}.test.ts", 60, sources),
+      project("contract", "contract/{node,fetch,lambda,vectors}.test.ts", 60, sources),
       // Of dist/.
       project("provider", "provider/**/*.test.ts", 120),
       // Each worker loads the Automation API once.

@@ -34,6 +34,13 @@ const SECRETS = {
     variable: "APICHAT_VERIFICATION_KEY",
     hint: "give the key alone, as the endpoint has it",
   },
+  earlierKey: {
+    label: "earlier verification key",
+    fileOption: "earlierKeyFile",
+    fileFlag: "--earlier-key-file",
+    variable: "APICHAT_EARLIER_VERIFICATION_KEY",
+    hint: "give the key alone, as the endpoint has it",
+  },
 } as const;
 
 type SecretSource = (typeof SECRETS)[SecretKind];
@@ -100,11 +107,7 @@ const howToGive = ({ variable, fileFlag }: SecretSource): string =>
 
 /** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
-Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the
---credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
-itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it
-readable only by you (chmod 600):
-  { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
+Where the credentials come from: apichat help credentials.
 `;
 
 const THE_FILE = "the credentials file";

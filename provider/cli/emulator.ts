@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { addOpenPointOptions } from "./emulator/open-points.js";
+import { addOpenPointOptions, hideOpenPoints } from "./emulator/open-points.js";
 import type { EmulatorCliOptions } from "./emulator/settings.js";
 import { collect, parsePort } from "./option-values.js";
 import { untilStopped } from "./run-command.js";
@@ -42,10 +42,11 @@ export function emulatorCommand(): Command {
     .option("--json", "print one JSON object per line")
     .addHelpText("after", HELP)
     .action(run);
-  return addOpenPointOptions(command);
+  return hideOpenPoints(addOpenPointOptions(command));
 }
 
 const HELP = `
+The options for the open points of the specification: apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
 If an emulator with the workspace acme is already running at the port, the command without options prints where it is,

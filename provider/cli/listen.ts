@@ -1,6 +1,8 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { createRedactor } from "../lib/redact.js";
+import type { BorrowOptions } from "./listen/borrow.js";
 import { formatListenEvent } from "./listen/lines.js";
+import { openTunnel, TUNNEL_PROGRAMS, type Tunnel, type TunnelProgram } from "./listen/tunnel.js";
 import type { ListenEvent } from "./listen/watch.js";
 import {
   addCredentialOptions,
@@ -9,14 +11,16 @@ import {
   Credentials,
 } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
-import { EXIT, print } from "./output.js";
+import { EXIT, note, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
-import { untilStopped } from "./run-command.js";
+import { divertLinesToStderr, untilStopped } from "./run-command.js";
 
 interface ListenOptions extends CredentialOptions {
   port: number;
   host: string;
   forward?: string;
+  tunnel?: TunnelProgram;
+  replace?: boolean;
   verbose?: boolean;
   json?: boolean;
 }
@@ -31,13 +35,26 @@ export function listenCommand(): Command {
     .option("--port <port>", "port to listen on; 0 picks a free one", parsePort, 0)
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--forward <url>", "forward accepted deliveries to this URL", parseUrl)
+    .addOption(
+      new Option(
+        "--tunnel <program>",
+        "start this tunnel, register its URL, and restore the registration at the end",
+      ).choices(TUNNEL_PROGRAMS),
+    )
+    .option("--replace", "with --tunnel: replace a different webhook until the end")
     .option("--verbose", "also print headers and body")
     .option("--json", "print one JSON object per line, with headers and body");
-  return addCredentialOptions(command, ["verificationKey"]).addHelpText("after", HELP).action(listen);
+  return addCredentialOptions(command, ["verificationKey", "baseUrl", "apiKey"])
+    .addHelpText("after", HELP)
+    .action(listen);
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It answers the handshake, so you can register its URL. If the service runs elsewhere, put a tunnel in front of it.
+It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared, ngrok or
+tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after Ctrl-C, what was
+registered before is registered again. After a kill -9 the next start says what was. Anyone who knows the tunnel's URL
+can reach the endpoint; it accepts only what is signed.
+
 Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
 any sender can copy.
 A delivery is answered with 200 if its signature is valid, else with 401, and printed in both cases.
@@ -50,13 +67,19 @@ The first line is the URL. With --json "type" is listening, handshake, delivery,
 Examples:
   $ apichat listen --port 8080
   $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages --verbose
+  $ apichat listen --tunnel cloudflared --credentials acme.yaml --forward http://127.0.0.1:3000/messages
   $ apichat listen --key-file acme.key --json | jq 'select(.signature == "wrong")'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
-async function listen({ verbose = false, json = false, ...options }: ListenOptions): Promise<void> {
+async function listen(options: ListenOptions): Promise<void> {
+  const { verbose = false, json = false, tunnel, replace = false } = options;
   const credentials = new Credentials(options, () => process.exit(EXIT.interrupted));
   const verificationKey = await credentials.secret("verificationKey");
+  const workspace = tunnel && {
+    baseUrl: await credentials.address("baseUrl"),
+    apiKey: await credentials.secret("apiKey"),
+  };
   // A sender may echo the key.
   const redact = createRedactor([verificationKey]);
   // Loaded here, because `--help` needs no HTTP.
@@ -65,6 +88,39 @@ async function listen({ verbose = false, json = false, ...options }: ListenOptio
     print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
   const stopped = untilStopped();
   const listening = await startListening({ ...options, verificationKey, onEvent });
-  await stopped;
-  await listening.close();
+  try {
+    if (tunnel === undefined || workspace === undefined) await stopped;
+    else
+      await listenThroughTunnel(tunnel, { ...workspace, verificationKey, replace }, listening.url, stopped);
+  } finally {
+    await listening.close();
+  }
+}
+
+/** Registers the URL of a tunnel until the command is stopped or the tunnel ends, which is an error. */
+async function listenThroughTunnel(
+  program: TunnelProgram,
+  workspace: Omit<BorrowOptions, "webhookUrl" | "signal">,
+  local: string,
+  stopped: Promise<void>,
+): Promise<void> {
+  const { borrowRegistration } = await import("./listen/borrow.js");
+  divertLinesToStderr();
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  void stopped.then(() => interruption.abort(new Error("interrupted")));
+  let tunnel: Tunnel | undefined;
+  try {
+    tunnel = await openTunnel(program, local, signal);
+    note(`${program} leads ${tunnel.url} here; registering it`);
+    const restore = await borrowRegistration({ ...workspace, webhookUrl: tunnel.url, signal });
+    note(`registered ${tunnel.url}; press Ctrl-C to stop and restore`);
+    const lastLines = await Promise.race([stopped, tunnel.ended]);
+    await restore();
+    if (typeof lastLines === "string") throw new Error(`${program} has ended: ${lastLines}`);
+  } catch (error) {
+    if (error !== signal.reason) throw error;
+  } finally {
+    tunnel?.close();
+  }
 }

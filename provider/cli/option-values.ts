@@ -19,6 +19,13 @@ export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
 
 export const parseCountOrNone = wholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
 
+/** The number of a conversation. */
+export function parseConversationId(text: string): number {
+  const id = Number(text);
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(id)) return id;
+  throw new InvalidArgumentError("It must be a whole number, at most 9007199254740991.");
+}
+
 /** An absolute http or https URL. */
 export function parseUrl(text: string): string {
   const problem = problemOfUrl(text, "https://chat.example/webhooks/apichat");

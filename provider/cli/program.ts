@@ -3,13 +3,15 @@ import { VERSION } from "../lib/version.js";
 import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";
+import { credentialsTopic, openPointsTopic } from "./help.js";
 import { initCommand } from "./init.js";
 import { listenCommand } from "./listen.js";
 import { ENDINGS } from "./output.js";
-import { useOwnErrorFormat, reportError } from "./report-error.js";
+import { useOwnFormat, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
 import { sendCommand } from "./send.js";
 import { signCommand } from "./sign.js";
+import { triggerCommand } from "./trigger.js";
 import { verifyCommand } from "./verify.js";
 import { webhookCommand } from "./webhook.js";
 
@@ -22,6 +24,8 @@ Examples:
   $ apichat webhook plan --file workspaces.yaml
   $ apichat send text "Good morning" --sender-id 42 --sender-name Ana --conversation-id 7
   $ apichat responder --config /etc/apichat/responder.json
+
+Help topics: apichat help credentials, apichat help open-points.
 ${ENDINGS}`;
 
 /** The whole command line. */
@@ -37,16 +41,19 @@ export const apichatProgram = (): Command =>
     .addCommand(sendCommand())
     .addCommand(verifyCommand())
     .addCommand(listenCommand())
+    .addCommand(triggerCommand())
     .addCommand(responderCommand())
     .addCommand(signCommand())
     .addCommand(doctorCommand())
     .addCommand(completionCommand())
-    .addCommand(completeCommand(), { hidden: true });
+    .addCommand(completeCommand(), { hidden: true })
+    .addCommand(credentialsTopic(), { hidden: true })
+    .addCommand(openPointsTopic(), { hidden: true });
 
 /** Runs the command line of this process. */
 export async function runProgram(): Promise<void> {
   const program = apichatProgram();
-  useOwnErrorFormat(program);
+  useOwnFormat(program);
   // `apichat … | head` closes the pipe: nothing is wrong then.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   try {

@@ -1,6 +1,7 @@
 import { CommanderError, type Command } from "commander";
 import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
 import { formatGivenUrl } from "../lib/checks.js";
+import { helpWidthOf, wrapHelp } from "./help.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { UsageError } from "./usage-error.js";
@@ -25,10 +26,13 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Makes commander report usage errors in this format; by default it prints its own and exits with 1. */
-export function useOwnErrorFormat(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: (line) => reportUsageError(command, line) });
-  for (const subcommand of command.commands) useOwnErrorFormat(subcommand);
+/** Makes commander report usage errors in this format and wrap its help; by default it prints its own and exits with 1. */
+export function useOwnFormat(command: Command): void {
+  command.exitOverride().configureOutput({
+    outputError: (line) => reportUsageError(command, line),
+    writeOut: (text) => void process.stdout.write(wrapHelp(text, helpWidthOf(process.stdout))),
+  });
+  for (const subcommand of command.commands) useOwnFormat(subcommand);
 }
 
 /** Prints a usage error of a command. `line` is what commander would print. */

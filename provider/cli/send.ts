@@ -5,7 +5,7 @@ import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
-import { HEADER_WAY, parseHeaderWay, requestSecondsOption } from "./option-values.js";
+import { HEADER_WAY, parseConversationId, parseHeaderWay, requestSecondsOption } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
@@ -86,12 +86,6 @@ function parseFlowApiKeyAs(text: string): FlowApiKeyAs {
   const way = parseHeaderWay(text);
   if (way !== undefined) return way;
   throw new InvalidArgumentError(`It must be bearer, raw, body, or ${HEADER_WAY}.`);
-}
-
-function parseConversationId(text: string): number {
-  const id = Number(text);
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(id)) return id;
-  throw new InvalidArgumentError("It must be a whole number, at most 9007199254740991.");
 }
 
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";

@@ -5,10 +5,16 @@ import { toPlainText } from "../lib/plain-text.js";
 const MIN_WIDTH = 12;
 const GAP = "  ";
 
+type Colour = "green" | "yellow" | "red" | "gray";
+
+/** The colours of words that are a whole cell, such as the name of a result. */
+export type CellColours = Readonly<Record<string, Colour>>;
+
 export interface TableOptions {
   /** Width of the terminal in characters. Undefined for a file or a program: then nothing is wrapped. */
   width: number | undefined;
   isColoured: boolean;
+  colours?: CellColours;
 }
 
 /** The capabilities of a stream. */
@@ -21,24 +27,32 @@ export const tableOptionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOpt
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { width, isColoured }: TableOptions = tableOptionsOf(process.stdout),
+  { width, isColoured, colours = {} }: TableOptions = tableOptionsOf(process.stdout),
 ): string {
   const cells = [[...head], ...rows.map((row) => row.map(toPlainText))];
   const natural = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0), 1),
   );
   const widths = width === undefined ? natural : fitWidths(natural, width);
-  const [first = "", ...others] = cells.flatMap((row) => formatRow(row, widths));
+  const paint = (text: string, cell: string): string => {
+    const colour = isColoured && Object.hasOwn(colours, cell) ? colours[cell] : undefined;
+    return colour === undefined ? text : styleText(colour, text, { validateStream: false });
+  };
+  const [first = "", ...others] = cells.flatMap((row) => formatRow(row, widths, paint));
   const heading = isColoured ? styleText("bold", first, { validateStream: false }) : first;
   return `${[heading, ...others].join("\n")}\n`;
 }
 
 /** The lines of one row, whose longest cell decides how many. */
-function formatRow(row: readonly string[], widths: readonly number[]): string[] {
+function formatRow(
+  row: readonly string[],
+  widths: readonly number[],
+  paint: (text: string, cell: string) => string,
+): string[] {
   const cells = row.map((text, column) => wrap(text, widths[column] ?? MIN_WIDTH));
   return Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) =>
     cells
-      .map((lines, column) => (lines[line] ?? "").padEnd(widths[column] ?? 0))
+      .map((lines, column) => paint((lines[line] ?? "").padEnd(widths[column] ?? 0), row[column] ?? ""))
       .join(GAP)
       .trimEnd(),
   );

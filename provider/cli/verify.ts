@@ -5,13 +5,16 @@ import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
+import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
 import { EXIT, JSON_FAILURES, printResult } from "./output.js";
 import { parseSeconds } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
-interface VerifyOptions extends CredentialOptions {
+export interface VerifyOptions extends CredentialOptions {
   json?: boolean;
+  deliveries?: boolean;
+  yes?: boolean;
   /** In seconds. */
   timeout: number;
 }
@@ -25,8 +28,10 @@ export function verifyCommand(): Command {
     .description("perform the verification handshake with a webhook URL, and print why it fails")
     .argument("<url>", "the webhook URL")
     .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
+    .option("--deliveries", "also send deliveries, good and bad ones, and check how the endpoint takes each")
+    .option("--yes", "with --deliveries: do not ask")
     .option("--json", "print the whole diagnosis as JSON");
-  return addCredentialOptions(command, ["verificationKey"])
+  return addCredentialOptions(command, ["verificationKey", "earlierKey"])
     .addHelpText("after", HELP)
     .action((url: string, options: VerifyOptions) => runToExit(options, (run) => verify(url, options, run)));
 }
@@ -40,8 +45,14 @@ Multipart is tried if form and JSON fail, and the query only if all others fail,
 because a key in a URL ends up in access logs. One that passes is enough.
 A response that takes ${SLOW_MS / 1000} s or longer is a warning.
 
+With --deliveries every request of schema/vectors.json follows, if the handshake passes: handshakes in each encoding,
+signed deliveries of every kind, wrong signatures. The endpoint takes the genuine ones for messages of contact 7 in
+conversation 1, so the command asks first. The key of --earlier-key-file is one that the endpoint accepts too, as
+during a rotation. The page "An endpoint in any language" has the rule behind each check.
+
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
+  $ apichat verify http://127.0.0.1:8080/webhooks/apichat --deliveries
   $ apichat verify https://chat.example/webhooks/apichat --key-file acme.key --json
 
 Exit code: 0 passed, 1 failed, 2 usage error, 130 interrupted (Ctrl-C).
@@ -53,6 +64,7 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
   if (problem !== undefined) throw new UsageError(`url: ${problem}`);
   const verificationKey = await credentials.secret("verificationKey");
   const limitMs = options.timeout * 1000;
+  if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.
   const { diagnoseHandshake } = await import("../diagnosis/index.js");
   const diagnosis = await noteIfSlow(
@@ -60,8 +72,15 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
     () =>
       diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );
-  printResult(options, diagnosis, () => formatDiagnosis(diagnosis));
-  return diagnosis.passed ? EXIT.done : EXIT.failed;
+  if (!diagnosis.passed || !options.deliveries) {
+    printResult(options, diagnosis, () => formatDiagnosis(diagnosis));
+    return diagnosis.passed ? EXIT.done : EXIT.failed;
+  }
+  const earlierKey = await credentials.findSecret("earlierKey");
+  const checks = await playDeliveries({ url, verificationKey, earlierKey, limitMs, signal });
+  const passed = checks.every(({ result }) => result === "right" || result === "skipped");
+  printResult(options, { passed, checks, diagnosis }, () => formatChecks(checks));
+  return passed ? EXIT.done : EXIT.failed;
 }
 
 /** The diagnosis for people: verdict, facts, warnings, and how to fix it. */

@@ -6,6 +6,7 @@ export type {
   HandshakeStep,
   HandshakeTranscript,
 } from "../errors/index.js";
+export { checkEndpoint, type CheckEndpointOptions, type EndpointCheck } from "./conformance.js";
 export {
   diagnoseHandshake,
   type DiagnoseOptions,

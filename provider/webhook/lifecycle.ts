@@ -526,13 +526,16 @@ export function createClient(
 type Reader = Pick<WorkspaceClient, "getWebhook">;
 
 /**
- * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
- * specification does not define the response in that case, so HTTP 404 counts as none too.
+ * Whether a failure may mean that a workspace never had a webhook: HTTP 404. The specification does not define the response in
+ * that case.
  */
+export const mayMeanNeverSet = (error: unknown): boolean =>
+  error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
+
+/** Reads the registration of a workspace that may never have had a webhook; undefined if there is none. */
 export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
   client.getWebhook().catch((error: unknown) => {
-    if (error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404)
-      return undefined;
+    if (mayMeanNeverSet(error)) return undefined;
     throw error;
   });
 

@@ -66,7 +66,8 @@ describe("apichat emulator", () => {
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}handshake {2}passed/m);
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}request {4}200 +set-webhook/m);
     expect(stdout).toMatch(/acme {2}message {4}from contact +contact 7, conversation 5: Olá\\u001b\[2J\n/);
-    expect(stdout).toMatch(/acme {2}message {4}from flow +contact 7, conversation 5: /);
+    expect(stdout).toMatch(/acme {2}delivery {3}delivered 200 +contact 7, conversation 5: Olá\S* {2}to http/);
+    expect(stdout).not.toMatch(/from flow|request {4}200 +message/);
     expect(stdout).not.toContain("\u001b");
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });

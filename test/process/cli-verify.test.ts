@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
-import { startServer, type Answer } from "../support/http.ts";
+import { describe, expect, test } from "vitest";
+import { createResponder } from "../../provider/responder/index.js";
+import { toNodeListener } from "../../provider/responder/node.js";
+import { startListener, startServer, type Answer } from "../support/http.ts";
 import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
@@ -45,4 +47,42 @@ test("an endpoint that is slow is reported after two seconds, and what is given 
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
   const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
   expect(said).toMatchObject({ exitCode: 1, stderr, json: { cause: "silent" } });
+});
+
+describe("--deliveries", () => {
+  test("sends nothing without a terminal or --yes", async () => {
+    const { url, requests } = await startServer((_, response) => response.end());
+    const refused = await verify(url, "--deliveries", "--json");
+    expect(refused).toMatchObject(usageError(/asks for confirmation.*--yes/));
+    expect(requests).toEqual([]);
+  });
+
+  test("prints a table and what to fix, and ends with 1 for an endpoint that is unsafe", async () => {
+    const url = await startAnswering((challenge) => challenge, 200);
+    const { exitCode, stdout } = await verify(url, "--deliveries", "--yes");
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^unsafe +4 +delivery without a signature +HTTP 200$/m);
+    expect(stdout).toMatch(/^\d+ right, \d+ wrong, \d+ unsafe, 2 skipped$/m);
+    expect(stdout).toMatch(
+      /^rule 2: compare hub_verify_token .*\n {2}handshake with a wrong token: HTTP 200$/m,
+    );
+  });
+
+  test("takes an earlier key from the environment, and prints JSON", async () => {
+    const environment = {
+      APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
+      APICHAT_EARLIER_VERIFICATION_KEY: "before-it",
+    };
+    const verificationKeys = [VERIFICATION_KEY, "before-it"];
+    const responder = createResponder({ verificationKeys, onDelivery: () => undefined });
+    const { port } = await startListener(toNodeListener(responder));
+    const options = ["--deliveries", "--yes", "--json"];
+    const { exitCode, json } = await runCli(["verify", `http://127.0.0.1:${port}/`, ...options], {
+      environment,
+    });
+    expect(exitCode).toBe(0);
+    expect(json).toMatchObject({ passed: true, diagnosis: { passed: true } });
+    const { checks } = json as { checks: { result: string }[] };
+    expect(new Set(checks.map(({ result }) => result))).toEqual(new Set(["right"]));
+  });
 });

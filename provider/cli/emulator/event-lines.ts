@@ -32,10 +32,12 @@ interface Line {
  */
 export function createEventFormatter(): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();
+  let workspaceWidth = 0;
   return (event) => {
     const [id, line] = toLine(event) ?? [];
     if (line === undefined) return undefined;
-    const text = formatLine(line);
+    workspaceWidth = Math.max(workspaceWidth, line.workspace.length);
+    const text = formatLine(line, workspaceWidth);
     const key = `${event.type} ${id}`;
     if (lines.get(key) === text) return undefined;
     lines.delete(key);
@@ -47,13 +49,13 @@ export function createEventFormatter(): (event: EmulatorEvent) => string | undef
 }
 
 /** Contains no headers and no keys. Text from the wire is escaped. */
-function formatLine({ at, workspace, what, details, ...line }: Line): string {
+function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWidth: number): string {
   const time = new Date(at).toTimeString().slice(0, 8);
   const verdict = styleText(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16), {
     stream: process.stdout,
   });
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
-  return `${[time, toPlainText(workspace), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
+  return `${[time, toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
 }
 
 /** The line of an event, with the id of its record. */
@@ -74,12 +76,15 @@ function requestLine(request: RecordedRequest): Line | undefined {
   // A connection that was closed without a response took some time; a request in progress has none yet.
   if (response === null && durationMs === 0) return undefined;
   const status = response?.status ?? 0;
+  const isGood = status >= 200 && status <= 299;
+  // The message has a line of its own.
+  if (operation === "message" && isGood && fault === "") return undefined;
   return {
     at,
     workspace: workspace ?? "-",
     what: "request",
     verdict: response === null ? "no response" : String(status),
-    mood: status >= 200 && status <= 299 ? "good" : "bad",
+    mood: isGood ? "good" : "bad",
     details: [
       operation ?? `${method} ${formatUrl(url)}`,
       `${Math.round(durationMs)} ms`,
@@ -95,8 +100,10 @@ const handshakeLine = ({ encoding, url, reason, durationMs, ...handshake }: Hand
   details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
 });
 
-function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Line {
-  const isLost = from !== "contact" && delivery === null;
+function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Line | undefined {
+  // The delivery has a line of its own, which names the message.
+  if (delivery !== null) return undefined;
+  const isLost = from !== "contact";
   return {
     at,
     workspace,
@@ -120,7 +127,7 @@ const inboundMedia = (body: Extract<MessageRecord["body"], { sender: unknown }>)
   "attachments" in body ? body.attachments.map((one) => `${one.file_type} ${one.data_url}`).join(", ") : "";
 
 function deliveryLine(delivery: DeliveryRecord): Line | undefined {
-  const { workspace, verdict, url, reason, attempts, signature, resendOf } = delivery;
+  const { workspace, verdict, url, reason, attempts, signature, resendOf, message } = delivery;
   const last = attempts.at(-1);
   if (last === undefined) return undefined;
   const isRetried = verdict === "pending";
@@ -131,6 +138,7 @@ function deliveryLine(delivery: DeliveryRecord): Line | undefined {
     verdict: [isRetried ? "to try again" : verdict, last.response?.status].join(" ").trimEnd(),
     mood: verdict === "delivered" ? "good" : "bad",
     details: [
+      describeMessage(message),
       `to ${formatUrl(url)}`,
       `${Math.round(last.durationMs)} ms`,
       attempts.length > 1 ? `attempt ${attempts.length}` : "",

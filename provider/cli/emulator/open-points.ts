@@ -10,6 +10,13 @@ export function addOpenPointOptions(command: Command): Command {
   return command.configureHelp({ optionDescription: describeOption });
 }
 
+/** Omits the open points from the help of a command; shells still complete them. */
+export const hideOpenPoints = (command: Command): Command =>
+  command.configureHelp({
+    visibleOptions: (shown) =>
+      new Help().visibleOptions(shown).filter(({ helpGroupHeading }) => helpGroupHeading !== GROUP),
+  });
+
 /** Returns the given open points as options of `startEmulator`. */
 export function pickSwitches(parsed: Record<string, unknown>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};

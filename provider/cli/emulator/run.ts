@@ -32,11 +32,18 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
   const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
-  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\npress Ctrl-C to stop\n`);
+  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${NEXT}\n`);
   const format = json ? toJsonLine : createEventFormatter();
   if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }
+
+/** What to do after the start. */
+const NEXT =
+  "next: apichat listen --port 4002, then apichat webhook set --webhook-url http://127.0.0.1:4002/\nPress Ctrl-C to stop";
+
+/** How many workspaces the first lines show. */
+const SHOWN_WORKSPACES = 5;
 
 /** Returns undefined if an equivalent emulator has the port. An unavailable port is a failure, not a usage error. */
 async function startListening(
@@ -124,12 +131,17 @@ const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token?: string)
     `page          ${page}${token === undefined ? "" : "?token=<the token>"}`,
     `registration  ${url}`,
     `bot host      ${botUrl}`,
-    ...workspaces.flatMap((workspace) => [
-      `workspace ${workspace.name}`,
-      `  base URL      ${workspace.baseUrl}`,
-      `  bot URL       ${workspace.botUrl}`,
-      ...("apiKey" in workspace
-        ? [`  API key       ${workspace.apiKey}`, `  flow API key  ${workspace.flowApiKey}`]
-        : []),
-    ]),
+    ...workspaces
+      .slice(0, SHOWN_WORKSPACES)
+      .flatMap((workspace) => [
+        `workspace ${workspace.name}`,
+        `  base URL      ${workspace.baseUrl}`,
+        `  bot URL       ${workspace.botUrl}`,
+        ...("apiKey" in workspace
+          ? [`  API key       ${workspace.apiKey}`, `  flow API key  ${workspace.flowApiKey}`]
+          : []),
+      ]),
+    ...(workspaces.length > SHOWN_WORKSPACES
+      ? [`and ${workspaces.length - SHOWN_WORKSPACES} more workspaces, which the page shows`]
+      : []),
   ].join("\n");

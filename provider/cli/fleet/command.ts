@@ -4,13 +4,14 @@ import { Option, type Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
 import { orAborted } from "../../lib/abort.js";
+import { ask, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
 import { ENDINGS, EXIT, note, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
 import { FleetProgress, type LiveLine } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
-import { ask, runToEnd, type Stop } from "./session.js";
+import { runToEnd, type Stop } from "./session.js";
 
 /** Where a report goes, and whether to ask. */
 interface OutputOptions {
@@ -47,8 +48,6 @@ export interface Session extends Pick<FleetSource, "open"> {
   /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
   print: (report: AnyReport) => Promise<number>;
 }
-
-export const YES = /^y(es)?$/i;
 
 /** What a command of a fleet does, and its help. */
 interface CommandSpec<Options> {
@@ -159,11 +158,6 @@ export function runCommand<Options>(
     )
     .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
   return fleetCommand(source, withReport(command), { ...spec, about: about + STOPPING });
-}
-
-function requireTerminal(command: string): void {
-  if (process.stdin.isTTY && process.stderr.isTTY) return;
-  throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
 }
 
 /** Throws if a report could not be written, which would only show at the end of the run. */

@@ -5,7 +5,7 @@ import type { FleetDefinition } from "../../fleet/definition.js";
 import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
 import type { ListedWorkspace } from "../../workspace-list/list-shape.js";
 import { ENDINGS } from "../output.js";
-import { useOwnErrorFormat, reportError } from "../report-error.js";
+import { useOwnFormat, reportError } from "../report-error.js";
 import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
@@ -82,7 +82,7 @@ export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]
 export async function runFleetCommand(definition: FleetDefinition): Promise<void> {
   const name = `node ${basename(process.argv[1] ?? "fleet.ts")}`;
   const program = fleetProgram({ name, open: () => openFleet(definition) });
-  useOwnErrorFormat(program);
+  useOwnFormat(program);
   try {
     await program.parseAsync();
   } catch (error) {

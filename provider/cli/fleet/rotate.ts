@@ -2,7 +2,8 @@ import { Command } from "commander";
 import type { RotateOptions } from "../../fleet/options.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
-import { runCommand, YES, type FleetSource } from "./command.js";
+import { YES } from "../confirm.js";
+import { runCommand, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 
 export const rotateCommand = (source: FleetSource): Command =>

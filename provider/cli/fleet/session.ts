@@ -1,20 +1,7 @@
-import { createInterface } from "node:readline";
 import { killEngines } from "../../fleet/pulumi.js";
-import { orAborted } from "../../lib/abort.js";
 import { EXIT } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 import { LiveLine } from "./progress.js";
-
-/** Asks on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
-export async function ask(question: string, signal: AbortSignal): Promise<string> {
-  const lines = createInterface({ input: process.stdin, terminal: false });
-  process.stderr.write(question);
-  const typed = new Promise<string>((resolve) => {
-    lines.once("line", resolve);
-    lines.once("close", () => resolve(""));
-  });
-  return orAborted(typed, signal).finally(() => lines.close());
-}
 
 /** Does the work of a command, which returns the exit code, and ends the process. `failed` is the exit code after an error. */
 export async function runToEnd(

@@ -26,7 +26,9 @@ const FORWARDS_AT_ONCE = 16;
  * abandons forwards in progress. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if it would
  * forward to itself.
  */
-export async function startListening(options: ListeningOptions): Promise<{ close: () => Promise<void> }> {
+export async function startListening(
+  options: ListeningOptions,
+): Promise<{ url: string; close: () => Promise<void> }> {
   const { host, verificationKey, forward, onEvent } = options;
   const ended = new AbortController();
   const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
@@ -47,6 +49,7 @@ export async function startListening(options: ListeningOptions): Promise<{ close
   const forwardTo = forward === undefined ? null : formatUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
   return {
+    url,
     close: async () => {
       ended.abort();
       await listener.close();

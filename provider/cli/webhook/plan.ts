@@ -1,10 +1,10 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { getWebhookIfAny } from "../../webhook/lifecycle.js";
+import { mayMeanNeverSet } from "../../webhook/lifecycle.js";
 import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
-import { formatTable } from "../table.js";
+import { formatTable, tableOptionsOf } from "../table.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
 import { renderFailure } from "../../errors/index.js";
 import type { WebhookOptions } from "./workspace.js";
@@ -25,7 +25,7 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
     const { name, baseUrl } = workspace;
     const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, requestSeconds, signal });
     const identity = JSON.stringify([canonicalUrl(baseUrl), apiKey]);
-    const found = await getWebhookIfAny(client).then((seen) => judge(workspace, seen), judgeFailure);
+    const found = await client.getWebhook().then((seen) => judge(workspace, seen), judgeFailure);
     answered += 1;
     return { identity, name, baseUrl: formatUrl(baseUrl), ...found };
   };
@@ -36,7 +36,10 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
   const unready = rows.filter((row) => !isReady(row)).length;
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
   printResult(options, { ok: unready === 0, workspaces: rows }, () =>
-    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells),
+    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, {
+      ...tableOptionsOf(process.stdout),
+      colours: COLOURS,
+    }),
   );
   if (unready > 0 && !options.json)
     note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
@@ -46,6 +49,17 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
 /** What `up` would find in a workspace. The first two are fine. */
 type PlanState =
   "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
+
+const COLOURS: Record<PlanState, "green" | "yellow" | "red"> = {
+  free: "green",
+  yours: "green",
+  foreign: "red",
+  "other-bot": "red",
+  "same-bot": "red",
+  unauthorized: "red",
+  unreachable: "yellow",
+  unclear: "yellow",
+};
 
 /** What is registered in a workspace. Contains no secrets. */
 interface Found {
@@ -79,6 +93,8 @@ function judge(
 
 function judgeFailure(error: unknown): Found {
   if (!(error instanceof ApiChatError)) throw error;
+  if (mayMeanNeverSet(error))
+    return { state: "free", detail: "HTTP 404: no webhook yet, or a wrong base URL" };
   const { code } = error;
   const isUnreachable = code === "unavailable" || code === "timeout";
   const state = code === "unauthorized" ? code : isUnreachable ? "unreachable" : "unclear";

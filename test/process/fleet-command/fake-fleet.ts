@@ -1,7 +1,7 @@
 // The command line of a fleet that is a fake: it notes in a file what it is asked for, and gives fixed reports.
 import { appendFileSync } from "node:fs";
 import { once } from "node:events";
-import { useOwnErrorFormat, reportError } from "../../../dist/provider/cli/report-error.js";
+import { useOwnFormat, reportError } from "../../../dist/provider/cli/report-error.js";
 import { fleetProgram } from "../../../dist/provider/cli/fleet/index.js";
 import { endProcess } from "../../../dist/provider/cli/fleet/session.js";
 import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
@@ -81,7 +81,7 @@ const fleet: Fleet = {
 };
 
 const program = fleetProgram({ name: "node fleet.ts", open: () => reply("open", {}, fleet) });
-useOwnErrorFormat(program);
+useOwnFormat(program);
 try {
   await program.parseAsync();
 } catch (error) {

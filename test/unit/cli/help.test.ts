@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { fleetProgram } from "../../../provider/cli/fleet/index.js";
+import { wrapHelp } from "../../../provider/cli/help.js";
 import { apichatProgram } from "../../../provider/cli/program.js";
 
 /** A program, and every command of it that does something, by their whole names. */
@@ -22,6 +23,14 @@ function helpOf(command: Command): string {
   return help;
 }
 
+test("a help text wraps as a whole, with a hanging indent where it has columns", () => {
+  const text =
+    "One two\nthree four.\n\nStates:\n  free  nothing is registered\n  $ apichat webhook plan --file x\n";
+  expect(wrapHelp(text, 16)).toBe(
+    "One two three\nfour.\n\nStates:\n  free  nothing\n        is\n        registered\n  $ apichat webhook plan --file x\n",
+  );
+});
+
 const fleet = fleetProgram({ name: "node fleet.ts", open: () => Promise.reject(new Error("not opened")) });
 
 test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
@@ -32,6 +41,10 @@ test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
     expect(help).toContain(name);
     expect(help).toMatch(/\nExit codes?: 0 /);
     expect(help).not.toContain("\u001b");
+    const long = wrapHelp(help, 80)
+      .split("\n")
+      .filter((line) => line.length > 80);
+    expect(long.filter((line) => !line.startsWith("  $ "))).toEqual([]);
   },
 );
 

@@ -1,0 +1,35 @@
+import { post, PostError } from "../lib/post.js";
+import { formatUrl } from "../lib/url.js";
+import { EXIT, printResult } from "./output.js";
+import { noteIfSlow } from "./run-command.js";
+
+/** How much of the response is read, in bytes: only its status is shown. */
+const READ_BYTES = 64 * 1024;
+
+interface DeliverOptions {
+  to: string;
+  /** In seconds. */
+  requestSeconds: number;
+  json?: boolean;
+}
+
+/** Sends one delivery once, prints the status of the response, and returns the exit code: any 2xx is success. */
+export async function deliverOnce(
+  { to, requestSeconds, json }: DeliverOptions,
+  headers: Iterable<readonly [name: string, value: string]>,
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<number> {
+  const begun = performance.now();
+  const sent = { headers: [...headers].flat(), body, limitBytes: READ_BYTES };
+  const { status: httpStatus } = await noteIfSlow(
+    () => `waiting for ${formatUrl(to)} to respond`,
+    () => post(new URL(to), { ...sent, timeoutMs: requestSeconds * 1000, signal }),
+  ).catch((error: unknown) => {
+    if (!(error instanceof PostError)) throw error;
+    throw new Error(`${formatUrl(to)}: ${error.message}; is the endpoint running, and on this port?`);
+  });
+  const ms = Math.round(performance.now() - begun);
+  printResult({ json }, { httpStatus, ms }, () => `delivered  HTTP ${httpStatus} in ${ms} ms\n`);
+  return httpStatus >= 200 && httpStatus <= 299 ? EXIT.done : EXIT.failed;
+}

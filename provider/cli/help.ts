@@ -1,0 +1,58 @@
+import { Command } from "commander";
+import { addOpenPointOptions } from "./emulator/open-points.js";
+
+/** The width of a help text that goes to no terminal, in characters. */
+const WIDTH = 80;
+
+/** The topic `apichat help credentials`. */
+export const credentialsTopic = (): Command =>
+  new Command("credentials")
+    .description("help topic: where credentials come from")
+    .addHelpText("after", CREDENTIALS);
+
+/** The topic `apichat help open-points`. */
+export const openPointsTopic = (): Command =>
+  addOpenPointOptions(
+    new Command("open-points").description(
+      "help topic: the options of apichat emulator for the open points of the specification",
+    ),
+  );
+
+const CREDENTIALS = `
+Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the
+--credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
+itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it
+readable only by you (chmod 600):
+  { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
+`;
+
+/** The width of the help on stdout. */
+export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
+  isTTY && columns > 0 ? columns : WIDTH;
+
+/** Wraps a help text: paragraphs as a whole, indented lines with a hanging indent. Examples and what fits stay as they are. */
+export function wrapHelp(text: string, width: number): string {
+  const lines: string[] = [];
+  let isParagraph = false;
+  for (const line of text.split("\n")) {
+    const isText = /^\S/.test(line);
+    if (isText && isParagraph) lines.push(`${lines.pop()} ${line}`);
+    else lines.push(line);
+    isParagraph = isText && !line.endsWith(":");
+  }
+  return lines.flatMap((line) => wrapLine(line, width)).join("\n");
+}
+
+function wrapLine(line: string, width: number): string[] {
+  if (line.length <= width || /^\s*[$>] /.test(line)) return [line];
+  const indent = /^\s*(?:\S+ {2,})?/.exec(line)?.[0].length ?? 0;
+  const wrapped: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const end = rest.lastIndexOf(" ", width);
+    if (end <= indent) break;
+    wrapped.push(rest.slice(0, end));
+    rest = " ".repeat(indent) + rest.slice(end + 1);
+  }
+  return [...wrapped, rest];
+}

@@ -1,0 +1,56 @@
+import { styleText } from "node:util";
+import type { CheckEndpointOptions, EndpointCheck } from "../diagnosis/index.js";
+import { formatUrl } from "../lib/url.js";
+import { ask, requireTerminal, YES } from "./confirm.js";
+import { note } from "./output.js";
+import { noteIfSlow } from "./run-command.js";
+import { formatTable, tableOptionsOf } from "./table.js";
+
+/** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
+export async function mayDeliver(
+  url: string,
+  { yes = false }: { yes?: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (yes) return true;
+  requireTerminal("verify --deliveries");
+  const question = `The endpoint at ${formatUrl(url)} will take up to 20 deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  const isAgreed = YES.test((await ask(question, signal)).trim());
+  if (!isAgreed) note("nothing was sent");
+  return isAgreed;
+}
+
+/** Sends everything, and says on stderr how far it is if that takes longer than two seconds. */
+export async function playDeliveries(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
+  // Loaded here, because `--help` needs no HTTP client.
+  const { checkEndpoint } = await import("../diagnosis/index.js");
+  let current = "";
+  const onCheck = ({ name }: EndpointCheck): void => void (current = name);
+  return noteIfSlow(
+    () => `checking how ${formatUrl(options.url)} takes deliveries; the last one was: ${current}`,
+    () => checkEndpoint({ ...options, onCheck }),
+  );
+}
+
+const COLOURS = { right: "green", skipped: "gray", wrong: "yellow", unsafe: "red" } as const;
+
+/** A table of all checks, how many there are of each result, and what to fix. */
+export function formatChecks(checks: readonly EndpointCheck[]): string {
+  const rows = checks.map(({ result, rule, name, response }) => [result, String(rule), name, response]);
+  const results = (["right", "wrong", "unsafe", "skipped"] as const)
+    .map((result) => ({ result, count: checks.filter((check) => check.result === result).length }))
+    .filter(({ count, result }) => count > 0 || result === "right")
+    .map(({ result, count }) => styleText(COLOURS[result], `${count} ${result}`, { stream: process.stdout }));
+  const hints = Map.groupBy(
+    checks.filter(({ hint }) => hint !== undefined),
+    ({ rule, hint }) => `rule ${rule}: ${hint}`,
+  );
+  const advice = [...hints].map(
+    ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
+  );
+  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, {
+    ...tableOptionsOf(process.stdout),
+    colours: COLOURS,
+  });
+  return [table, `${results.join(", ")}\n`, ...advice].join("\n");
+}

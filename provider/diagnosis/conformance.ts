@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import vectors from "../../schema/vectors.json" with { type: "json" };
+import type { HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import { orAborted, NEVER } from "../lib/abort.js";
+import { connectionCode, post, PostError } from "../lib/post.js";
+import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
+import { signBody } from "../responder/signature.js";
+import { explainStep } from "./describe.js";
+import { MAX_ANSWER_MS } from "./diagnose.js";
+import { performHandshake } from "./handshake.js";
+
+/** How much of a response is read, in bytes. */
+const READ_BYTES = 4096;
+
+/** How an endpoint took one request of `schema/vectors.json`. */
+export interface EndpointCheck {
+  /** The name of the request. */
+  name: string;
+  /** The number of the rule in docs/endpoint.md. */
+  rule: number;
+  /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
+  result: "right" | "wrong" | "unsafe" | "skipped";
+  /** What came back, such as "HTTP 401"; empty if it was skipped. */
+  response: string;
+  /** How to fix it; only with `wrong` and `unsafe`. */
+  hint?: string;
+}
+
+export interface CheckEndpointOptions {
+  /** The webhook URL. */
+  url: string;
+  /** The key that signs, and that the endpoint must accept. */
+  verificationKey: string;
+  /** A key that the endpoint accepts too, as during a rotation. Without it two checks are skipped. */
+  earlierKey?: string | undefined;
+  /** How long each response may take, in milliseconds. Default 10,000. */
+  limitMs?: number | undefined;
+  /** Ends it at once: rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Called after each check. */
+  onCheck?: ((check: EndpointCheck) => void) | undefined;
+}
+
+/**
+ * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and reports how it took
+ * each: see docs/endpoint.md. The endpoint takes the genuine ones for messages of contact 7 in conversation 1. The
+ * specification shows no response to a delivery (section 6.2): any 2xx counts as accepted, any 4xx as rejected.
+ */
+export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
+  const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, signal = NEVER, onCheck } = options;
+  const keys = { current: verificationKey, earlier: earlierKey, foreign: randomBytes(24).toString("hex") };
+  const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
+  const checks: EndpointCheck[] = [];
+  const add = (vector: Vector, seen: Seen | undefined): void => {
+    const check = judge(vector, seen);
+    checks.push(check);
+    onCheck?.(check);
+  };
+  for (const vector of vectors.handshakes) {
+    const token = vector.token === "" ? "" : keys[vector.token as KeyName];
+    add(vector, token === undefined ? undefined : await shakeHands(vector, token, target));
+  }
+  for (const vector of vectors.deliveries as DeliveryVector[]) {
+    const key = keys[vector.signature?.key ?? "current"];
+    add(vector, key === undefined ? undefined : await deliver(vector, key, target));
+  }
+  return checks;
+}
+
+type KeyName = "current" | "earlier" | "foreign";
+
+interface Vector {
+  name: string;
+  rule: number;
+  accepted: boolean;
+  hint: string;
+}
+
+interface DeliveryVector extends Vector {
+  body: string;
+  padTo?: number;
+  times?: number;
+  signature: { header: string; key: KeyName; of?: string; prefix?: string } | null;
+}
+
+interface Target {
+  url: string;
+  limitMs: number;
+  signal: AbortSignal;
+  secrets: string[];
+}
+
+/** What came back. */
+interface Seen {
+  outcome: "accepted" | "rejected" | "other";
+  response: string;
+}
+
+function judge({ name, rule, accepted, hint }: Vector, seen: Seen | undefined): EndpointCheck {
+  if (seen === undefined) return { name, rule, result: "skipped", response: "" };
+  const { outcome, response } = seen;
+  if (outcome === (accepted ? "accepted" : "rejected")) return { name, rule, result: "right", response };
+  return { name, rule, result: outcome === "accepted" ? "unsafe" : "wrong", response, hint };
+}
+
+async function shakeHands(
+  { encoding, challenge }: { encoding: string; challenge: string },
+  token: string,
+  target: Target,
+): Promise<Seen> {
+  const step = await performHandshake({
+    ...target,
+    encoding: encoding as HandshakeEncoding,
+    token,
+    challenge,
+  });
+  const { httpStatus = 0 } = step;
+  if (step.rule === undefined) return { outcome: "accepted", response: `HTTP ${httpStatus}` };
+  return { outcome: outcomeOf(httpStatus, "other"), response: describeRejection(step) };
+}
+
+/** A rejection needs no explanation. */
+const describeRejection = (step: HandshakeStep): string =>
+  outcomeOf(step.httpStatus ?? 0, "other") === "rejected" ? `HTTP ${step.httpStatus}` : explainStep(step);
+
+const outcomeOf = (status: number, ofSuccess: Seen["outcome"]): Seen["outcome"] => {
+  if (status >= 200 && status < 300) return ofSuccess;
+  return status >= 400 && status < 500 ? "rejected" : "other";
+};
+
+async function deliver(vector: DeliveryVector, key: string, target: Target): Promise<Seen> {
+  const { signature, times = 1 } = vector;
+  const body = pad(vector);
+  const headers: Record<string, string> = {
+    "user-agent": PREFLIGHT_USER_AGENT,
+    "content-type": "application/json",
+    "x-flow-ns": "f0",
+    "x-action": "messages",
+  };
+  if (signature !== null) {
+    const value = await signBody(key, signature.of ?? body);
+    headers[signature.header] = value.replace("sha256=", signature.prefix ?? "sha256=");
+  }
+  let seen: Seen = { outcome: "accepted", response: "" };
+  for (let sent = 0; sent < times && seen.outcome === "accepted"; sent += 1)
+    seen = await postOnce(body, headers, target);
+  return seen;
+}
+
+/** The body with the text "x" repeated until it has the length that the vector asks for. */
+const pad = ({ body, padTo = 0 }: DeliveryVector): string =>
+  padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
+
+async function postOnce(
+  body: string,
+  headers: Record<string, string>,
+  { url, limitMs: timeoutMs, signal }: Target,
+): Promise<Seen> {
+  try {
+    const options = { headers, body, limitBytes: READ_BYTES, timeoutMs, signal };
+    const { status } = await orAborted(post(new URL(url), options), signal);
+    return { outcome: outcomeOf(status, "accepted"), response: `HTTP ${status}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PostError)) throw error;
+    const code = connectionCode(error);
+    return { outcome: "other", response: error.failure === "timeout" || code === "" ? error.message : code };
+  }
+}

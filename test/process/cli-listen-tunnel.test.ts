@@ -1,0 +1,99 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createResponder } from "../../provider/responder/index.js";
+import { toNodeListener } from "../../provider/responder/node.js";
+import { startListener } from "../support/http.ts";
+import { API_KEY, runCli, startLive, startService, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
+import { makeFolder } from "./program.ts";
+
+/** A program that prints what the real one does, and leads to the same machine. `LIFE_MS` ends it by itself. */
+const STAND_INS = {
+  cloudflared: `console.error("2026-11-23T10:00:00Z INF |  " + process.argv.at(-1) + "through  |");`,
+  ngrok: `console.log(JSON.stringify({ msg: "started tunnel", addr: "x", url: process.argv[3] + "through" }));`,
+  tailscale: `console.log("Available on the internet:\\n\\n" + process.argv.at(-1) + "through\\n|-- proxy");`,
+};
+
+async function prepare(program: keyof typeof STAND_INS, { life = 60_000 } = {}) {
+  const [folder, state, emulator] = await Promise.all([makeFolder(), makeFolder(), startService()]);
+  const file = join(folder, program);
+  await writeFile(file, `#!${process.execPath}\n${STAND_INS[program]}\nsetTimeout(() => {}, ${life});\n`);
+  await chmod(file, 0o755);
+  const environment = {
+    PATH: folder,
+    XDG_STATE_HOME: state,
+    APICHAT_BASE_URL: `${emulator.url}/acme/apichat`,
+    APICHAT_API_KEY: API_KEY,
+    APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
+    NO_COLOR: "1",
+  };
+  return { environment, registered: () => emulator.workspace("acme").registration?.webhook_url };
+}
+
+/** Registers an endpoint of the user's own, as it stands before. */
+async function registerOwn(environment: Record<string, string>): Promise<string> {
+  const responder = createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined });
+  const { port } = await startListener(toNodeListener(responder));
+  const own = `http://127.0.0.1:${port}/own`;
+  expect(await runCli(["webhook", "set", "--webhook-url", own], { environment })).toMatchObject({
+    exitCode: 0,
+  });
+  return own;
+}
+
+async function start(program: string, environment: Record<string, string>, ...options: string[]) {
+  const live = startLive(["listen", "--tunnel", program, ...options], { environment });
+  await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed  as form$/m);
+  return live;
+}
+
+describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
+  test.each(Object.keys(STAND_INS) as (keyof typeof STAND_INS)[])(
+    "%s: registers the URL that it prints, and removes the registration at Ctrl-C",
+    async (program) => {
+      const { environment, registered } = await prepare(program);
+      const { end } = await start(program, environment);
+      await expect.poll(registered).toMatch(/\/through$/);
+      expect(await end()).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringMatching(/the registration is removed\n$/),
+      });
+      expect(registered()).toBeFalsy();
+    },
+  );
+
+  test("leaves another webhook as it is; with --replace it restores it, also when the tunnel ends by itself", async () => {
+    const { environment, registered } = await prepare("cloudflared", { life: 4000 });
+    const own = await registerOwn(environment);
+    const refused = await runCli(["listen", "--tunnel", "cloudflared"], { environment });
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("already has a webhook") });
+    expect(registered()).toBe(own);
+    const { ended } = await start("cloudflared", environment, "--replace");
+    expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`restored ${own}`) });
+    expect(registered()).toBe(own);
+  });
+
+  test("says at its next start what a killed run has left, and that without a key on the disk", async () => {
+    const { environment, registered } = await prepare("ngrok");
+    const own = await registerOwn(environment);
+    const { end, child } = await start("ngrok", environment, "--replace");
+    await expect.poll(registered).toMatch(/\/through$/);
+    await end("SIGKILL");
+    expect(child.exitCode).toBeNull();
+    const next = await start("ngrok", environment);
+    const { stderr } = await next.end();
+    expect(stderr).toMatch(/^warning: an earlier run was killed while \S+\/through was registered at/m);
+    expect(stderr).toContain(`it had replaced ${own}; apichat webhook set --replace`);
+    expect(registered()).toBeFalsy();
+  });
+
+  test("a program that is not there is a usage error, and nothing is registered", async () => {
+    const { environment, registered } = await prepare("ngrok");
+    const run = await runCli(["listen", "--tunnel", "tailscale", "--json"], { environment });
+    expect(run).toMatchObject({
+      ...usageError(/no tailscale on PATH/),
+      stdout: expect.stringContaining("listening"),
+    });
+    expect(registered()).toBeFalsy();
+  });
+});

@@ -1,0 +1,207 @@
+import { createHmac } from "node:crypto";
+import { expect, test } from "vitest";
+import { checkEndpoint } from "../../../provider/diagnosis/index.js";
+import { createResponder } from "../../../provider/responder/index.js";
+import { toNodeListener } from "../../../provider/responder/node.js";
+import vectors from "../../../schema/vectors.json" with { type: "json" };
+import { startListener, startServer } from "../../support/http.ts";
+
+const verificationKey = "the-key-of-this-endpoint";
+const earlierKey = "the-key-that-it-had-before";
+const ACCEPTED = [verificationKey, earlierKey];
+
+interface Received {
+  raw: Buffer;
+  header: (name: string) => string;
+  url: URL;
+}
+interface Reply {
+  status: number;
+  body?: string;
+}
+
+/** The steps of an endpoint. Each broken one does one of them differently. */
+interface Steps {
+  parameters: (received: Received) => Record<string, string>;
+  isToken: (token: string) => boolean;
+  challenge: (challenge: string) => string;
+  isSigned: (received: Received) => boolean;
+  take: (raw: Buffer) => number;
+}
+
+const hmacOf = (key: string, body: string | Buffer): string =>
+  createHmac("sha256", key).update(body).digest("hex");
+const isSignatureOf = (body: string | Buffer, signature: string, keys = ACCEPTED): boolean =>
+  keys.some((key) => signature === `sha256=${hmacOf(key, body)}`);
+const formOf = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text));
+const partsOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/name="(\w+)"\r\n\r\n(.*?)\r\n/g)].map(([, name, value]) => [name, value]),
+  );
+
+const RIGHT: Steps = {
+  parameters({ raw, header, url }) {
+    const text = raw.toString("utf8");
+    const inBody = header("content-type").includes("form-data") ? partsOf(text) : formOf(text);
+    if (header("content-type").includes("json")) return JSON.parse(text) as Record<string, string>;
+    return "hub_mode" in inBody ? inBody : formOf(url.search);
+  },
+  isToken: (token) => ACCEPTED.includes(token),
+  challenge: (challenge) => challenge,
+  isSigned: ({ raw, header }) => isSignatureOf(raw, header("x-hub-signature-256")),
+  take: () => 200,
+};
+
+function answer(steps: Steps, received: Received): Reply {
+  const { hub_mode, hub_verify_token, hub_challenge } = steps.parameters(received);
+  if (hub_mode === "subscribe" && hub_challenge !== undefined)
+    return steps.isToken(hub_verify_token ?? "")
+      ? { status: 200, body: steps.challenge(hub_challenge) }
+      : { status: 401 };
+  if (!steps.isSigned(received)) return { status: 401 };
+  return { status: steps.take(received.raw) };
+}
+
+const start = async (mistake: Partial<Steps>): Promise<string> => {
+  const steps = { ...RIGHT, ...mistake };
+  const { url } = await startServer(({ bytes: raw, headers, path }, response) => {
+    const header = (name: string): string => String(headers[name] ?? "");
+    const received = { raw, header, url: new URL(path, "http://127.0.0.1") };
+    const { status, body: reply } = answer(steps, received);
+    response.writeHead(status).end(reply);
+  });
+  return url;
+};
+
+const check = async (url: string) =>
+  (await checkEndpoint({ url, verificationKey, earlierKey })).filter(({ result }) => result !== "right");
+
+test("the responder of this package passes all of it", async () => {
+  const responder = createResponder({ verificationKeys: ACCEPTED, onDelivery: () => undefined });
+  const { port } = await startListener(toNodeListener(responder));
+  const url = `http://127.0.0.1:${port}/`;
+  expect(await check(url)).toEqual([]);
+  const alone = await checkEndpoint({ url, verificationKey });
+  expect(alone.filter(({ result }) => result === "skipped")).toHaveLength(2);
+  expect(alone).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
+});
+
+test("so does the endpoint that the broken ones below are made of", async () => {
+  expect(await check(await start({}))).toEqual([]);
+});
+
+const seen = new Set<string>();
+const BAD_SIGNATURES = vectors.deliveries.filter(({ accepted }) => !accepted).map(({ name }) => name);
+
+test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
+  [
+    "takes every token",
+    { isToken: () => true },
+    "unsafe",
+    ["handshake with a wrong token", "handshake with an empty token"],
+  ],
+  [
+    "reads the challenge as a number",
+    { challenge: (text) => (/^\d+$/.test(text) ? String(Number(text)) : text) },
+    "wrong",
+    ["challenge of digits"],
+  ],
+  [
+    "reads forms only",
+    { parameters: ({ raw }) => formOf(raw.toString("utf8")) },
+    "wrong",
+    ["handshake as JSON", "handshake as a multipart form", "handshake in the query"],
+  ],
+  [
+    "takes a text for a handshake",
+    {
+      parameters: (received) => ({
+        ...RIGHT.parameters(received),
+        ...(/hub_mode=subscribe/.test(received.raw.toString("utf8")) &&
+          formOf(received.raw.toString("utf8").replace(/^.*?hub_mode/, "hub_mode"))),
+      }),
+    },
+    "wrong",
+    ["delivery whose text speaks of a handshake"],
+  ],
+  ["checks no signature", { isSigned: () => true }, "unsafe", BAD_SIGNATURES],
+  [
+    "checks a signature only if there is one",
+    {
+      isSigned: (received) => received.header("x-hub-signature-256") === "" || RIGHT.isSigned(received),
+    },
+    "unsafe",
+    ["delivery without a signature", "signature in another header"],
+  ],
+  [
+    "ignores the prefix",
+    {
+      isSigned: ({ raw, header }) =>
+        isSignatureOf(raw, header("x-hub-signature-256").replace(/^(\w+=)?/, "sha256=")),
+    },
+    "unsafe",
+    ["signature without its prefix", "signature with the prefix of another algorithm"],
+  ],
+  [
+    "knows the current key only",
+    {
+      isToken: (token) => token === verificationKey,
+      isSigned: ({ raw, header }) => isSignatureOf(raw, header("x-hub-signature-256"), [verificationKey]),
+    },
+    "wrong",
+    ["handshake with an earlier key", "delivery signed with an earlier key"],
+  ],
+  [
+    "signs what it has decoded as Latin-1",
+    { isSigned: ({ raw, header }) => isSignatureOf(raw.toString("latin1"), header("x-hub-signature-256")) },
+    "wrong",
+    ["delivery with text beyond ASCII"],
+  ],
+  [
+    "rejects kinds that it does not know",
+    { take: (raw) => (raw.includes("sticker") ? 422 : 200) },
+    "wrong",
+    ["delivery of an unknown kind"],
+  ],
+  [
+    "has a limit of 100 KB",
+    { take: (raw) => (raw.length > 100_000 ? 413 : 200) },
+    "wrong",
+    ["delivery of 1 MiB"],
+  ],
+  [
+    "rejects what it has had before",
+    {
+      take: (raw) => {
+        const isNew = !seen.has(raw.toString("base64"));
+        seen.add(raw.toString("base64"));
+        return isNew ? 200 : 409;
+      },
+    },
+    "wrong",
+    ["the same delivery twice", "delivery signed with an earlier key"],
+  ],
+])("an endpoint that %s fails where it is broken, and nowhere else", async (_, mistake, result, names) => {
+  const failed = await check(await start(mistake));
+  expect(failed.map((one) => [one.result, one.name])).toEqual(names.map((name) => [result, name]));
+  for (const { hint } of failed) expect(hint).toMatch(/\w/);
+});
+
+test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", async () => {
+  const isSigned = ({ raw, header }: Received): boolean =>
+    isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), header("x-hub-signature-256"));
+  expect((await check(await start({ isSigned }))).map(({ result, name }) => [result, name])).toEqual([
+    ["wrong", "delivery with escapes as PHP writes them"],
+    ["wrong", "delivery with whitespace between its fields"],
+    ["wrong", "delivery with a conversation id beyond 2^53"],
+    ["unsafe", "delivery whose JSON was signed in another form"],
+  ]);
+});
+
+test("an endpoint that does not respond is wrong everywhere, and no key is in what is said of it", async () => {
+  const { url } = await startServer((_, response) => response.destroy());
+  const failed = await check(`${url}/?token=${verificationKey}`);
+  expect(failed).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
+  expect(new Set(failed.map(({ result }) => result))).toEqual(new Set(["wrong"]));
+  expect(JSON.stringify(failed)).not.toContain(verificationKey);
+});
