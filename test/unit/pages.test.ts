@@ -8,6 +8,7 @@ import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
+import vectors from "../../schema/vectors.json" with { type: "json" };
 import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
 import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
 
@@ -79,6 +80,24 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
   };
   for (const [language, path] of Object.entries(programs))
     expect(blocksOf(page, language)).toEqual([readPage(`examples/${path}`).text]);
+});
+
+test("the page about endpoints shows the one in Python, and names each", () => {
+  const page = readPage("docs/endpoint.md");
+  expect(blocksOf(page, "python")).toEqual([readPage("examples/endpoints/fastapi/main.py").text]);
+  const languages = readdirSync(`${root}examples/endpoints`).filter((name) => !name.endsWith(".md"));
+  for (const language of languages) {
+    const isNamed = targetsOf(page).some((target) => target.startsWith(`../examples/endpoints/${language}`));
+    expect([language, isNamed]).toEqual([language, true]);
+  }
+});
+
+test("every rule of the vectors is on the page about endpoints", () => {
+  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/endpoint.md").text) ?? [];
+  const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
+  expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  const used = [...vectors.handshakes, ...vectors.deliveries].map(({ rule }) => rule);
+  expect(numbers).toEqual(expect.arrayContaining(used));
 });
 
 describe("The blocks", () => {

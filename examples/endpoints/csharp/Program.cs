@@ -1,4 +1,4 @@
-// An endpoint of the API Channel, with a minimal API of ASP.NET. The rules are those of docs/endpoint.md.
+// An endpoint of the API Channel, with a minimal API of ASP.NET Core. The rules are those of docs/endpoint.md.
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.Json;
@@ -13,7 +13,7 @@ app.MapPost("/webhooks/apichat", async (HttpRequest request) =>
     using var buffer = new MemoryStream();
     await request.Body.CopyToAsync(buffer);
     var body = buffer.ToArray(); // the bytes as they came
-    request.Body = new MemoryStream(body);
+    request.Body = new MemoryStream(body); // for a form
     var fields = await ReadFields(request, body);
     var isHandshake = fields.GetValueOrDefault("hub_mode") == "subscribe"; // rule 1
     var signature = request.Headers["X-Hub-Signature-256"].ToString();
@@ -21,9 +21,11 @@ app.MapPost("/webhooks/apichat", async (HttpRequest request) =>
     {
         if (isHandshake && AreEqual(fields.GetValueOrDefault("hub_verify_token", ""), key)) // rule 2
             return Results.Text(fields.GetValueOrDefault("hub_challenge", "")); // rule 3
-        if (isHandshake || !AreEqual(signature, Sign(key, body))) continue; // rule 4
-        await Store(body);
-        return Results.Ok(); // rule 5
+        if (!isHandshake && AreEqual(signature, Sign(key, body))) // rule 4
+        {
+            await Store(body);
+            return Results.Ok(); // rule 5
+        }
     }
     return Results.Unauthorized();
 });
@@ -35,25 +37,28 @@ static Task Store(byte[] body) => Console.Out.WriteLineAsync(Encoding.UTF8.GetSt
 static string Sign(string key, byte[] body) =>
     "sha256=" + Convert.ToHexString(HMACSHA256.HashData(Encoding.UTF8.GetBytes(key), body)).ToLowerInvariant();
 
-static bool AreEqual(string given, string expected) => // in constant time
+// In constant time.
+static bool AreEqual(string given, string expected) =>
     CryptographicOperations.FixedTimeEquals(Encoding.UTF8.GetBytes(given), Encoding.UTF8.GetBytes(expected));
 
 // Where the parameters of a handshake may be: the query, JSON or a form.
 static async Task<Dictionary<string, string>> ReadFields(HttpRequest request, byte[] body)
 {
-    if (request.Query.ContainsKey("hub_mode")) return request.Query.ToDictionary(field => field.Key, field => field.Value.ToString());
-    if (body.Length > 8192) return [];
     try
     {
-        if (body is not [(byte)'{', ..])
-            return request.HasFormContentType
-                ? (await request.ReadFormAsync()).ToDictionary(field => field.Key, field => field.Value.ToString())
-                : [];
-        using var json = JsonDocument.Parse(body);
-        return json.RootElement.EnumerateObject().DistinctBy(field => field.Name).ToDictionary(field => field.Name, field => field.Value.ToString());
+        if (request.Query.ContainsKey("hub_mode") || body.Length > 8192)
+            return request.Query.ToDictionary(field => field.Key, field => field.Value.ToString());
+        if (body.FirstOrDefault() == '{')
+        {
+            using var json = JsonDocument.Parse(body);
+            var properties = json.RootElement.EnumerateObject().DistinctBy(property => property.Name);
+            return properties.ToDictionary(property => property.Name, property => property.Value.ToString());
+        }
+        if (!request.HasFormContentType) return new();
+        return (await request.ReadFormAsync()).ToDictionary(field => field.Key, field => field.Value.ToString());
     }
-    catch (Exception error) when (error is JsonException or InvalidDataException)
+    catch (Exception error) when (error is JsonException or InvalidDataException or IOException)
     {
-        return []; // neither JSON nor a form: not a handshake
+        return new(); // neither JSON nor a form
     }
 }
