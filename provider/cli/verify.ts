@@ -11,7 +11,7 @@ import { parseSeconds } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
-export interface VerifyOptions extends CredentialOptions {
+interface VerifyOptions extends CredentialOptions {
   json?: boolean;
   deliveries?: boolean;
   yes?: boolean;

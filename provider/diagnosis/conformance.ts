@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import vectors from "../../schema/vectors.json" with { type: "json" };
-import type { HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import type { HandshakeEncoding } from "../errors/index.js";
 import { orAborted, NEVER } from "../lib/abort.js";
 import { connectionCode, post, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
@@ -48,7 +48,11 @@ export interface CheckEndpointOptions {
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, signal = NEVER, onCheck } = options;
-  const keys = { current: verificationKey, earlier: earlierKey, foreign: randomBytes(24).toString("hex") };
+  const keys = {
+    current: verificationKey,
+    earlier: earlierKey,
+    foreign: `${randomBytes(24).toString("hex")}世`,
+  };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
   const add = (vector: Vector, seen: Seen | undefined): void => {
@@ -79,6 +83,7 @@ interface Vector {
 interface DeliveryVector extends Vector {
   body: string;
   padTo?: number;
+  contentType?: string;
   times?: number;
   signature: { header: string; key: KeyName; of?: string; prefix?: string } | null;
 }
@@ -114,14 +119,12 @@ async function shakeHands(
     token,
     challenge,
   });
-  const { httpStatus = 0 } = step;
-  if (step.rule === undefined) return { outcome: "accepted", response: `HTTP ${httpStatus}` };
-  return { outcome: outcomeOf(httpStatus, "other"), response: describeRejection(step) };
+  const { httpStatus = 0, rule } = step;
+  const outcome = outcomeOf(httpStatus, rule === undefined ? "accepted" : "other");
+  // An error page explains nothing.
+  const isClear = rule === undefined || httpStatus >= 400;
+  return { outcome, response: isClear ? `HTTP ${httpStatus}` : explainStep(step) };
 }
-
-/** A rejection needs no explanation. */
-const describeRejection = (step: HandshakeStep): string =>
-  outcomeOf(step.httpStatus ?? 0, "other") === "rejected" ? `HTTP ${step.httpStatus}` : explainStep(step);
 
 const outcomeOf = (status: number, ofSuccess: Seen["outcome"]): Seen["outcome"] => {
   if (status >= 200 && status < 300) return ofSuccess;
@@ -129,11 +132,11 @@ const outcomeOf = (status: number, ofSuccess: Seen["outcome"]): Seen["outcome"] 
 };
 
 async function deliver(vector: DeliveryVector, key: string, target: Target): Promise<Seen> {
-  const { signature, times = 1 } = vector;
+  const { signature, times = 1, contentType = "application/json" } = vector;
   const body = pad(vector);
   const headers: Record<string, string> = {
     "user-agent": PREFLIGHT_USER_AGENT,
-    "content-type": "application/json",
+    "content-type": contentType,
     "x-flow-ns": "f0",
     "x-action": "messages",
   };

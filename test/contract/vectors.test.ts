@@ -34,7 +34,8 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
 
   it.each(vectors.deliveries)("$name", async (vector) => {
     const body = bodyOf(vector);
-    const headers = vector.signature === null ? {} : { [vector.signature.header]: vector.signature.value };
+    const headers = new Headers({ "content-type": vector.contentType ?? "application/json" });
+    if (vector.signature !== null) headers.set(vector.signature.header, vector.signature.value);
     const request = new Request("https://chat.example/hook", { method: "POST", headers, body });
     const { status } = await responder(request);
     expect(status).toBe(vector.accepted ? 200 : 401);

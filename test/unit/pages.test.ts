@@ -8,6 +8,7 @@ import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
+import vectors from "../../schema/vectors.json" with { type: "json" };
 import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
 import {
   blocksOf,
@@ -102,6 +103,22 @@ test("the page for users without Node shows a program of the examples", () => {
   );
   expect(blocksOf(page, "yaml")).toEqual([withoutPlugin(project ?? "")]);
   expect(blocksOf(page, "python")).toEqual([program]);
+});
+
+test("the page about endpoints shows the one in Python, and names each", () => {
+  const page = readPage("docs/endpoint.md");
+  expect(blocksOf(page, "python")).toEqual([readPage("examples/endpoints/fastapi/main.py").text]);
+  const targets = targetsOf(page).join(" ");
+  const folders = readdirSync(`${root}examples/endpoints`).filter((name) => !name.endsWith(".md"));
+  expect(folders.filter((name) => !targets.includes(`/endpoints/${name}/`))).toEqual([]);
+});
+
+test("every rule of the vectors is on the page about endpoints", () => {
+  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/endpoint.md").text) ?? [];
+  const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
+  expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  const used = [...vectors.handshakes, ...vectors.deliveries].map(({ rule }) => rule);
+  expect(numbers).toEqual(expect.arrayContaining(used));
 });
 
 describe("The blocks", () => {

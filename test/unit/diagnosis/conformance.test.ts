@@ -62,12 +62,26 @@ function answer(steps: Steps, received: Received): Reply {
   return { status: steps.take(received.raw) };
 }
 
+/** As some functions that compare in constant time: they throw. */
+function isAscii(text: string): true {
+  if (/[^\0-\x7f]/.test(text)) throw new TypeError("not ASCII");
+  return true;
+}
+
+const answerSafely = (steps: Steps, received: Received): Reply => {
+  try {
+    return answer(steps, received);
+  } catch {
+    return { status: 500 };
+  }
+};
+
 const start = async (mistake: Partial<Steps>): Promise<string> => {
   const steps = { ...RIGHT, ...mistake };
   const { url } = await startServer(({ bytes: raw, headers, path }, response) => {
     const header = (name: string): string => String(headers[name] ?? "");
     const received = { raw, header, url: new URL(path, "http://127.0.0.1") };
-    const { status, body: reply } = answer(steps, received);
+    const { status, body: reply } = answerSafely(steps, received);
     response.writeHead(status).end(reply);
   });
   return url;
@@ -164,6 +178,21 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["delivery of an unknown kind"],
   ],
   [
+    "reads only what is declared as JSON",
+    { isSigned: (received) => received.header("content-type").includes("json") && RIGHT.isSigned(received) },
+    "wrong",
+    ["delivery declared as a form, as PHP's curl does"],
+  ],
+  [
+    "fails on text beyond ASCII",
+    {
+      isToken: (token) => isAscii(token) && RIGHT.isToken(token),
+      isSigned: (received) => isAscii(received.header("x-hub-signature-256")) && RIGHT.isSigned(received),
+    },
+    "wrong",
+    ["handshake with a wrong token", "signature with a letter beyond ASCII"],
+  ],
+  [
     "has a limit of 100 KB",
     { take: (raw) => (raw.length > 100_000 ? 413 : 200) },
     "wrong",
@@ -187,10 +216,13 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
   for (const { hint } of failed) expect(hint).toMatch(/\w/);
 });
 
+const isParsedSigned = ({ raw, header }: Received): boolean =>
+  isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), header("x-hub-signature-256"));
+
 test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", async () => {
-  const isSigned = ({ raw, header }: Received): boolean =>
-    isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), header("x-hub-signature-256"));
-  expect((await check(await start({ isSigned }))).map(({ result, name }) => [result, name])).toEqual([
+  expect(
+    (await check(await start({ isSigned: isParsedSigned }))).map(({ result, name }) => [result, name]),
+  ).toEqual([
     ["wrong", "delivery with escapes as PHP writes them"],
     ["wrong", "delivery with whitespace between its fields"],
     ["wrong", "delivery with a conversation id beyond 2^53"],

@@ -1,0 +1,3 @@
+module example.com/endpoint
+
+go 1.24

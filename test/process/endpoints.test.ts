@@ -1,0 +1,100 @@
+import { cp } from "node:fs/promises";
+import { delimiter, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { checkEndpoint } from "../../provider/diagnosis/index.js";
+import vectors from "../../schema/vectors.json" with { type: "json" };
+import { findExecutable } from "../../tools/engine/engine.ts";
+import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { commandsIn } from "../support/command.ts";
+import { freePort } from "../support/http.ts";
+import { makeFolder } from "./program.ts";
+
+type Command = [file: string, ...parameters: string[]];
+
+/** How an example of examples/endpoints is built and started. */
+interface Endpoint {
+  /** Its folder. */
+  name: string;
+  /** The program that must be on PATH. */
+  needs: string;
+  build?: Command;
+  run: (port: number) => Command;
+}
+
+const endpoints: Endpoint[] = [
+  { name: "go", needs: "go", build: ["go", "build", "-o", "endpoint", "."], run: () => ["./endpoint"] },
+  { name: "php", needs: "php", run: (port) => ["php", "-S", `127.0.0.1:${port}`, "webhook.php"] },
+];
+/** These need downloads, which `npm test` has no time for. */
+const slowEndpoints: Endpoint[] = [
+  {
+    name: "fastapi",
+    needs: "python3",
+    run: (port) => ["python", "-m", "uvicorn", "main:app", "--port", `${port}`],
+  },
+  {
+    name: "flask",
+    needs: "python3",
+    run: (port) => ["python", "-m", "waitress", `--listen=127.0.0.1:${port}`, "main:app"],
+  },
+  { name: "java", needs: "mvn", build: ["mvn", "compile"], run: () => ["mvn", "exec:java"] },
+  {
+    name: "csharp",
+    needs: "dotnet",
+    build: ["dotnet", "build", "--output", "built"],
+    run: () => ["dotnet", "built/endpoint.dll"],
+  },
+];
+if (process.env["MODE"] === "languages") endpoints.push(...slowEndpoints);
+
+const { keys } = vectors;
+const folders = (process.env["PATH"] ?? "").split(delimiter);
+const inExample = (path: string): URL => new URL(`../../examples/endpoints/${path}`, import.meta.url);
+
+/** PATH for an endpoint: in Python, its packages come first. */
+async function pathFor({ name, needs }: Endpoint): Promise<string> {
+  if (needs !== "python3") return folders.join(delimiter);
+  const { signal } = new AbortController();
+  const python = await findPython(signal);
+  if (python === undefined) throw new Error("there is no Python that is new enough, with venv");
+  const packages = await preparePackages(python, inExample(`${name}/requirements.txt`), signal);
+  return [dirname(packages), ...folders].join(delimiter);
+}
+
+describe.each(endpoints)("The endpoint $name", (endpoint) => {
+  const isHere = findExecutable(endpoint.needs, folders) !== undefined;
+  const title = isHere ? "" : `: NOT CHECKED, because ${endpoint.needs} is not on PATH`;
+
+  test.runIf(isHere)(`takes each handshake and each delivery as it must${title}`, async () => {
+    const folder = await makeFolder();
+    const port = await freePort();
+    await cp(fileURLToPath(inExample(endpoint.name)), folder, { recursive: true });
+    const start = commandsIn(folder, {
+      ...(process.env as Record<string, string>),
+      // Java reads the environment in the encoding of the locale.
+      LC_ALL: "C.UTF-8",
+      PATH: await pathFor(endpoint),
+      PORT: `${port}`,
+      APICHAT_VERIFICATION_KEY: keys.current,
+      APICHAT_EARLIER_VERIFICATION_KEY: keys.earlier,
+    });
+    if (endpoint.build !== undefined) {
+      const { exitCode, output } = await start(...endpoint.build).done;
+      if (exitCode !== 0) throw new Error(output);
+    }
+    const server = start(...endpoint.run(port));
+    const url = `http://127.0.0.1:${port}/webhooks/apichat`;
+    await server.until(() =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const checks = await checkEndpoint({ url, verificationKey: keys.current, earlierKey: keys.earlier });
+    expect(checks.filter(({ result }) => result !== "right")).toEqual([]);
+    expect(checks.length).toBe(vectors.handshakes.length + vectors.deliveries.length);
+    await server.until(() => server.output().includes('"type":"sticker"'));
+    expect(server.output()).not.toContain("Hellp");
+  });
+});
