@@ -2,10 +2,11 @@ import { Command } from "commander";
 import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
-import { parseCount } from "./option-values.js";
-import { JSON_FAILURES, note, print, printResult } from "./output.js";
+import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
+import { EXIT, JSON_FAILURES, note, print, printResult } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
+import { runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
 const DEFAULT_LIMIT = 100;
@@ -23,6 +24,12 @@ interface ListOptions extends PlaceOptions {
   limit: number;
 }
 
+interface ResendOptions extends PlaceOptions {
+  to: string;
+  /** In seconds. */
+  requestSeconds: number;
+}
+
 type Row = KeptDelivery | DeadLetter;
 type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
 
@@ -30,7 +37,37 @@ type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly R
 export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
     .description("list deliveries that were acknowledged but not yet forwarded")
-    .addHelpText("after", DELIVERIES_HELP);
+    .addHelpText("after", DELIVERIES_HELP)
+    // Options after the name of the subcommand are the subcommand's.
+    .enablePositionalOptions()
+    .addCommand(resendCommand());
+
+/** The command `apichat responder deliveries resend`: sends one kept delivery to a URL. */
+const resendCommand = (): Command =>
+  placeCommand("resend")
+    .description("send a delivery or dead letter to a URL, as forwarding would; it stays where it is")
+    .argument("<id>", "its id")
+    .requiredOption("--to <url>", "URL of your program", parseUrl)
+    .addOption(requestSecondsOption("how long the response may take"))
+    .option("--json", "print { httpStatus, ms }")
+    .addHelpText("after", RESEND_HELP)
+    .action((id: string, options: ResendOptions) =>
+      runToExit({}, async ({ signal }) => {
+        let code: number = EXIT.failed;
+        await withSpool(options, async (spool) => {
+          const kept = spool.find(id);
+          if (kept === undefined)
+            throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
+          // Loaded here, because `--help` needs no HTTP client.
+          const [{ headersToForward }, { deliverOnce }] = await Promise.all([
+            import("../server/forwarder.js"),
+            import("./deliver.js"),
+          ]);
+          code = await deliverOnce(options, headersToForward(kept), kept.body, signal);
+        });
+        return code;
+      }),
+    );
 
 /** The command `apichat responder dead-letters`: lists deliveries that could not be forwarded. */
 export const deadLettersCommand = (): Command =>
@@ -83,6 +120,13 @@ For each failed delivery it prints the reason and when the next attempt is due (
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
   $ apichat responder deliveries --data-dir /var/lib/apichat --workspace acme --limit 10 --json
+${EXIT_CODES}`;
+
+const RESEND_HELP = `
+The body is sent byte for byte, with the headers and the id that forwarding uses. Any 2xx is success.
+
+Examples:
+  $ apichat responder deliveries resend 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --to http://127.0.0.1:3000/ --data-dir /var/lib/apichat
 ${EXIT_CODES}`;
 
 const DEAD_LETTERS_HELP = `

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { styleText } from "node:util";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
+import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/describe.js";
 import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
@@ -86,13 +86,16 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
 /** The diagnosis for people: verdict, facts, warnings, and how to fix it. */
 function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
   const { transcript, warnings } = diagnosis;
+  const verdict = diagnosis.passed
+    ? [formatLabel("passed", "green", `${transcript.url} answers the handshake`)]
+    : [
+        formatLabel("failed", "red", `${transcript.url}: ${summarize(transcript) ?? diagnosis.reason}`),
+        formatLabel("hint", "cyan", diagnosis.hint),
+      ];
   const lines = [
-    diagnosis.passed
-      ? formatLabel("passed", "green", `${transcript.url} answers the handshake`)
-      : formatLabel("failed", "red", `${transcript.url}: ${diagnosis.reason}`),
+    ...verdict,
     ...formatFacts(transcript),
     ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
-    ...(diagnosis.passed ? [] : [formatLabel("hint", "cyan", diagnosis.hint)]),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -86,7 +86,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
   },
   token_refused: {
-    finding: "it refuses the token",
+    finding: "it rejects the token",
     hint: `${SAME_KEY}, and compare it with hub_verify_token as received, decoded only once`,
   },
   signature_demanded: {

@@ -27,6 +27,15 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
+/** What is wrong, in a few words: "it rejects the token (HTTP 401)". Undefined if nothing was sent. */
+export function summarize({ steps, cause }: HandshakeTranscript): string | undefined {
+  const step = steps.find((one) => one.cause === cause) ?? steps[0];
+  if (step === undefined || cause === undefined) return undefined;
+  const { connectError = `HTTP ${step.httpStatus}` } = step;
+  const { finding } = CAUSES[cause];
+  return finding === undefined ? connectError : `${finding} (${connectError})`;
+}
+
 /** One row for all steps with the same outcome, in the order in which they were first seen. Times are in milliseconds. */
 export const rowsOf = (steps: readonly HandshakeStep[]) =>
   [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => ({

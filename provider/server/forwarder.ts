@@ -12,7 +12,7 @@ import {
 import type { ServerConfig, WorkspaceConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
-import type { AcceptedDelivery } from "./spool/database.js";
+import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
 
 const DEFAULTS = {
@@ -278,6 +278,12 @@ export interface ForwardRequestOptions extends Pick<PostOptions, "dispatcher" | 
   url: URL;
 }
 
+/** The headers of a forwarded delivery: its end-to-end headers as they came, and `x-apichat-delivery-id`. */
+export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | "headers">): HeaderPair[] => [
+  ...endToEndHeaders(headers),
+  [DELIVERY_ID_HEADER, id],
+];
+
 /** The body of a response is not used. A longer one costs its connection. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
@@ -290,7 +296,7 @@ export async function forwardRequest(
   { url, ...options }: ForwardRequestOptions,
 ): Promise<ForwardOutcome> {
   try {
-    const pairs = [...endToEndHeaders(headers), [DELIVERY_ID_HEADER, id]];
+    const pairs = headersToForward({ id, headers });
     return judgeAnswer(
       await post(url, { headers: pairs.flat(), body, limitBytes: ANSWER_LIMIT_BYTES, ...options }),
     );

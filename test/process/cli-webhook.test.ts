@@ -105,7 +105,7 @@ describe("apichat webhook set", () => {
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
     expect(patient).toMatchObject({ exitCode: 1, error: { code: "handshake_failed" } });
-    expect(patient.error?.message).toMatch(/refuses the token[^]*attempts: 3/);
+    expect(patient.error?.message).toMatch(/rejects the token[^]*attempts: 3/);
     expect(actions()).toEqual(["get-webhook"]);
     const bold = await webhook([...refused, "--ready-seconds", "0", "--preflight", "off"]);
     expect(bold).toMatchObject({ exitCode: 1 });

@@ -25,6 +25,28 @@ describe("what a responder keeps", () => {
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);
     expect(listed[0]).toMatchObject({ conversation: "1", attempts: 0 });
     expect(JSON.parse(String(listed[0]?.["body"]))).toMatchObject({ type: "text", text });
+    const receiver = await startReceiver();
+    const [id] = listed.map((one) => String(one["id"]));
+    const resend = [
+      "responder",
+      "deliveries",
+      "resend",
+      String(id),
+      "--to",
+      receiver.url,
+      "--config",
+      home.configFile,
+    ];
+    expect(await run(...resend)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^delivered {2}HTTP 200/),
+    });
+    receiver.answerWith(500);
+    expect(await run(...resend, "--json")).toMatchObject({ exitCode: 1, stderr: "" });
+    expect(receiver.received.map(({ id: sent, body }) => [sent, body.toString()])).toEqual([
+      [id, listed[0]?.["body"]],
+      [id, listed[0]?.["body"]],
+    ]);
     child.kill("SIGTERM");
     await ended;
     // Gone from the configuration, and still kept.

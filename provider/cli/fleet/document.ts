@@ -49,11 +49,14 @@ function toTextBlock(block: Block, options: TableOptions): string {
   return `${options.isColoured ? styleText("bold", text, { validateStream: false }) : text}\n`;
 }
 
+/** Of outcomes. A workspace with such a name is coloured too. */
+const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
+
 const toTextTable = (table: Table, options: TableOptions): string =>
   formatTable(
     table.head.map((word) => word.toUpperCase()),
     rowsOf(table).map((row) => row.map(textOf)),
-    options,
+    { ...options, colours: COLOURS },
   ) + moreOf(table);
 
 const rowsOf = ({ rows, totals }: Table): (readonly Piece[])[] => [

@@ -313,6 +313,12 @@ export class Spool {
     return this.#statements.listDead.all({ workspace: workspace ?? null, after, limit }).map(toDeadLetter);
   }
 
+  /** Finds a delivery, or a dead letter, by its ID. */
+  find(id: string): KeptDelivery | undefined {
+    const row = this.#statements.find.get({ id });
+    return row && toKeptDelivery(row);
+  }
+
   /** Returns the IDs that are not those of dead letters. */
   findUnknown(ids: readonly string[]): string[] {
     return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
@@ -424,6 +430,14 @@ function prepareStatements(database: DatabaseSync) {
       ),
     ),
     listDead: database.prepare(listOf("dead_letters", "NULL")),
+    find: database.prepare(
+      ["deliveries", "dead_letters"]
+        .map(
+          (table) =>
+            `SELECT position, id, workspace, conversation, accepted_ms, attempts, failure, headers, body FROM ${table} WHERE id = :id`,
+        )
+        .join(" UNION ALL "),
+    ),
     findUnknown: database.prepare(
       "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
     ),

@@ -174,7 +174,7 @@ describe("waiting", () => {
   });
 });
 
-describe("an endpoint that refuses the token", () => {
+describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
     ["as many rounds as were asked for", 2, 2],
