@@ -15,20 +15,20 @@ const ROOMS: Record<string, number> = {
   "provider/verification-key/": 402,
   "provider/handshake-responder/": 1202,
   "provider/client/": 1024,
-  "provider/diagnosis/": 935,
+  "provider/diagnosis/": 944,
   "provider/responder/": 1453,
-  "provider/server/": 2757,
+  "provider/server/": 2777,
   "provider/workspace-list/": 405,
   "provider/emulator/": 4432,
   "provider/emulator/page/": 3380,
   "provider/fleet/": 2273,
-  "provider/cli/": 5609,
+  "provider/cli/": 5659,
   "schema/": 908,
   "tools/": 4661,
-  "test/": 31_985,
+  "test/": 32_007,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 29_680;
+const PROVIDER_AND_SCHEMA = 29_759;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

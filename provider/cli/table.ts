@@ -8,7 +8,7 @@ const GAP = "  ";
 type Colour = "green" | "yellow" | "red" | "gray";
 
 /** The colours of words that are a whole cell, such as the name of a result. */
-export type CellColours = Readonly<Record<string, Colour>>;
+type CellColours = Readonly<Record<string, Colour>>;
 
 export interface TableOptions {
   /** Width of the terminal in characters. Undefined for a file or a program: then nothing is wrapped. */

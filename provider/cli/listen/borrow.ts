@@ -67,7 +67,7 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
     if (!isOurs)
       note(`the registration at ${formatUrl(baseUrl)} has changed in the meantime, and stays as it is`);
     else if (before === undefined)
-      await removeRegistration(client, baseUrl, (seen) => isSameUrl(seen?.webhookUrl ?? "", webhookUrl));
+      await removeRegistration(client, baseUrl, (found) => isSameUrl(found?.webhookUrl ?? "", webhookUrl));
     else
       await client.setWebhook(before).catch((error: unknown) => {
         warn(`${formatUrl(before.webhookUrl)} is not registered again: ${SET_AGAIN}`);
