@@ -69,7 +69,7 @@ describe("--deliveries", () => {
   });
 
   test("takes an earlier key from the environment, and prints JSON", async () => {
-    const environment = {
+    const both = {
       APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
       APICHAT_EARLIER_VERIFICATION_KEY: "before-it",
     };
