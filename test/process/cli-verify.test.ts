@@ -78,7 +78,7 @@ describe("--deliveries", () => {
     const { port } = await startListener(toNodeListener(responder));
     const options = ["--deliveries", "--yes", "--json"];
     const { exitCode, json } = await runCli(["verify", `http://127.0.0.1:${port}/`, ...options], {
-      environment,
+      environment: both,
     });
     expect(exitCode).toBe(0);
     expect(json).toMatchObject({ passed: true, diagnosis: { passed: true } });
