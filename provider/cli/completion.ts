@@ -34,7 +34,8 @@ async function describeProgram({ parent }: Command): Promise<RootCommand> {
   const program = new Command(parent?.name());
   for (const option of parent?.options ?? []) program.addOption(option);
   const others = parent?.commands.filter((command) => !OWN_COMMANDS.includes(command.name())) ?? [];
-  for (const command of others) program.addCommand(command);
+  // A help without the open points must not hide them here.
+  for (const command of others) program.addCommand(command.configureHelp({}));
   const root = describe(program, { completionCommandName: "completion" });
   for (const command of [root, ...root.commands.values()]) {
     for (const option of command.options.values()) option.description = firstLineOf(option.description);

@@ -55,7 +55,7 @@ and ends with 0.
 A seed file can set workspaces, flow, flows, faults and every open point; flags override it. For example:
   workspaces:
     - name: acme
-      apiKey: an-api-key            # or apiKeyEnv, the name of an environment variable
+      apiKey: an-api-key            # or apiKeyEnv, the name of a variable
       flowApiKey: a-flow-api-key    # or flowApiKeyEnv
       flow: parcels
   flows:

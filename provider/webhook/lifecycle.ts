@@ -154,7 +154,8 @@ export async function previewCreate(
   } catch (error) {
     context.signal?.throwIfAborted();
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
-    printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt`);
+    const advice = error.code === "unauthorized" ? "; check the API key, or pulumi up will fail" : "";
+    printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt${advice}`);
     return undefined;
   }
 }

@@ -13,7 +13,12 @@ export const checkBaseUrl: Check = async (facts) => {
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`give it with ${flag} or ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
-  if (apiKey === undefined) return probe(baseUrl, "not checked further: no API key", facts);
+  if (apiKey === undefined)
+    return probe(
+      baseUrl,
+      "not checked further: set APICHAT_API_KEY for that, because the stack's own is encrypted",
+      facts,
+    );
   try {
     const registration = await facts.registration;
     const place = `${formatUrl(baseUrl)} accepts the API key`;

@@ -57,7 +57,12 @@ async function startListening(
     const { cause } = error as { cause?: NodeJS.ErrnoException & { port?: number } };
     if (!(cause instanceof Error) || !["listen", "getaddrinfo"].includes(cause.syscall ?? "")) throw error;
     const isPlain = Object.keys(options).every((name) => OPTIONS_OF_OUTPUT.has(name));
-    const running = cause.code === "EADDRINUSE" && isPlain ? await findEmulator(options) : undefined;
+    const running = cause.code === "EADDRINUSE" ? await findEmulator(options) : undefined;
+    if (running !== undefined && !isPlain)
+      throw new Error(
+        `the port is taken by an emulator that runs already, at ${running.url}: end it to start one with these options, or choose a different --port and --bot-port`,
+        { cause: error },
+      );
     if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
     const places = toPlaces("running", running, options);
     const found = "An emulator is already running, and this one is not needed:";
