@@ -50,13 +50,13 @@ test("a search says how far it reaches, and finds older exchanges once they are 
   await search(page).fill("long ago");
   await page.getByText("The newest 1,000 of each kind are searched.").waitFor();
   expect(await page.getByTestId("exchange").count()).toBe(0);
-  await page.getByTestId("load-older").click();
+  await page.getByRole("button", { name: "Load older" }).click();
   await expectSoon(() => page.getByTestId("exchange").count()).toBe(2);
   await page.getByLabel("Failed only").check();
   await expectSoon(() => page.getByTestId("exchange").count()).toBe(1);
   await search(page).fill("503");
   await exchangesOf(page, "delivery", "long ago").waitFor();
-  expect(await page.getByTestId("load-older").count()).toBe(0);
+  expect(await page.getByRole("button", { name: "Load older" }).count()).toBe(0);
 });
 
 test("exchanges that arrive wait behind a button while one is open, which stays in its place", async () => {

@@ -48,7 +48,6 @@ function MessageLog() {
 /** What connects an endpoint to a workspace, with keys that are copied in clear text. */
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses";
-  const listenCommand = `${key} npx apichat listen --port 4002`;
   const setCommand = ({ baseUrl, apiKey }: WorkspaceView): string =>
     `${key} APICHAT_API_KEY=${shellQuote(apiKey)} npx apichat webhook set ` +
     `--base-url ${shellQuote(baseUrl)} --webhook-url http://127.0.0.1:4002/`;
@@ -58,7 +57,10 @@ function Start() {
       <dl>
         <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
         <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-        <Value label={t("Start an endpoint in a terminal")} of={() => listenCommand} />
+        <Value
+          label={t("Start an endpoint in a terminal")}
+          of={() => `${key} npx apichat listen --port 4002`}
+        />
         <Value label={t("Register it in another terminal")} of={setCommand} />
       </dl>
     </div>

@@ -91,7 +91,6 @@ function Exchanges({ entries }: { entries: readonly Exchange[] }) {
   const settled = waiting.length === 0 ? entries : entries.filter((entry) => !isNew(entry));
   const count = Math.max(shown.value, settled.findIndex(isLinked) + 1);
   const older = Math.min(settled.length - count, SHOWN_AT_FIRST);
-  const showOlder = () => (shown.value = count + SHOWN_AT_FIRST);
   function hold(): void {
     const { scrollTop = 0 } = frame.current ?? {};
     const isRead = scrollTop > 0 || frame.current?.querySelector(".exchange[open]") !== null;
@@ -119,16 +118,14 @@ function Exchanges({ entries }: { entries: readonly Exchange[] }) {
           <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} onFold={hold} />
         ))}
       </ol>
-      {older > 0 && (
-        <p class="p-4">
-          <Tool label={t("Show {count} older", { count: older })} action={showOlder} />
-        </p>
-      )}
-      {older <= 0 && isCut && (
-        <p class="text-light p-4">
-          {t("The newest {count} of each kind are searched.", { count: reach })}
-          <Tool label={t("Load older")} action={loadOlder} data-testid="load-older" />
-        </p>
+      {(older > 0 || isCut) && (
+        <div class="text-light vstack gap-2 p-4">
+          {older <= 0 && t("The newest {count} of each kind are searched.", { count: reach })}
+          <Tool
+            label={older > 0 ? t("Show {count} older", { count: older }) : t("Load older")}
+            action={older > 0 ? () => (shown.value = count + SHOWN_AT_FIRST) : loadOlder}
+          />
+        </div>
       )}
     </div>
   );

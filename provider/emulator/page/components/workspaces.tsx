@@ -54,7 +54,7 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
       <button
         type="button"
         class="ghost"
-        aria-current={isCurrent ? "true" : undefined}
+        aria-current={isCurrent || undefined}
         onClick={() => choose(target)}
       >
         {children}
