@@ -83,11 +83,14 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
 
 function describeFailure(error: PostError, { limitMs, secrets }: HandshakeRequest): Outcome {
   if (error.failure === "timeout") {
-    const { cause, words } = TIMED_OUT[error.phase];
-    return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
+    const { words } = TIMED_OUT[error.phase];
+    return {
+      ...failure(causeOfFailure(error)),
+      connectError: `${words} within ${Math.round(limitMs / 100) / 10} s`,
+    };
   }
   const connectError = quoteText(describeConnectionError(error.cause), secrets);
-  return { ...failure(causeOfConnectionError(error.cause)), connectError };
+  return { ...failure(causeOfFailure(error.cause)), connectError };
 }
 
 /** Whether waiting may help: the endpoint, its certificate or its key may not be in place yet. */
@@ -123,14 +126,16 @@ const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
 const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
+type Received = Pick<Answer, "status" | "headers" | "body">;
+
 /** Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge (section 6.1). */
-function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
+export function causeOfAnswer(answer: Received, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
   return body.equals(Buffer.from(challenge)) ? undefined : causeOfBody(answer, challenge);
 }
 
-function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
+function causeOfStatus({ status, headers, body }: Received): HandshakeCause {
   if (status >= 300 && status < 400) return "redirect";
   if (status >= 500) return "server_error";
   if (REFUSING_STATUSES.has(status) && headers["www-authenticate"] === undefined) {
@@ -141,7 +146,7 @@ function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
   return STATUS_CAUSES[status] ?? "other_status";
 }
 
-function causeOfBody({ headers, body }: Answer, challenge: string): HandshakeCause {
+function causeOfBody({ headers, body }: Received, challenge: string): HandshakeCause {
   const text = body.toString("utf8");
   // This also removes a byte order mark.
   const core = text.trim();
@@ -196,8 +201,9 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, "closed_early"],
 ];
 
-/** The cause of a missing response, from the error of the connection. */
-function causeOfConnectionError(error: unknown): HandshakeCause {
+/** Why there is no response. */
+export function causeOfFailure(error: unknown): HandshakeCause {
+  if (error instanceof PostError && error.failure === "timeout") return TIMED_OUT[error.phase].cause;
   const code = connectionCode(error);
   const known = CODES.find(([pattern]) => pattern.test(code));
   if (known !== undefined) return known[1];

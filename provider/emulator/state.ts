@@ -54,6 +54,8 @@ export interface MessageRecord extends Numbered {
   body: InboundMessage | OutboundMessage;
   /** The delivery of a reply; null for the contact's messages, and for replies while no webhook accepted deliveries. */
   delivery: string | null;
+  /** The verdict of its delivery, which may no longer be kept. Missing until there is one. */
+  verdict?: "delivered" | "failed";
   /** Whether the flow still has to reply. A restart resumes it. */
   unanswered: boolean;
 }
@@ -68,6 +70,8 @@ export interface HandshakeRecord extends Numbered {
   verdict: "passed" | "failed";
   /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
+  /** How to fix it, in one line; missing if it passed, or failed because of a fault. */
+  hint?: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
   /** The status of the webhook URL's response; missing if there was none. */

@@ -65,6 +65,7 @@ test("axe finds nothing serious in dark, in Portuguese, at 360 pixels, where not
     const widths = await page
       .locator("html")
       .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
+    expect({ view, small: await findSmallTargets(page) }).toEqual({ view, small: [] });
     expect({ view, ...widths }).toEqual({ view, scrollWidth: 360, clientWidth: 360 });
     await expectNoFindings(page, view);
   }
@@ -92,3 +93,12 @@ async function expectNoFindings(page: Page, state: string, within = "html"): Pro
     }));
   expect({ state, findings }).toEqual({ state, findings: [] });
 }
+
+/** The shown controls below 24 by 24 CSS pixels (WCAG 2.2, 2.5.8). A link in a text and a labelled box may be smaller. */
+const findSmallTargets = (page: Page): Promise<string[]> =>
+  page.locator("button:visible, summary:visible, select:visible").evaluateAll((all) =>
+    all.flatMap((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      return width < 24 || height < 24 ? [`${one.outerHTML} ${width} x ${height}`] : [];
+    }),
+  );

@@ -88,7 +88,9 @@ export function findIntruders(page: Page): Promise<string[]> {
     const followed = ["href", "src", "action", "formaction", "srcdoc", "data", "xlink:href", "poster"];
     return elements.flatMap((element) => {
       const bad = [...element.attributes].filter(({ name, value }) => {
-        return name.startsWith("on") || (followed.includes(name) && !/^(https?:\/\/|#chat$)/.test(value));
+        return (
+          name.startsWith("on") || (followed.includes(name) && !/^(https?:\/\/|#(chat|wire)$)/.test(value))
+        );
       });
       const found = bad.map(({ name, value }) => `${element.localName} ${name}=${value}`);
       if (element.matches(never)) found.push(element.localName);

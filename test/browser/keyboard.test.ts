@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { expectSoon, lastBody, openService } from "./harness.ts";
 
 test("a conversation is begun, written, answered by a button and inspected with the keyboard alone", async () => {
@@ -9,6 +9,9 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Tab");
   await press("Enter");
   await expectFocus(page, page.locator("main"));
+  await tabTo(page, page.getByRole("link", { name: "Skip to the wire" }), "Shift+Tab");
+  await press("Enter");
+  await expectFocus(page, page.locator("aside"));
 
   await tabTo(page, page.getByTestId("new-conversation"), "Shift+Tab");
   await press("Enter");
@@ -54,7 +57,24 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
   await expectFocus(page, edit);
-  await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");
+
+  await press("/");
+  const search = page.getByLabel("Search URL, status, operation or body");
+  await expectFocus(page, search);
+  await page.keyboard.type("/");
+  expect(await search.inputValue()).toBe("/");
+  await search.fill("");
+  const line = (index: number) => page.getByTestId("exchange").nth(index).locator("summary").first();
+  await tabTo(page, line(0));
+  for (const [key, index] of [
+    ["j", 1],
+    ["ArrowDown", 2],
+    ["k", 1],
+    ["ArrowUp", 0],
+  ] as const) {
+    await press(key);
+    await expectFocus(page, line(index));
+  }
 });
 
 test("every dialog closes with Esc, and gives the focus back", async () => {

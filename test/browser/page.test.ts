@@ -20,7 +20,7 @@ test("the page is live again when the emulator has restarted, with what happened
   await page.locator("[data-testid=connection][data-variant=danger]").waitFor();
   await page.getByTestId("contact-text").fill("depois");
   await page.getByTestId("contact-send").click();
-  await page.getByTestId("error").getByText("The emulator cannot be reached").waitFor();
+  await page.getByTestId("error").getByText("Is the emulator still running?").waitFor();
   expect(await page.getByTestId("contact-text").inputValue()).toBe("depois");
 
   const restarted = await startEmulator(options);

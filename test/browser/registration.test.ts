@@ -5,7 +5,7 @@ import { shownMessages } from "./shown.ts";
 test("another system registers and removes by the page, and a program sees it", async () => {
   const { page, acme } = await openService();
   const registration = page.getByTestId("registration");
-  await page.getByText("Change from outside").click();
+  await page.getByText("Simulate an outside change").click();
   await page.getByLabel("Other webhook URL").fill("https://somebody.example/hook");
   await page.getByLabel("Other verification key").fill("their-key");
   await page.getByRole("button", { name: "Register from outside" }).click();

@@ -49,7 +49,7 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   const opener = page.getByTestId("open-faults");
   await opener.click();
-  await page.getByLabel("Operation").selectOption("delivery");
+  await page.getByLabel("Operation", { exact: true }).selectOption("delivery");
   await page.getByLabel("What goes wrong").selectOption("wrong-signature");
   await page.getByTestId("fault-add").click();
   await expectSoon(() => page.getByTestId("faults").innerText()).toContain("wrong-signature");
@@ -64,7 +64,7 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await expectSoon(() => opener.innerText()).not.toContain("active");
   await opener.click();
   expect(await page.getByTestId("faults").innerText()).toBe("");
-  await page.getByText("Used up: 1").click();
+  await page.getByText("1 used up").click();
   expect(await page.getByTestId("spent-faults").innerText()).toContain("wrong-signature");
   await page.keyboard.press("Escape");
 
@@ -117,11 +117,13 @@ test("the list is narrowed to a kind, to the open conversation, and to a text in
   for (const [text, ...kinds] of [
     ["QUAL É O PREÇO", "delivery", "message"],
     ["hub_challenge=", "handshake"],
+    ["/acme/apichat", "registration"],
+    ["SET-webhook", "registration"],
     ['"webhook_status":"verified"', "registration"],
     ["nothing of this kind"],
     ["", ...everything],
   ] as const) {
-    await page.getByLabel("Search in bodies").fill(text);
+    await page.getByLabel("Search URL, status, operation or body").fill(text);
     await expectKinds(...kinds);
   }
 });

@@ -225,6 +225,11 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   else delete delivery.status;
   conclude(job);
   state.changes.publish({ type: "delivery", delivery });
+  const { id, verdict } = delivery;
+  const message = conversation.messages.findLast((one) => one.delivery === id);
+  if (message === undefined || verdict === "pending") return;
+  message.verdict = verdict;
+  state.changes.publish({ type: "message", message });
 }
 
 /** Each attempt looks up the URL and the key again, because the registration may have changed since the last. */

@@ -6,13 +6,21 @@ import { t } from "./i18n/translate.js";
 import { connect, load } from "./live.js";
 import { agentBody, contactBody, type AgentContent, type ContactContent, type Party } from "./messages.js";
 import { attempt, showDone } from "./notices.js";
-import { begun, conversations, data, revealed, turnTo, view } from "./store.js";
-import type { ExchangeId } from "./wire.js";
+import { begun, conversations, data, held, linked, revealed, turnTo, view } from "./store.js";
+import { keyOf, type ExchangeId } from "./wire.js";
 
 /** Shows a workspace, or one of its conversations or exchanges. */
 export function choose(scope: Scope, exchange?: ExchangeId | null): void {
   turnTo(scope, exchange);
   void attempt(load);
+}
+
+/** Shows an exchange of the chosen workspace beside what is open. */
+export function showExchange(exchange: ExchangeId): void {
+  held.value = null;
+  linked.value = exchange;
+  view.value = "wire";
+  if (!data.value.exchanges.has(keyOf(exchange.kind, exchange.id))) void attempt(load);
 }
 
 /** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */

@@ -54,9 +54,9 @@ async function request<Answer>(method: string, route: string, body: string | nul
   );
 }
 
-function unreachable(reason: unknown): never {
-  const text = reason instanceof Error ? reason.message : String(reason);
-  throw new ApiError(t("The emulator cannot be reached: {reason}", { reason: text }), { cause: reason });
+/** The browser's own reason ("Failed to fetch") does not help. */
+function unreachable(cause: unknown): never {
+  throw new ApiError(t("No response. Is the emulator still running?"), { cause });
 }
 
 /** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */

@@ -1,7 +1,7 @@
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "../control/shapes.js";
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
-import { keyOf, type Exchange } from "./wire.js";
+import { EXCHANGE_KINDS, keyOf, type Exchange } from "./wire.js";
 
 /** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
 export interface Scope {
@@ -20,16 +20,24 @@ export interface Data {
   messages: ReadonlyMap<string, MessageRecord>;
   /** The exchanges of the workspace in scope, by kind and id. */
   exchanges: ReadonlyMap<string, Exchange>;
+  /** How many exchanges of each kind are kept: the newest. */
+  reach: number;
+  /** Whether older exchanges were left out. */
+  isCut: boolean;
   faults: readonly FaultView[];
 }
 
-/** A page that stays open for days keeps this many messages, and this many exchanges. */
-const MAX_RECORDS = 3000;
+/** A page that stays open for days keeps this many messages. */
+const MAX_MESSAGES = 3000;
+
+/** How many exchanges of each kind a page begins with. */
+const FIRST_REACH = 1000;
 
 /** A page that knows nothing yet. */
-export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
+export function emptyData(scope: Scope = { workspace: null, conversation: null }, reach = FIRST_REACH): Data {
   const none = new Map<string, never>();
-  return { scope, workspaces: none, conversations: none, messages: none, exchanges: none, faults: [] };
+  const records = { workspaces: none, conversations: none, messages: none, exchanges: none };
+  return { scope, ...records, faults: [], reach, isCut: false };
 }
 
 /**
@@ -55,11 +63,15 @@ export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data 
     if (event.type === "delivery") add({ kind: event.type, record: event.delivery });
     if (event.type === "faults") ({ faults } = event);
   }
-  dropOldest(messages);
-  dropOldest(exchanges);
-  return { scope: data.scope, workspaces, conversations, messages, exchanges, faults };
+  dropOldest(messages, MAX_MESSAGES);
+  const loaded = exchanges.size;
+  for (const kind of EXCHANGE_KINDS) dropOldest(exchanges, data.reach, keyOf(kind, ""));
+  const isCut = data.isCut || exchanges.size < loaded;
+  return { ...data, workspaces, conversations, messages, exchanges, faults, isCut };
 }
 
-function dropOldest(records: Map<string, unknown>): void {
-  for (const key of records.keys()) if (records.size > MAX_RECORDS) records.delete(key);
+function dropOldest(records: Map<string, unknown>, most: number, prefix = ""): void {
+  if (records.size <= most) return;
+  const keys = [...records.keys()].filter((key) => key.startsWith(prefix));
+  for (const key of keys.slice(0, -most)) records.delete(key);
 }

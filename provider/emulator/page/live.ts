@@ -86,7 +86,8 @@ export async function load(): Promise<void> {
     const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
     const talk = conversations.find((item) => item.id === chosen.conversation && item.workspace === place);
     const scope = { workspace: place, conversation: talk?.id ?? null };
-    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
+    const { reach } = data.value;
+    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope, reach)]);
     // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
@@ -97,6 +98,8 @@ export async function load(): Promise<void> {
       messages: new Map(messages.map((item) => [item.id, item])),
       exchanges: new Map(exchanges.map((item) => [keyOf(item.kind, item.record.id), item])),
       faults,
+      reach,
+      isCut: false,
     };
     data.value = applyEvents(known, arrived);
   } finally {
@@ -104,15 +107,26 @@ export async function load(): Promise<void> {
   }
 }
 
+/** How many exchanges of each kind the emulator keeps. */
+const MOST = 10_000;
+
+/** Loads older exchanges too. */
+export function loadOlder(): Promise<void> {
+  data.value = { ...data.value, reach: Math.min(data.value.reach * 4, MOST) };
+  return load();
+}
+
 async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
   return conversation === null ? [] : read(["conversations", conversation, "messages"]);
 }
 
 /** The exchanges of the workspace, oldest first, and the one that the address names, which may be older than these. */
-async function readExchanges({ workspace }: Scope): Promise<Exchange[]> {
+async function readExchanges({ workspace }: Scope, reach: number): Promise<Exchange[]> {
   if (workspace === null) return [];
+  // One more than are kept tells whether there are older ones.
+  const limit = String(Math.min(reach + 1, MOST));
   const lists = EXCHANGE_KINDS.map(async (kind) => {
-    const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace });
+    const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace, limit });
     return records.map((record) => ({ kind, record }) as Exchange);
   });
   const exchanges = (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);

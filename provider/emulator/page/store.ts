@@ -24,8 +24,17 @@ export function isLinked({ kind, record }: Exchange): boolean {
   return kind === linked.value?.kind && record.id === linked.value.id;
 }
 
+/** The newest exchange that the list shows while one is unfolded or the list is scrolled: later ones would move it. */
+export const held = signal<number | null>(null);
+
 /** The part of the page that a narrow screen shows. */
-export const view = signal<"workspaces" | "chat" | "wire">("chat");
+export const view = signal<"workspaces" | "chat" | "wire">("workspaces");
+
+/** Shows a part of the page and focuses an element in it, which a narrow screen did not show before. */
+export function focusIn(part: typeof view.value, selector: string): void {
+  view.value = part;
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
+}
 
 export const workspace = computed(() => {
   const { scope, workspaces } = data.value;
@@ -57,9 +66,11 @@ export const exchanges = computed(() =>
 
 /** Turns to a workspace, or to one of its conversations or exchanges, which are still to be loaded. */
 export function turnTo(scope: Scope, exchange: ExchangeId | null = null): void {
-  const { workspaces, conversations: all, faults } = data.value;
+  const { workspaces, conversations: all, faults, reach } = data.value;
   begun.value = null;
+  held.value = null;
   linked.value = exchange;
   if (exchange !== null) view.value = "wire";
-  data.value = { ...emptyData(scope), workspaces, conversations: all, faults };
+  else if (scope.conversation !== null) view.value = "chat";
+  data.value = { ...emptyData(scope, reach), workspaces, conversations: all, faults };
 }

@@ -52,14 +52,23 @@ export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
 /** By record, which is a new object after a change. Caches the text, because each key press searches again. */
 const searched = new WeakMap<Exchange["record"], string>();
 
-/** Whether a body holds a text, in upper or lower case: as it was sent, or without the escapes of JSON. */
+/**
+ * Whether URL, method, operation, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
+ * sent and without the escapes of JSON.
+ */
 export function holds(exchange: Exchange, text: string): boolean {
-  const { record } = exchange;
-  const bodies = () => [
-    record.request.body,
-    ...callsOf(exchange).map(({ response }) => response?.body ?? ""),
+  const { kind, record } = exchange;
+  const parts = () => [
+    `${methodOf(exchange)} ${record.url}`,
+    kind === "request" ? (record.operation ?? "") : kind,
+    ...spellingsOf(record.request.body),
+    ...callsOf(exchange).flatMap(({ response, reason = "" }) => [
+      reason,
+      String(response?.status ?? ""),
+      ...spellingsOf(response?.body ?? ""),
+    ]),
   ];
-  const known = searched.get(record) ?? bodies().flatMap(spellingsOf).join("\n").toLowerCase();
+  const known = searched.get(record) ?? parts().join("\n").toLowerCase();
   searched.set(record, known);
   return known.includes(text.toLowerCase());
 }

@@ -1,4 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
+import { CAUSES } from "../../diagnosis/causes.js";
+import { causeOfAnswer, causeOfFailure } from "../../diagnosis/handshake.js";
 import { sleep } from "../../lib/abort.js";
 import { encodeHandshake } from "../../lib/handshake-encoding.js";
 import type { AnswerFault } from "../faults.js";
@@ -52,6 +54,7 @@ export async function performHandshake(
     challenge,
     verdict: reason === "" ? "passed" : "failed",
     reason,
+    ...(reason !== "" && fault === undefined && { hint: findHint(result, challenge) }),
     request: { headers: sent.headers, body: sent.body },
     ...("status" in result && { status: result.status }),
     response: "status" in result ? result : null,
@@ -85,4 +88,11 @@ function findReason(result: OutgoingResult, challenge: string): string {
   if ("reason" in result) return result.reason;
   const { status, body } = result;
   return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
+}
+
+/** How to fix it, as `apichat verify` says. */
+function findHint(result: OutgoingResult, challenge: string): string {
+  if ("reason" in result) return CAUSES[causeOfFailure(result.error)].hint;
+  const cause = causeOfAnswer({ ...result, body: Buffer.from(result.body) }, challenge);
+  return CAUSES[cause ?? "other_status"].hint;
 }

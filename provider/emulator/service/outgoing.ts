@@ -33,7 +33,7 @@ export interface OutgoingRequest {
 }
 
 /** The result of a POST: a response of any status, or the reason why there is none. */
-export type OutgoingResult = ReceivedResponse | { reason: string };
+export type OutgoingResult = ReceivedResponse | { reason: string; error?: unknown };
 
 /** The result if a fault closes the connection. */
 export const NO_RESPONSE: OutgoingResult = { reason: "no answer: the connection was closed" };
@@ -60,7 +60,7 @@ export async function post(
     };
   } catch (error) {
     const isTimeout = error instanceof PostError && error.failure === "timeout";
-    return { reason: isTimeout ? describeTimeout(timeoutMs) : `no answer: ${describeCause(error)}` };
+    return { reason: isTimeout ? describeTimeout(timeoutMs) : `no answer: ${describeCause(error)}`, error };
   }
 }
 

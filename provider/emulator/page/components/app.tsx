@@ -1,6 +1,7 @@
+import { signal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
 import { dialogOpen } from "../notices.js";
-import { view } from "../store.js";
+import { focusIn, view } from "../store.js";
 import { Chat } from "./chat.js";
 import { Notices } from "./dialog.js";
 import { Header } from "./header.js";
@@ -11,9 +12,8 @@ import { WorkspacePanel } from "./workspaces.js";
 export function App() {
   return (
     <div class="app" data-view={view.value}>
-      <a class="skip card" href="#chat" onClick={showChat}>
-        {t("Skip to the chat")}
-      </a>
+      <SkipLink part="chat" text={t("Skip to the chat")} />
+      <SkipLink part="wire" text={t("Skip to the wire")} />
       <Header />
       <ViewTabs />
       <nav class="workspaces" aria-label={t("Workspaces and conversations")}>
@@ -22,7 +22,7 @@ export function App() {
       <main class="chat flex flex-col" id="chat" tabIndex={-1} aria-label={t("Chat")}>
         <Chat />
       </main>
-      <aside class="wire" aria-label={t("On the wire")}>
+      <aside class="wire flex flex-col" id="wire" tabIndex={-1} aria-label={t("On the wire")}>
         <Wire />
       </aside>
       {!dialogOpen.value && <Notices />}
@@ -30,20 +30,41 @@ export function App() {
   );
 }
 
-/** The fragment of the address holds the choice, so the link itself must not be followed. */
-function showChat(event: Event): void {
-  event.preventDefault();
-  view.value = "chat";
-  document.querySelector<HTMLElement>("#chat")?.focus();
+/** The fragment of the address holds the choice, so the link itself is not followed. */
+function SkipLink({ part, text }: { part: "chat" | "wire"; text: string }) {
+  function skip(event: Event): void {
+    event.preventDefault();
+    focusIn(part, `#${part}`);
+  }
+  return (
+    <a class="skip card" href={`#${part}`} onClick={skip}>
+      {text}
+    </a>
+  );
 }
+
+/** A slash goes to the search, unless something is being written or a dialog is open. */
+export function searchOnSlash(event: KeyboardEvent): void {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  const isTaken = target instanceof Element && target.closest("input, textarea, select, dialog") !== null;
+  if (key !== "/" || isTaken || ctrlKey || metaKey || altKey) return;
+  event.preventDefault();
+  focusIn("wire", ".wire input");
+}
+
+/** As in page.css: only then the workspaces have a view of their own. */
+const narrow = matchMedia("(width < 720px)");
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", () => (isNarrow.value = narrow.matches));
 
 /** Chooses what a narrow screen shows. */
 function ViewTabs() {
   const tabs = [
-    ["workspaces", t("Workspaces")],
+    ...(isNarrow.value ? [["workspaces", t("Workspaces")] as const] : []),
     ["chat", t("Chat")],
     ["wire", t("On the wire")],
   ] as const;
+  const shown = view.value === "workspaces" && !isNarrow.value ? "chat" : view.value;
   return (
     <nav class="tabs" aria-label={t("Views")}>
       {tabs.map(([name, text]) => (
@@ -51,7 +72,7 @@ function ViewTabs() {
           key={name}
           type="button"
           class="ghost"
-          aria-pressed={view.value === name}
+          aria-pressed={shown === name}
           onClick={() => (view.value = name)}
           data-testid={`view-${name}`}
         >

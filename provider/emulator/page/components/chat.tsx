@@ -1,15 +1,18 @@
+import type { WorkspaceView } from "../../control/shapes.js";
+import { shellQuote } from "../curl.js";
 import { t } from "../i18n/translate.js";
 import { messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
+import { Value } from "./workspaces.js";
 
 /** A conversation as its contact sees it, and the forms that write into it. */
 export function Chat() {
   const current = party.value;
   const place = workspace.value;
-  if (current === null || place === null)
-    return <p class="text-light p-4">{t("Choose a conversation or start a new one.")}</p>;
+  if (place === null) return <p class="text-light p-4">{t("There is no workspace yet.")}</p>;
+  if (current === null) return <Start />;
   const { contactId, contactName, conversationId } = current;
   const id = `${place.name} ${contactId} ${conversationId}`;
   return (
@@ -38,6 +41,28 @@ function MessageLog() {
           <Message key={message.id} message={message} />
         ))}
       </div>
+    </div>
+  );
+}
+
+/** What connects an endpoint to a workspace, with keys that are copied in clear text. */
+function Start() {
+  const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses";
+  const setCommand = ({ baseUrl, apiKey }: WorkspaceView): string =>
+    `${key} APICHAT_API_KEY=${shellQuote(apiKey)} npx apichat webhook set ` +
+    `--base-url ${shellQuote(baseUrl)} --webhook-url http://127.0.0.1:4002/`;
+  return (
+    <div class="vstack p-4" data-testid="start">
+      <p class="text-light">{t("Choose a conversation or start a new one.")}</p>
+      <dl>
+        <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
+        <Value label={t("API key")} of={({ apiKey }) => apiKey} />
+        <Value
+          label={t("Start an endpoint in a terminal")}
+          of={() => `${key} npx apichat listen --port 4002`}
+        />
+        <Value label={t("Register it in another terminal")} of={setCommand} />
+      </dl>
     </div>
   );
 }

@@ -111,6 +111,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
       <Line name={t("Address")} value={`${methodOf(exchange)} ${record.url}`} />
       {kind === "handshake" && <Line name={t("Encoding")} value={record.encoding} />}
       {kind !== "request" && <Line name={t("Reason")} value={record.reason} />}
+      {kind === "handshake" && <Line name={t("Hint")} value={record.hint ?? ""} />}
       <HttpPart title={kind === "request" ? t("Received") : t("Sent")} part={record.request} />
       {calls.map(({ durationMs, response, reason = "", fault = "" }, index) => (
         <Fragment key={index}>

@@ -10,10 +10,10 @@ import { Dialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text } from "./untrusted.js";
 
-/** The faults that have a value, with the field for it. All have the names of the control API, here as in the docs. */
+/** The faults that have a value, with the field for it. The others have the names of the control API, as in the docs. */
 const WITH_VALUE = {
   status: { label: "HTTP status", type: "number", min: 200, max: 599, defaultValue: "500" },
-  delayMs: { label: "Delay in milliseconds", type: "number", min: 0, defaultValue: "3000" },
+  delayMs: { label: "Delayed response (ms)", type: "number", min: 0, defaultValue: "3000" },
   statusField: { label: "Value of status", type: "text", defaultValue: "error" },
 } as const;
 
@@ -27,6 +27,8 @@ function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
 }
 
 const hasValue = (kind: FaultKind): kind is keyof typeof WITH_VALUE => Object.hasOwn(WITH_VALUE, kind);
+
+const nameOf = (kind: FaultKind): string => (hasValue(kind) ? t(WITH_VALUE[kind].label) : kind);
 
 /** Whether it can still match a call. */
 const isActive = ({ left }: FaultView): boolean => left !== 0;
@@ -90,6 +92,7 @@ function FaultForm() {
           name="kind"
           value={kind}
           options={kinds}
+          nameOf={nameOf}
           onChange={(name) => (chosen.value = name)}
         />
         {hasValue(kind) && (
@@ -150,15 +153,15 @@ function FaultList() {
         {faults.length > 0 && <Remove label={t("Remove all")} route={["faults"]} />}
       </div>
       {active.length === 0 && <p class="text-light">{t("No active faults.")}</p>}
-      <ol data-testid="faults">
+      <ol class="vstack gap-2" data-testid="faults">
         {active.map((fault, index) => (
           <FaultItem key={fault.id} fault={fault} number={index + 1} />
         ))}
       </ol>
       {spent.length > 0 && (
         <details>
-          <summary>{t("Used up: {count}", { count: spent.length })}</summary>
-          <ol data-testid="spent-faults">
+          <summary>{t("{count} used up", { count: spent.length })}</summary>
+          <ol class="vstack gap-2" data-testid="spent-faults">
             {spent.map((fault, index) => (
               <FaultItem key={fault.id} fault={fault} number={active.length + index + 1} />
             ))}
@@ -170,16 +173,19 @@ function FaultList() {
 }
 
 function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }) {
-  const { id, operation, workspace, fault, left, matched } = rule;
+  const { id, operation, workspace, fault, every = 1, probability, left, matched } = rule;
+  const kind = (typeof fault === "string" ? fault : Object.keys(fault)[0]) as FaultKind;
   return (
     <li class="flex justify-between">
       <span>
         <strong>{operation}</strong> ·{" "}
         {workspace === undefined ? t("every workspace") : <Text>{workspace}</Text>}
         <br />
-        <Code>{typeof fault === "string" ? fault : JSON.stringify(fault)}</Code>
+        {nameOf(kind)} {typeof fault === "object" && <Code>{JSON.stringify(fault)}</Code>}
         <br />
         <span class="text-light">
+          {every > 1 && `${t("one in {every} calls", { every })} · `}
+          {probability !== undefined && `${t("probability {probability}", { probability })} · `}
           {left === null && `${t("until removed")} · `}
           {left !== null && left > 0 && `${t("{count} left", { count: left })} · `}
           {t("matched {count}", { count: matched })}

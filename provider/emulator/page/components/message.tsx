@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { MessageRecord } from "../../state.js";
-import { sendAsContact } from "../actions.js";
+import { sendAsContact, showExchange } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
 import { attempt } from "../notices.js";
@@ -22,7 +22,7 @@ export function Message({ message }: { message: MessageRecord }) {
       </div>
       <small>
         <strong>{t(AUTHORS[from])}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
-        {from !== "contact" && <DeliveryState delivery={message.delivery} />}
+        {from !== "contact" && <DeliveryState {...message} />}
       </small>
     </article>
   );
@@ -61,14 +61,28 @@ function Words({ children }: { children: string }) {
   );
 }
 
-const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
+const VERDICTS = {
+  pending: "being delivered",
+  delivered: "delivered",
+  failed: "delivery failed",
+  unknown: "Delivery",
+} as const;
 
-function DeliveryState({ delivery }: { delivery: string | null }) {
+/** Leads to the delivery on the wire. A message of an earlier release has no verdict of its own. */
+function DeliveryState({ delivery, verdict }: Pick<MessageRecord, "delivery" | "verdict">) {
   if (delivery === null) return <span class="bad">{t("not delivered: no webhook registered")}</span>;
   const exchange = data.value.exchanges.get(keyOf("delivery", delivery));
-  if (exchange?.kind !== "delivery") return null;
-  const { verdict } = exchange.record;
-  return <span class={verdict === "failed" ? "bad" : undefined}>{t(VERDICTS[verdict])}</span>;
+  const known = verdict ?? (exchange?.kind === "delivery" ? exchange.record.verdict : "unknown");
+  return (
+    <button
+      type="button"
+      class={`ghost link ${known === "failed" ? "bad" : ""}`}
+      title={t("Show the delivery")}
+      onClick={() => showExchange({ kind: "delivery", id: delivery })}
+    >
+      {t(VERDICTS[known])}
+    </button>
+  );
 }
 
 /** A picture or player with a link, or the link alone. */

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t, timeOf } from "../i18n/translate.js";
+import { loadOlder } from "../live.js";
 import { KIND_NAMES, type MessageContent } from "../messages.js";
-import { data, exchanges, isLinked, linked } from "../store.js";
+import { data, exchanges, held, isLinked, linked } from "../store.js";
 import {
   callsOf,
   conversationOf,
@@ -14,6 +15,7 @@ import {
   wireKindOf,
   type Exchange,
 } from "../wire.js";
+import { Tool, walk } from "./buttons.js";
 import { ExchangeDetails, ExchangeTools } from "./exchange.js";
 import { Check, Field, Select } from "./form.js";
 import { Text } from "./untrusted.js";
@@ -32,69 +34,107 @@ const WIRE_NAMES = {
 export function Wire() {
   const kind = useSignal<keyof typeof WIRE_NAMES>("all");
   const onlyConversation = useSignal(false);
+  const onlyFailed = useSignal(false);
   const search = useSignal("");
-  const shown = useSignal(SHOWN_AT_FIRST);
   const { conversation } = data.value.scope;
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
+    (!onlyFailed.value || outcomeOf(entry) === "bad") &&
     (search.value === "" || holds(entry, search.value));
-  // A linked exchange is always shown.
-  const entries = exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry));
-  const count = Math.max(shown.value, entries.findIndex(isLinked) + 1);
-  const older = Math.min(entries.length - count, SHOWN_AT_FIRST);
   return (
     <>
-      <div class="head hstack justify-between">
-        <h2>{t("On the wire")}</h2>
-        <Select
-          label={t("Kind")}
-          value={kind.value}
-          options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
-          nameOf={(name) => t(WIRE_NAMES[name])}
-          onChange={(chosen) => (kind.value = chosen)}
-          hideLabel
-          data-testid="wire-kind"
-        />
-      </div>
       <div class="head vstack gap-2">
+        <div class="hstack justify-between">
+          <h2>{t("On the wire")}</h2>
+          <Select
+            label={t("Kind")}
+            value={kind.value}
+            options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
+            nameOf={(name) => t(WIRE_NAMES[name])}
+            onChange={(chosen) => (kind.value = chosen)}
+            hideLabel
+            data-testid="wire-kind"
+          />
+        </div>
         <Field
-          label={t("Search in bodies")}
+          label={t("Search URL, status, operation or body")}
           value={search.value}
           onText={(text) => (search.value = text)}
+          aria-keyshortcuts="/"
           hideLabel
         />
-        <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
-          {t("Only this conversation")}
-        </Check>
+        <div class="hstack">
+          <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
+            {t("Only this conversation")}
+          </Check>
+          <Check checked={onlyFailed.value} onChange={(checked) => (onlyFailed.value = checked)}>
+            {t("Failed only")}
+          </Check>
+        </div>
       </div>
+      <Exchanges entries={exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry))} />
+    </>
+  );
+}
+
+/** Whether it arrived after the list was held. A linked exchange is always shown. */
+const isNew = (entry: Exchange): boolean =>
+  held.value !== null && entry.record.order > held.value && !isLinked(entry);
+
+/** The list, which does not move under the reader: exchanges that arrive meanwhile wait behind a button. */
+function Exchanges({ entries }: { entries: readonly Exchange[] }) {
+  const shown = useSignal(SHOWN_AT_FIRST);
+  const frame = useRef<HTMLDivElement>(null);
+  const { reach, isCut } = data.value;
+  const waiting = entries.every(isNew) ? [] : entries.filter(isNew);
+  const settled = waiting.length === 0 ? entries : entries.filter((entry) => !isNew(entry));
+  const count = Math.max(shown.value, settled.findIndex(isLinked) + 1);
+  const older = Math.min(settled.length - count, SHOWN_AT_FIRST);
+  function hold(): void {
+    const { scrollTop = 0 } = frame.current ?? {};
+    const isRead = scrollTop > 0 || frame.current?.querySelector(".exchange[open]") !== null;
+    held.value = isRead ? (held.value ?? exchanges.value[0]?.record.order ?? null) : null;
+  }
+  function showNew(): void {
+    held.value = null;
+    frame.current?.scrollTo({ top: 0 });
+    hold();
+  }
+  return (
+    <div class="exchanges" ref={frame} onScroll={hold}>
+      {waiting.length > 0 && (
+        <button type="button" class="pill" onClick={showNew} data-testid="new-exchanges">
+          {t("{count} new", { count: waiting.length })}
+        </button>
+      )}
       {entries.length === 0 && (
         <p class="text-light p-4">
           {exchanges.value.length === 0 ? t("Nothing on the wire yet.") : t("No exchange matches.")}
         </p>
       )}
-      <ol aria-label={t("Exchanges, newest first")} data-testid="wire">
-        {entries.slice(0, count).map((entry) => (
-          <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} />
+      <ol aria-label={t("Exchanges, newest first")} onKeyDown={walk} data-testid="wire">
+        {settled.slice(0, count).map((entry) => (
+          <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} onFold={hold} />
         ))}
       </ol>
-      {older > 0 && (
-        <button
-          type="button"
-          class="outline small w-100"
-          onClick={() => (shown.value = count + SHOWN_AT_FIRST)}
-        >
-          {t("Show {count} older", { count: older })}
-        </button>
+      {(older > 0 || isCut) && (
+        <div class="text-light vstack gap-2 p-4">
+          {older <= 0 && t("The newest {count} of each kind are searched.", { count: reach })}
+          <Tool
+            label={older > 0 ? t("Show {count} older", { count: older }) : t("Load older")}
+            action={older > 0 ? () => (shown.value = count + SHOWN_AT_FIRST) : loadOlder}
+          />
+        </div>
       )}
-    </>
+    </div>
   );
 }
 
 const SUBJECT_CHARACTERS = 80;
 
 /** One exchange: a line that unfolds to headers and bodies. */
-function WireItem({ entry }: { entry: Exchange }) {
+function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);
   const link = isLinked(entry) ? linked.value : null;
@@ -112,7 +152,10 @@ function WireItem({ entry }: { entry: Exchange }) {
         data-testid="exchange"
         data-kind={wireKindOf(entry)}
         data-outcome={outcomeOf(entry)}
-        onToggle={(event) => (open.value = event.currentTarget.open)}
+        onToggle={(event) => {
+          open.value = event.currentTarget.open;
+          onFold();
+        }}
       >
         <summary>
           <Line entry={entry} />
@@ -146,6 +189,7 @@ function Line({ entry }: { entry: Exchange }) {
         {kind !== "request" && record.verdict !== "pending" && (
           <span class={record.verdict === "failed" ? "bad" : "good"}>{t(record.verdict)}</span>
         )}
+        {kind === "handshake" && record.reason !== "" && <Text>{record.reason}</Text>}
         {kind === "delivery" && record.signature === "right" && <span>{t("valid signature")}</span>}
         {kind === "delivery" && record.signature === "wrong" && (
           <span class="bad">{t("invalid signature")}</span>

@@ -6,8 +6,8 @@ import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { attempt, showDone } from "../notices.js";
-import { begun, connection, conversations, data, flows, view, workspace } from "../store.js";
-import { CopyButton, Tool } from "./buttons.js";
+import { begun, connection, conversations, data, flows, workspace } from "../store.js";
+import { CopyButton, Tool, walk } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
@@ -24,7 +24,7 @@ export function WorkspacePanel() {
       {workspaces.size === 0 && connection.value === "live" && (
         <p class="text-light p-4">{t("There is no workspace yet.")}</p>
       )}
-      <ul class="list" data-testid="workspaces">
+      <ul class="list" onKeyDown={walk} data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
           <Choice key={name} workspace={name} conversation={null}>
             <strong>{visibleText(name)}</strong>
@@ -49,13 +49,14 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
   const isCurrent = isConversation
     ? target.conversation === scope.conversation
     : target.workspace === scope.workspace;
-  function open(): void {
-    choose(target);
-    if (isConversation) view.value = "chat";
-  }
   return (
     <li>
-      <button type="button" class="ghost" aria-current={isCurrent ? "true" : undefined} onClick={open}>
+      <button
+        type="button"
+        class="ghost"
+        aria-current={isCurrent || undefined}
+        onClick={() => choose(target)}
+      >
         {children}
       </button>
     </li>
@@ -166,7 +167,7 @@ interface ValueProps {
 }
 
 /** A value of the chosen workspace, shown as the page has it, and copied in clear text. */
-function Value({ label, of: valueOf }: ValueProps) {
+export function Value({ label, of: valueOf }: ValueProps) {
   const shown = workspace.value;
   const value = shown && valueOf(shown);
   return (
@@ -174,7 +175,7 @@ function Value({ label, of: valueOf }: ValueProps) {
       <dt>{label}</dt>
       {!value && <dd>–</dd>}
       {value && (
-        <dd class="flex justify-between">
+        <dd class="flex items-center justify-between">
           <Code>{value}</Code>
           <CopyButton
             compact
@@ -202,7 +203,7 @@ function OutsideChange({ workspace: name, registered }: { workspace: string; reg
   const url = "https://somebody-else.example/webhook";
   return (
     <details>
-      <summary>{t("Change from outside")}</summary>
+      <summary>{t("Simulate an outside change")}</summary>
       <Form class="vstack" action={register}>
         <small>{t("Acts as another system that changes this workspace. No handshake is made.")}</small>
         <Field label={t("Other webhook URL")} name="webhook_url" defaultValue={url} type="url" required />
@@ -230,7 +231,7 @@ function ConversationList() {
       {conversations.value.length === 0 && begun.value === null && (
         <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
       )}
-      <ul class="list" data-testid="conversations">
+      <ul class="list" onKeyDown={walk} data-testid="conversations">
         {conversations.value.map(({ id, messageCount: count, lastAt, ...item }) => (
           <Choice key={id} workspace={item.workspace} conversation={id}>
             <strong>

@@ -62,17 +62,20 @@ export function t<Text extends PageText>(
   const translated = language.value === "en" ? text : PORTUGUESE[text];
   const known: Readonly<Record<string, string | number>> = values ?? {};
   // In one pass: a `{parameter}` inside a value is not replaced.
-  return translated.replaceAll(/\{(\w+)\}/g, (parameter, name: string) => String(known[name] ?? parameter));
+  return translated.replaceAll(/\{(\w+)\}/g, (parameter, name: string) =>
+    (known[name] ?? parameter).toLocaleString(language.value),
+  );
 }
 
-const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
+/** Every time of the page has 24 hours: those of the chat are looked up on the wire. */
+const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
 
 /** A time of day to the minute. */
 export const clockOf = (iso: string): string => formatTime(iso, CLOCK);
 
 /** A time of day to the millisecond. */
 export const timeOf = (iso: string): string =>
-  formatTime(iso, { ...CLOCK, second: "2-digit", fractionalSecondDigits: 3, hour12: false });
+  formatTime(iso, { ...CLOCK, second: "2-digit", fractionalSecondDigits: 3 });
 
 function formatTime(iso: string, format: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(language.value, format).format(new Date(iso));

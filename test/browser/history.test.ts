@@ -1,0 +1,74 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { exchangesOf, expectSoon, openInbox, startService, unfold, type Service } from "./harness.ts";
+
+let service: Service;
+
+const sayTo = ({ acme }: Service, text: string, conversation = 2): Promise<unknown> =>
+  acme.send({
+    event: "message_created",
+    message_type: "incoming",
+    content: text,
+    conversation_id: conversation,
+    sender: {
+      id: `contact-${conversation}`,
+      name: `Contact ${conversation}`,
+      email: "",
+      phone_number: "",
+      type: "contact",
+    },
+  });
+
+/** A conversation whose delivery failed, and 1,001 later ones of another. */
+beforeAll(async () => {
+  service = await startService({ flow: "echo" });
+  service.emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
+  await sayTo(service, "long ago", 1);
+  await service.emulator.waitForDelivery({ verdict: "failed" });
+  for (let sent = 0; sent <= 1000; sent += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => sayTo(service, `later ${sent + index}`)));
+  }
+  await service.emulator.waitForDelivery(({ message, verdict }) => {
+    return verdict === "delivered" && "text" in message && message.text === "later 1049";
+  });
+});
+
+const search = (page: Page) => page.getByLabel("Search URL, status, operation or body");
+
+test("a reply shows its verdict after a thousand later deliveries, and leads to its delivery", async () => {
+  const { page } = await openInbox(service.emulator);
+  await page.getByTestId("conversations").getByRole("button", { name: "Contact 1" }).click();
+  await page.getByRole("button", { name: "delivery failed" }).click();
+  const exchange = page.locator("[data-testid=exchange][open]");
+  await exchange.locator("summary:focus").first().waitFor();
+  await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
+  await page.locator("article").getByText("long ago").first().waitFor();
+});
+
+test("a search says how far it reaches, and finds older exchanges once they are loaded", async () => {
+  const { page } = await openInbox(service.emulator);
+  await search(page).fill("long ago");
+  await page.getByText("The newest 1,000 of each kind are searched.").waitFor();
+  expect(await page.getByTestId("exchange").count()).toBe(0);
+  await page.getByRole("button", { name: "Load older" }).click();
+  await expectSoon(() => page.getByTestId("exchange").count()).toBe(2);
+  await page.getByLabel("Failed only").check();
+  await expectSoon(() => page.getByTestId("exchange").count()).toBe(1);
+  await search(page).fill("503");
+  await exchangesOf(page, "delivery", "long ago").waitFor();
+  expect(await page.getByRole("button", { name: "Load older" }).count()).toBe(0);
+});
+
+test("exchanges that arrive wait behind a button while one is open, which stays in its place", async () => {
+  const { page } = await openInbox(service.emulator);
+  const exchange = await unfold(exchangesOf(page, "delivery").first());
+  const place = async () => (await exchange.boundingBox())?.y;
+  const before = await place();
+  await sayTo(service, "just now");
+  const pill = page.getByTestId("new-exchanges");
+  await expectSoon(() => pill.innerText()).toBe("2 new");
+  expect(await place()).toBe(before);
+  await pill.click();
+  await exchangesOf(page, "delivery", "just now").waitFor();
+  expect(await pill.count()).toBe(0);
+});
