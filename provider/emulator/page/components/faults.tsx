@@ -185,7 +185,8 @@ function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }
         <br />
         <span class="text-light">
           {every > 1 && `${t("one in {every} calls", { every })} · `}
-          {probability !== undefined && `${t("probability {probability}", { probability })} · `}
+          {probability !== undefined &&
+            `${t("probability {probability}", { probability: String(probability) })} · `}
           {left === null && `${t("until removed")} · `}
           {left !== null && left > 0 && `${t("{count} left", { count: left })} · `}
           {t("matched {count}", { count: matched })}

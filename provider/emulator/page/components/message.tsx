@@ -61,18 +61,13 @@ function Words({ children }: { children: string }) {
   );
 }
 
-const VERDICTS = {
-  pending: "being delivered",
-  delivered: "delivered",
-  failed: "delivery failed",
-  unknown: "Delivery",
-} as const;
+const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
 
 /** Leads to the delivery on the wire. A message of an earlier release has no verdict of its own. */
 function DeliveryState({ delivery, verdict }: Pick<MessageRecord, "delivery" | "verdict">) {
   if (delivery === null) return <span class="bad">{t("not delivered: no webhook registered")}</span>;
   const exchange = data.value.exchanges.get(keyOf("delivery", delivery));
-  const known = verdict ?? (exchange?.kind === "delivery" ? exchange.record.verdict : "unknown");
+  const known = verdict ?? (exchange?.kind === "delivery" ? exchange.record.verdict : undefined);
   return (
     <button
       type="button"
@@ -80,7 +75,7 @@ function DeliveryState({ delivery, verdict }: Pick<MessageRecord, "delivery" | "
       title={t("Show the delivery")}
       onClick={() => showExchange({ kind: "delivery", id: delivery })}
     >
-      {t(VERDICTS[known])}
+      {t(known === undefined ? "Delivery" : VERDICTS[known])}
     </button>
   );
 }

@@ -66,7 +66,7 @@ export const PORTUGUESE = {
   Chat: "Chat",
   Messages: "Mensagens",
   "Choose a conversation or start a new one.": "Escolha uma conversa ou comece uma nova.",
-  "Start an endpoint in a terminal": "Inicie um endpoint em um terminal",
+  "Start an endpoint": "Inicie um endpoint",
   "Register it in another terminal": "Registre-o em outro terminal",
   "No messages yet. The first one opens the conversation.":
     "Ainda não há mensagens. A primeira abre a conversa.",
