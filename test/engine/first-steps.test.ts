@@ -35,7 +35,7 @@ test("First steps works word for word, from the first terminal to the end", asyn
   if (!first || !second || !third) throw new Error("there are three terminals");
 
   first.paste(emulator);
-  await first.waitFor(/press Ctrl-C to stop/);
+  await first.waitFor(/Press Ctrl-C to stop/);
   second.paste(endpoint);
   await second.waitFor(/4002/);
   expect(await third.run(register)).toMatch(/verified/);
