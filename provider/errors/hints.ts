@@ -57,7 +57,7 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first",
+    "Refresh and destroy know the key of the last pulumi up, also of one that failed: if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
