@@ -137,8 +137,8 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
 }
 
 /**
- * Creates the tables of a new file, or converts those of an older one: each step is one transaction with the new version, so
- * after a kill the next start goes on.
+ * Creates the tables of a new file, or converts those of an older one. Each step is one transaction with the new version, so
+ * after a kill the next start continues.
  */
 function updateTables(database: DatabaseSync, options: SqliteOptions): void {
   const { applicationId, version, tables, migrations } = options;

@@ -9,7 +9,7 @@ interface Versioned {
   neededRelease?: string;
 }
 
-/** Throws `invalid_config` if the outputs in a state have another version than this release reads, or none, with `instead`. */
+/** Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release does not read. */
 export function requireStateVersion(
   { stateVersion, neededRelease }: Versioned,
   version: number,

@@ -91,6 +91,16 @@ test("a link to an exchange opens it beside its conversation, also in a page tha
   await expectOpen(narrow.page, "Delivery");
 });
 
+test("a link wins over a load that replaces the address before the browser reports the link", async () => {
+  const { page, id } = await openDelivery();
+  await page.evaluate(`{
+    const before = location.href;
+    location.hash = "#workspace=acme&delivery=${id}";
+    history.replaceState(null, "", before);
+  }`);
+  await expectOpen(page, "Delivery");
+});
+
 async function expectOpen(page: Page, text: string): Promise<void> {
   const exchange = page.locator("[data-testid=exchange][open]").filter({ hasText: text });
   await exchange.locator("summary:focus").first().waitFor();

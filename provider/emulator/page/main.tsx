@@ -19,5 +19,6 @@ render(<App />, root);
 effect(adoptBegun);
 effect(() => history.replaceState(null, "", address.value));
 addEventListener("keydown", searchOnSlash);
-addEventListener("hashchange", () => choose(...readAddress(location.hash)));
+// A load that ends before this event has replaced the address already: only the event still has the new one.
+addEventListener("hashchange", ({ newURL }) => choose(...readAddress(new URL(newURL).hash)));
 connect();
