@@ -156,7 +156,7 @@ export class Credentials {
     const found = await this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
-    throw new UsageError(`the ${label} is missing; give it with ${flag} or ${variable}, such as ${example}`);
+    throw new UsageError(`the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}`);
   }
 
   async findAddress(kind: AddressKind): Promise<string | undefined> {

@@ -64,7 +64,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
   refuseQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
-      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
+      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: pass the URL of your endpoint, or of a tunnel that leads to it`,
     );
   }
   const folder = resolve(target);
@@ -75,7 +75,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; give a different folder, such as apichat init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as apichat init my-webhooks`,
     );
   }
   await writeAll(folder, texts);
@@ -95,7 +95,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
 function refuseQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
-    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; give it without the query`,
+    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without the query`,
   );
 }
 

@@ -215,7 +215,7 @@ const toTime = (ms: number): string => new Date(ms).toISOString();
 
 async function replay(ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> {
   const { all = false, workspace } = options;
-  if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
+  if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
   await withSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);

@@ -14,7 +14,7 @@ export async function mayDeliver(
 ): Promise<boolean> {
   if (yes) return true;
   requireTerminal("verify --deliveries");
-  const question = `The endpoint at ${formatUrl(url)} will take up to 20 deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
   const isAgreed = YES.test((await ask(question, signal)).trim());
   if (!isAgreed) note("nothing was sent");
   return isAgreed;
@@ -48,6 +48,9 @@ export function formatChecks(checks: readonly EndpointCheck[]): string {
   const advice = [...hints].map(
     ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
   );
+  if (checks.some(({ result }) => result === "skipped")) {
+    advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
+  }
   const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, {
     ...tableOptionsOf(process.stdout),
     colours: COLOURS,

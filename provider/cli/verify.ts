@@ -63,6 +63,12 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
   const problem = problemOfUrl(url, "https://chat.example/webhooks/apichat");
   if (problem !== undefined) throw new UsageError(`url: ${problem}`);
   const verificationKey = await credentials.secret("verificationKey");
+  const earlierKey = await credentials.findSecret("earlierKey");
+  if (earlierKey === verificationKey) {
+    throw new UsageError(
+      "the earlier key is the verification key itself; pass the one that the endpoint accepts too",
+    );
+  }
   const limitMs = options.timeout * 1000;
   if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.
@@ -72,14 +78,17 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
     () =>
       diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );
-  if (!diagnosis.passed || !options.deliveries) {
+  if (!options.deliveries) {
     printResult(options, diagnosis, () => formatDiagnosis(diagnosis));
     return diagnosis.passed ? EXIT.done : EXIT.failed;
   }
-  const earlierKey = await credentials.findSecret("earlierKey");
-  const checks = await playDeliveries({ url, verificationKey, earlierKey, limitMs, signal });
-  const passed = checks.every(({ result }) => result === "right" || result === "skipped");
-  printResult(options, { passed, checks, diagnosis }, () => formatChecks(checks));
+  const checks = diagnosis.passed
+    ? await playDeliveries({ url, verificationKey, earlierKey, limitMs, signal })
+    : [];
+  const passed = diagnosis.passed && checks.every(({ result }) => result === "right" || result === "skipped");
+  printResult(options, { passed, checks, diagnosis }, () =>
+    diagnosis.passed ? formatChecks(checks) : formatDiagnosis(diagnosis),
+  );
   return passed ? EXIT.done : EXIT.failed;
 }
 

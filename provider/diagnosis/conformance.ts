@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import type { HandshakeEncoding } from "../errors/index.js";
 import { orAborted, NEVER } from "../lib/abort.js";
-import { connectionCode, post, PostError } from "../lib/post.js";
+import { post, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { signBody } from "../responder/signature.js";
+import { CAUSES } from "./causes.js";
 import { explainStep } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
-import { performHandshake } from "./handshake.js";
+import { causeOfFailure, performHandshake } from "./handshake.js";
 
 /** How much of a response is read, in bytes. */
 const READ_BYTES = 4096;
@@ -166,7 +167,6 @@ async function postOnce(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
-    const code = connectionCode(error);
-    return { outcome: "other", response: error.failure === "timeout" || code === "" ? error.message : code };
+    return { outcome: "other", response: CAUSES[causeOfFailure(error)].finding ?? error.message };
   }
 }

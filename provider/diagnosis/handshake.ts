@@ -82,15 +82,11 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
 }
 
 function describeFailure(error: PostError, { limitMs, secrets }: HandshakeRequest): Outcome {
-  if (error.failure === "timeout") {
-    const { words } = TIMED_OUT[error.phase];
-    return {
-      ...failure(causeOfFailure(error)),
-      connectError: `${words} within ${Math.round(limitMs / 100) / 10} s`,
-    };
-  }
-  const connectError = quoteText(describeConnectionError(error.cause), secrets);
-  return { ...failure(causeOfFailure(error.cause)), connectError };
+  const connectError =
+    error.failure === "timeout"
+      ? `${TIMED_OUT[error.phase].words} within ${Math.round(limitMs / 100) / 10} s`
+      : quoteText(describeConnectionError(error.cause), secrets);
+  return { ...failure(causeOfFailure(error)), connectError };
 }
 
 /** Whether waiting may help: the endpoint, its certificate or its key may not be in place yet. */
@@ -203,7 +199,9 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
 
 /** Why there is no response. */
 export function causeOfFailure(error: unknown): HandshakeCause {
-  if (error instanceof PostError && error.failure === "timeout") return TIMED_OUT[error.phase].cause;
+  if (error instanceof PostError) {
+    return error.failure === "timeout" ? TIMED_OUT[error.phase].cause : causeOfFailure(error.cause);
+  }
   const code = connectionCode(error);
   const known = CODES.find(([pattern]) => pattern.test(code));
   if (known !== undefined) return known[1];

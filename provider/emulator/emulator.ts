@@ -89,7 +89,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const checked = parseOptions("startEmulator", emulatorOptions, options);
   if (checked.token === undefined && !isLoopback(checked.host)) {
     throw invalidOption(
-      `startEmulator: host: ${checked.host} can be reached from other machines, and there is no token; give one, or ` +
+      `startEmulator: host: ${checked.host} can be reached from other machines, and there is no token; pass one, or ` +
         "listen on 127.0.0.1",
     );
   }

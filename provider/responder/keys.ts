@@ -38,7 +38,7 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
   const isList = Array.isArray(keys) && keys.length > 0 && keys.every(isKey);
   const problem = isList
     ? problemOfKeyCount(keys.length)
-    : "give a non-empty string or Uint8Array, or a list of at least one";
+    : "pass a non-empty string or Uint8Array, or a list of at least one";
   if (problem !== undefined) throw new TypeError(`verificationKeys: ${problem}`);
   return keys as KeyList;
 }
@@ -46,5 +46,5 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
 /** Throws a TypeError for a body that is not raw, such as an object that a framework has parsed. */
 export function assertRawBody(body: unknown): asserts body is KeyOrBody {
   if (isKeyOrBody(body)) return;
-  throw new TypeError("body: give the raw request body as a string or Uint8Array, not a parsed one");
+  throw new TypeError("body: pass the raw request body as a string or Uint8Array, not a parsed one");
 }

@@ -78,7 +78,7 @@ function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   if (isV2(event)) return fromV2(event);
   if (isV1(event)) return fromV1(event);
   throw new TypeError(
-    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; give other triggers a handler of their own",
+    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; write a handler of your own for other triggers",
   );
 }
 

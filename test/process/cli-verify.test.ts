@@ -63,9 +63,25 @@ describe("--deliveries", () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^unsafe +4 +delivery without a signature +HTTP 200$/m);
     expect(stdout).toMatch(/^\d+ right, \d+ wrong, \d+ unsafe, 2 skipped$/m);
+    expect(stdout).toMatch(/^skipped: .*--earlier-key-file$/m);
     expect(stdout).toMatch(
       /^rule 2: compare hub_verify_token .*\n {2}handshake with a wrong token: HTTP 200$/m,
     );
+  });
+
+  test("prints JSON of the same form if the handshake fails", async () => {
+    const url = await startAnswering((challenge) => challenge, 500);
+    const { exitCode, json } = await verify(url, "--deliveries", "--yes", "--json");
+    expect(exitCode).toBe(1);
+    expect(json).toMatchObject({ passed: false, checks: [], diagnosis: { cause: "server_error" } });
+  });
+
+  test("refuses the verification key itself as the earlier one", async () => {
+    const refused = await runCli(["verify", "http://127.0.0.1:9/", "--deliveries", "--yes", "--json"], {
+      environment: { ...environment, APICHAT_EARLIER_VERIFICATION_KEY: VERIFICATION_KEY },
+    });
+    expect(refused).toMatchObject(usageError(/is the verification key itself/));
+    expect(refused.stderr).not.toContain(VERIFICATION_KEY);
   });
 
   test("takes an earlier key from the environment, and prints JSON", async () => {

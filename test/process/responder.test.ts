@@ -203,7 +203,7 @@ describe("a start that fails", () => {
   });
 
   it.each([
-    ["no configuration", ["responder"], "error: give the configuration with --config <file>; see --help\n"],
+    ["no configuration", ["responder"], "error: pass the configuration with --config <file>; see --help\n"],
     [
       "two places",
       ["responder", "deliveries", "--data-dir", "x", "--config", "y"],
@@ -217,7 +217,7 @@ describe("a start that fails", () => {
     [
       "no ids",
       ["responder", "replay", "--data-dir", "/nowhere"],
-      /^error: give either ids of dead letters or --all/,
+      /^error: pass either ids of dead letters or --all/,
     ],
     ["an instance with a line break", ["responder", "--instance", "a\nb"], /It must be 1 to 64 of/],
   ])("ends with 2 for wrong use: %s", async (_what, parameters, told) => {

@@ -42,7 +42,7 @@ test("a tag must be the version, and a release must name its repository", () => 
     '"v1.2.4" is not the version of package.json',
   );
   expect(() => checkTag("1.2.3", "1.2.3", "acme/hooks")).toThrow("as v1.2.3");
-  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("give --repository OWNER/NAME too");
+  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("pass --repository OWNER/NAME too");
 });
 
 test("stamp writes the repository into each file that names it, in place of the one before", async () => {

@@ -22,7 +22,7 @@ export function checkTag(tag: string, version: string, repository: Repository | 
       `--tag: "${tag}" is not the version of package.json, which is ${version}; tag the commit that has the version, as v${version}`,
     );
   if (repository === undefined)
-    throw new Error("--tag: a release must say where it comes from; give --repository OWNER/NAME too");
+    throw new Error("--tag: a release must say where it comes from; pass --repository OWNER/NAME too");
 }
 
 /** Where the engine looks for the archives of a release: it asks GitHub for the one of the version. */

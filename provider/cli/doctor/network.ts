@@ -11,7 +11,7 @@ import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, skipped, wa
 export const checkBaseUrl: Check = async (facts) => {
   const baseUrl = await facts.baseUrl;
   const { flag, variable } = ADDRESSES.baseUrl;
-  if (baseUrl === undefined) return skipped(`give it with ${flag} or ${variable}`);
+  if (baseUrl === undefined) return skipped(`pass ${flag} or set ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
   if (apiKey === undefined)
     return probe(
@@ -33,7 +33,7 @@ export const checkBaseUrl: Check = async (facts) => {
 /** Checks the webhook URL: with a verification key its handshake, else only whether it responds. */
 export const checkWebhookUrl: Check = async (facts) => {
   const { webhookUrl: url, credentials } = facts;
-  if (url === undefined) return skipped("give it with --webhook-url");
+  if (url === undefined) return skipped("pass --webhook-url");
   const verificationKey = await credentials.findSecret("verificationKey");
   const finding =
     verificationKey === undefined

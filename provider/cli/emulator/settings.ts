@@ -47,7 +47,7 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
   const token = await readToken(options.tokenFile);
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
-      `--host: ${host} can be reached from other machines, but there is no token; give one with --token-file or ${TOKEN_VARIABLE}`,
+      `--host: ${host} can be reached from other machines, but there is no token; pass --token-file or set ${TOKEN_VARIABLE}`,
     );
   }
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
@@ -83,7 +83,7 @@ async function readFlow({
   scenario: file,
 }: EmulatorCliOptions): Promise<Pick<EmulatorOptions, "flow" | "flows">> {
   if (file === undefined) return flow === undefined ? {} : { flow };
-  if (flow !== undefined) throw new UsageError("give either --flow or --scenario: each defines the replies");
+  if (flow !== undefined) throw new UsageError("pass either --flow or --scenario: each defines the replies");
   const { name } = parse(file);
   return { flow: name, flows: { [name]: await readYamlFile(file, scenario) } };
 }
@@ -96,9 +96,7 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   const problem = problemOfSecret(token, "give the token alone");
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   if (token.length < MIN_TOKEN_CHARACTERS) {
-    warn(
-      `${name} has ${token.length} characters and may be guessed; give it ${MIN_TOKEN_CHARACTERS} or more`,
-    );
+    warn(`${name} has ${token.length} characters and may be guessed; use ${MIN_TOKEN_CHARACTERS} or more`);
   }
   return token;
 }

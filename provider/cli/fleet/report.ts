@@ -34,7 +34,7 @@ async function readReport(file: string): Promise<AnyReport> {
   } catch (error) {
     throw new UsageError(`${file}: cannot be read as JSON (${(error as Error).name})`);
   }
-  throw new UsageError(`${file}: is not a report of a fleet; give the files that --json-file wrote`);
+  throw new UsageError(`${file}: is not a report of a fleet; pass the files that --json-file wrote`);
 }
 
 /** Throws if they are not of one fleet and one command. */

@@ -63,7 +63,7 @@ async function refuseLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(
-    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; give a different URL, or a different --port`,
+    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; pass a different URL, or a different --port`,
   );
 }
 

@@ -104,6 +104,12 @@ test("so does the endpoint that the broken ones below are made of", async () => 
   expect(await check(await start({}))).toEqual([]);
 });
 
+test("a closed connection is shown in words", async () => {
+  const { url } = await startServer((_, response) => void response.destroy());
+  const responses = new Set((await checkEndpoint({ url, verificationKey })).map(({ response }) => response));
+  expect(responses).toContain("the connection is closed before the answer is complete");
+});
+
 const seen = new Set<string>();
 const BAD_SIGNATURES = vectors.deliveries.filter(({ accepted }) => !accepted).map(({ name }) => name);
 

@@ -124,7 +124,7 @@ it("does not show onHandshake the token when it stands in the query too, however
   expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
 });
 
-const KEYS_REASON = /^verificationKeys: give a non-empty/;
+const KEYS_REASON = /^verificationKeys: pass a non-empty/;
 const LIMIT_REASON = /^bodyLimitBytes: must be a positive whole number/;
 const PATH_REASON = /^path: must start with "\/", be percent-encoded and have no query, got/;
 
