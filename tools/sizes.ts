@@ -17,7 +17,7 @@ const ROOMS: Record<string, number> = {
   "provider/client/": 1024,
   "provider/diagnosis/": 948,
   "provider/responder/": 1453,
-  "provider/server/": 2777,
+  "provider/server/": 2797,
   "provider/workspace-list/": 405,
   "provider/emulator/": 4451,
   "provider/emulator/page/": 3600,
@@ -28,7 +28,7 @@ const ROOMS: Record<string, number> = {
   "test/": 32_153,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_024;
+const PROVIDER_AND_SCHEMA = 30_044;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

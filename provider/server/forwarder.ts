@@ -178,9 +178,10 @@ export class Forwarder {
     let nextMs = Infinity;
     try {
       const due: Lane[] = [];
-      for (const lane of this.#lanes.values()) {
-        if (lane.target === undefined || this.#roomOf(lane) === 0) continue;
-        const dueMs = this.#spool.dueMs(lane.workspace);
+      for (const workspace of this.#spool.waiting()) {
+        const lane = this.#lanes.get(workspace);
+        if (lane?.target === undefined || this.#roomOf(lane) === 0) continue;
+        const dueMs = this.#spool.dueMs(workspace);
         if (dueMs <= nowMs) due.push(lane);
         else nextMs = Math.min(nextMs, dueMs);
       }

@@ -89,7 +89,8 @@ export class Spool {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #clock: SpoolClock;
   readonly #volume: SpoolVolume;
-  /** When a workspace has something due, by the spool's clock. A missing workspace must be looked up. */
+  #forwarded: ReadonlySet<string> = new Set();
+  /** When a forwarded workspace has something due in the file, by the spool's clock. 0: it must be looked up. Missing: nothing waits. */
   readonly #dueMs = new Map<string, number>();
   /**
    * Deliveries that were taken when they were stored, by forwarded workspace: their first attempt reads nothing from the
@@ -127,24 +128,31 @@ export class Spool {
         const stored = this.#statements.accept.get(row);
         position = Number(stored?.position);
         isDue = stored?.due_ms !== null;
-        isTaken = isDue && (this.#dueMs.get(workspace) ?? 0) > nowMs;
+        isTaken = isDue && this.#forwarded.has(workspace) && (this.#dueMs.get(workspace) ?? Infinity) > nowMs;
         if (isTaken) this.#statements.take.run(position);
       }),
     );
     if (isTaken)
       this.#keep({ ...delivery, position, acceptedMs, attempts: 0, failure: undefined, ageFromMs: nowMs });
-    else if (isDue) this.#dueMs.delete(workspace);
+    else if (isDue) this.#lookUp(workspace);
     this.onAccepted();
   }
 
   /** Keeps a taken delivery in memory for its first attempt, or releases it if there is no room or no target. */
   #keep(delivery: TakenDelivery): void {
-    const waiting = this.#fresh.get(delivery.workspace);
+    const { workspace } = delivery;
+    const waiting = this.#fresh.get(workspace) ?? [];
     const bytes = this.#freshBytes + memoryOf(delivery);
-    if (waiting === undefined || waiting.length === FRESH_DELIVERIES || bytes > FRESH_BYTES)
+    if (!this.#forwarded.has(workspace) || waiting.length === FRESH_DELIVERIES || bytes > FRESH_BYTES)
       return this.release(delivery);
     waiting.push(delivery);
+    this.#fresh.set(workspace, waiting);
     this.#freshBytes = bytes;
+  }
+
+  /** Has what is due of a workspace read from the file. */
+  #lookUp(workspace: string): void {
+    if (this.#forwarded.has(workspace)) this.#dueMs.set(workspace, 0);
   }
 
   /** Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. */
@@ -163,9 +171,14 @@ export class Spool {
     return this.#clock.nowMs();
   }
 
-  /** When a workspace has something due. 0 if that is not known: take tells. Infinity if nothing waits. */
+  /** When a forwarded workspace has something due. 0 if that is not known: take tells. Infinity if nothing waits. */
   dueMs(workspace: string): number {
-    return this.#fresh.get(workspace)?.length ? 0 : (this.#dueMs.get(workspace) ?? 0);
+    return this.#fresh.has(workspace) ? 0 : (this.#dueMs.get(workspace) ?? Infinity);
+  }
+
+  /** The forwarded workspaces of which something waits: the others cost nothing, however many they are. */
+  waiting(): Iterable<string> {
+    return new Set([...this.#fresh.keys(), ...this.#dueMs.keys()]);
   }
 
   /**
@@ -174,14 +187,18 @@ export class Spool {
    */
   take(workspace: string, limit: number): TakenDelivery[] {
     const nowMs = this.nowMs();
-    const fresh = this.#fresh.get(workspace)?.splice(0, limit) ?? [];
+    const waiting = this.#fresh.get(workspace) ?? [];
+    const fresh = waiting.splice(0, limit);
+    if (waiting.length === 0) this.#fresh.delete(workspace);
     for (const delivery of fresh) this.#freshBytes -= memoryOf(delivery);
-    if (fresh.length > 0 || this.dueMs(workspace) > nowMs) return fresh;
+    if (fresh.length > 0) return fresh;
     const { due, take, nextDue } = this.#statements;
     const rows = due.all({ workspace, nowMs, openedMs: this.#clock.openedMs, limit });
     for (const { position = null } of rows) take.run(position);
     if (rows.length < limit) {
-      this.#dueMs.set(workspace, Number(nextDue.get(workspace, nowMs)?.due_ms ?? Infinity));
+      const next = nextDue.get(workspace, nowMs)?.due_ms ?? null;
+      if (next === null) this.#dueMs.delete(workspace);
+      else if (this.#forwarded.has(workspace)) this.#dueMs.set(workspace, Number(next));
     }
     return rows.map((row) => ({ ...toKeptDelivery(row), ageFromMs: Number(row.age_ms) }));
   }
@@ -189,7 +206,7 @@ export class Spool {
   /** Makes a delivery available again whose attempt has come to nothing. */
   release({ position, workspace }: KeptDelivery): void {
     this.#statements.release.run(position);
-    this.#dueMs.delete(workspace);
+    this.#lookUp(workspace);
   }
 
   /** Deletes a forwarded delivery. */
@@ -228,7 +245,7 @@ export class Spool {
       this.#statements.release.run(delivery.position);
       return write();
     });
-    if (!isLast) this.#dueMs.delete(delivery.workspace);
+    if (!isLast) this.#lookUp(delivery.workspace);
   }
 
   /** Returns whether it was the last one of its conversation. */
@@ -249,7 +266,9 @@ export class Spool {
     this.#fresh.clear();
     this.#freshBytes = 0;
     for (const delivery of waiting) this.release(delivery);
-    for (const workspace of workspaces) this.#fresh.set(workspace, []);
+    this.#forwarded = new Set(workspaces);
+    this.#dueMs.clear();
+    for (const workspace of workspaces) this.#lookUp(workspace);
     return this.#commits.write("frees", () => {
       this.#statements.forgetOthers.run(JSON.stringify(workspaces));
       for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
@@ -261,8 +280,8 @@ export class Spool {
    * Another process that has the spool open must be notified with `requestRetry`, also after a replay.
    */
   async retry(workspaces?: readonly string[]): Promise<number> {
-    // Whatever another process has changed is looked up again.
-    this.#dueMs.clear();
+    // Whatever another process has changed.
+    for (const workspace of this.#forwarded) this.#lookUp(workspace);
     const nowMs = this.nowMs();
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
     const waiting = this.#statements.chooseWaiting.all({ given, nowMs });
@@ -297,7 +316,7 @@ export class Spool {
       count += await this.#commits.write("frees", () =>
         some.reduce((sum, { position }) => sum + change(Number(position)), 0),
       );
-      this.#dueMs.clear();
+      for (const workspace of this.#forwarded) this.#lookUp(workspace);
     }
     return count;
   }
