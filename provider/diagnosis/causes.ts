@@ -75,8 +75,8 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   server_error: {
     hint: "check the logs of the endpoint, and of the proxy in front of it; answer the handshake with status 200",
   },
-  other_body: { hint: PLAIN_CHALLENGE },
-  empty_body: { hint: PLAIN_CHALLENGE },
+  other_body: { finding: "the body is not the challenge", hint: PLAIN_CHALLENGE },
+  empty_body: { finding: "it answers without the challenge", hint: PLAIN_CHALLENGE },
   unauthorized: { hint: `${SAME_KEY}; do not require other credentials, or a signature on the handshake` },
   forbidden: {
     hint: `${SAME_KEY}; if a firewall or login is in front of it, let the webhook's path through`,
