@@ -15,7 +15,7 @@ const ROOMS: Record<string, number> = {
   "provider/verification-key/": 402,
   "provider/handshake-responder/": 1202,
   "provider/client/": 1024,
-  "provider/diagnosis/": 948,
+  "provider/diagnosis/": 984,
   "provider/responder/": 1453,
   "provider/server/": 2797,
   "provider/workspace-list/": 405,
@@ -25,10 +25,10 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 5680,
   "schema/": 908,
   "tools/": 4661,
-  "test/": 32_153,
+  "test/": 32_237,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_044;
+const PROVIDER_AND_SCHEMA = 30_080;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

@@ -6,7 +6,7 @@ import { post, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { signBody } from "../responder/signature.js";
 import { CAUSES } from "./causes.js";
-import { explainStep } from "./describe.js";
+import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, performHandshake } from "./handshake.js";
 
@@ -17,7 +17,7 @@ const READ_BYTES = 4096;
 export interface EndpointCheck {
   /** The name of the request. */
   name: string;
-  /** The number of the rule in docs/endpoint.md. */
+  /** The number of the rule in docs/endpoint.md that it is about, or that the endpoint does not follow. */
   rule: number;
   /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
   result: "right" | "wrong" | "unsafe" | "skipped";
@@ -36,6 +36,8 @@ export interface CheckEndpointOptions {
   earlierKey?: string | undefined;
   /** How long each response may take, in milliseconds. Default 10,000. */
   limitMs?: number | undefined;
+  /** A response that takes this long, in milliseconds, is wrong. Default 5,000. */
+  slowMs?: number | undefined;
   /** Ends it at once: rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Called after each check. */
@@ -48,7 +50,8 @@ export interface CheckEndpointOptions {
  * specification shows no response to a delivery (section 6.2): any 2xx counts as accepted, any 4xx as rejected.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
-  const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, signal = NEVER, onCheck } = options;
+  const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;
+  const { signal = NEVER, onCheck } = options;
   const keys = {
     current: verificationKey,
     earlier: earlierKey,
@@ -56,18 +59,24 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
+  /** How the first delivery fares, which is a plain one: where it fails, the others fail for the same reason. */
+  let plain: EndpointCheck | undefined;
   const add = (vector: Vector, seen: Seen | undefined): void => {
-    const check = judge(vector, seen);
+    const check = judge(vector, seen, slowMs);
+    if (plain?.result === "wrong" && vector.accepted && check.result === "wrong") {
+      Object.assign(check, { rule: plain.rule, hint: plain.hint });
+    }
     checks.push(check);
     onCheck?.(check);
   };
   for (const vector of vectors.handshakes) {
     const token = vector.token === "" ? "" : keys[vector.token as KeyName];
-    add(vector, token === undefined ? undefined : await shakeHands(vector, token, target));
+    add(vector, token === undefined ? undefined : await shakeHands(vector, alter(token, vector), target));
   }
   for (const vector of vectors.deliveries as DeliveryVector[]) {
     const key = keys[vector.signature?.key ?? "current"];
     add(vector, key === undefined ? undefined : await deliver(vector, key, target));
+    plain ??= checks.at(-1);
   }
   return checks;
 }
@@ -86,8 +95,17 @@ interface DeliveryVector extends Vector {
   padTo?: number;
   contentType?: string;
   times?: number;
-  signature: { header: string; key: KeyName; of?: string; prefix?: string } | null;
+  signature: (Alteration & { header: string; key: KeyName; of?: string; prefix?: string }) | null;
 }
+
+/** What is sent of a token or a signature: `keep` is the end of a slice, and `suffix` comes behind it. */
+interface Alteration {
+  keep?: number;
+  suffix?: string;
+}
+
+const alter = (text: string, { keep, suffix = "" }: Alteration): string =>
+  Array.from(text).slice(0, keep).join("") + suffix;
 
 interface Target {
   url: string;
@@ -98,16 +116,30 @@ interface Target {
 
 /** What came back. */
 interface Seen {
-  outcome: "accepted" | "rejected" | "other";
+  outcome: "accepted" | "rejected" | "redirected" | "other";
   response: string;
+  /** How long it took, in milliseconds. */
+  ms: number;
 }
 
-function judge({ name, rule, accepted, hint }: Vector, seen: Seen | undefined): EndpointCheck {
+function judge(
+  { name, rule, accepted, hint }: Vector,
+  seen: Seen | undefined,
+  slowMs: number,
+): EndpointCheck {
   if (seen === undefined) return { name, rule, result: "skipped", response: "" };
-  const { outcome, response } = seen;
-  if (outcome === (accepted ? "accepted" : "rejected")) return { name, rule, result: "right", response };
-  return { name, rule, result: outcome === "accepted" ? "unsafe" : "wrong", response, hint };
+  const { outcome, response, ms } = seen;
+  if (outcome !== (accepted ? "accepted" : "rejected")) {
+    const result = outcome === "accepted" ? "unsafe" : "wrong";
+    return { name, rule, result, response, hint: outcome === "redirected" ? NO_REDIRECT : hint };
+  }
+  if (ms < slowMs) return { name, rule, result: "right", response };
+  const slow = `${response} after ${(ms / 1000).toFixed(1)} s`;
+  return { name, rule: 8, result: "wrong", response: slow, hint: RESPOND_FIRST };
 }
+
+const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
+const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
 
 async function shakeHands(
   { encoding, challenge }: { encoding: string; challenge: string },
@@ -120,15 +152,16 @@ async function shakeHands(
     token,
     challenge,
   });
-  const { httpStatus = 0, rule } = step;
+  const { httpStatus = 0, rule, ms } = step;
   const outcome = outcomeOf(httpStatus, rule === undefined ? "accepted" : "other");
   // An error page explains nothing.
   const isClear = rule === undefined || httpStatus >= 400;
-  return { outcome, response: isClear ? `HTTP ${httpStatus}` : explainStep(step) };
+  return { outcome, response: isClear ? `HTTP ${httpStatus}` : explainStep(step), ms };
 }
 
 const outcomeOf = (status: number, ofSuccess: Seen["outcome"]): Seen["outcome"] => {
   if (status >= 200 && status < 300) return ofSuccess;
+  if (status >= 300 && status < 400) return "redirected";
   return status >= 400 && status < 500 ? "rejected" : "other";
 };
 
@@ -143,9 +176,9 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
   };
   if (signature !== null) {
     const value = await signBody(key, signature.of ?? body);
-    headers[signature.header] = value.replace("sha256=", signature.prefix ?? "sha256=");
+    headers[signature.header] = alter(value.replace("sha256=", signature.prefix ?? "sha256="), signature);
   }
-  let seen: Seen = { outcome: "accepted", response: "" };
+  let seen: Seen = { outcome: "accepted", response: "", ms: 0 };
   for (let sent = 0; sent < times && seen.outcome === "accepted"; sent += 1)
     seen = await postOnce(body, headers, target);
   return seen;
@@ -160,13 +193,16 @@ async function postOnce(
   headers: Record<string, string>,
   { url, limitMs: timeoutMs, signal }: Target,
 ): Promise<Seen> {
+  const begun = performance.now();
   try {
     const options = { headers, body, limitBytes: READ_BYTES, timeoutMs, signal };
     const { status } = await orAborted(post(new URL(url), options), signal);
-    return { outcome: outcomeOf(status, "accepted"), response: `HTTP ${status}` };
+    const ms = performance.now() - begun;
+    return { outcome: outcomeOf(status, "accepted"), response: `HTTP ${status}`, ms };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
-    return { outcome: "other", response: CAUSES[causeOfFailure(error)].finding ?? error.message };
+    const response = CAUSES[causeOfFailure(error)].finding ?? error.message;
+    return { outcome: "other", response, ms: performance.now() - begun };
   }
 }

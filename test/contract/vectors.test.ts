@@ -17,11 +17,15 @@ const responder = createResponder({
 const bodyOf = ({ body, padTo = 0 }: { body: string; padTo?: number }): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 
+const alter = (text: string, { keep, suffix = "" }: { keep?: number; suffix?: string }): string =>
+  text.slice(0, keep) + suffix;
+
 describe("schema/vectors.json, as an endpoint in another language reads it", () => {
-  it.each(vectors.handshakes)("$name", async ({ request, encoding, token, challenge, accepted }) => {
+  it.each(vectors.handshakes)("$name", async (vector) => {
+    const { request, encoding, token, challenge, accepted } = vector;
     const parameters = {
       encoding: encoding as HandshakeEncoding,
-      token: token === "" ? "" : keys[token as KeyName],
+      token: token === "" ? "" : alter(keys[token as KeyName], vector),
       challenge,
     };
     expect(encodeHandshake("https://chat.example/hook", parameters)).toEqual(request);
@@ -50,7 +54,7 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
     const hex = createHmac("sha256", keys[key as KeyName])
       .update(covered)
       .digest("hex");
-    expect(value).toBe(`${prefix}${hex}`);
+    expect(value).toBe(alter(`${prefix}${hex}`, vector.signature));
     expect(await signBody(keys[key as KeyName], covered)).toBe(`sha256=${hex}`);
   });
 

@@ -39,6 +39,12 @@ const partsOf = (text: string): Record<string, string> =>
     [...text.matchAll(/name="(\w+)"\r\n\r\n(.*?)\r\n/g)].map(([, name, value]) => [name, value]),
   );
 
+const encodingOf = ({ raw, header, url }: Received): string => {
+  if (header("content-type").includes("json")) return "json";
+  if (header("content-type").includes("form-data")) return "multipart";
+  return url.search === "" && raw.length > 0 ? "form" : "query";
+};
+
 const RIGHT: Steps = {
   parameters({ raw, header, url }) {
     const text = raw.toString("utf8");
@@ -110,15 +116,90 @@ test("a closed connection is shown in words", async () => {
   expect(responses).toContain("the connection is closed before the answer is complete");
 });
 
+test("a response that takes too long is wrong, although it is right", async () => {
+  const responder = createResponder({ verificationKeys: ACCEPTED, onDelivery: () => undefined });
+  const { port } = await startListener(toNodeListener(responder));
+  const checks = await checkEndpoint({
+    url: `http://127.0.0.1:${port}/`,
+    verificationKey,
+    earlierKey,
+    slowMs: 0,
+  });
+  expect(new Set(checks.map(({ result, rule }) => `${result} ${rule}`))).toEqual(new Set(["wrong 8"]));
+  expect(checks[0]?.response).toMatch(/^HTTP 200 after \d\.\d s$/);
+});
+
+const isInBase64 = ({ raw, header }: Received): boolean =>
+  header("x-hub-signature-256") ===
+  `sha256=${createHmac("sha256", verificationKey).update(raw).digest("base64")}`;
+
+test("where a plain delivery fails, the others are not blamed on other rules", async () => {
+  const failed = await check(await start({ isSigned: isInBase64 }));
+  expect(failed.length).toBeGreaterThan(10);
+  expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
+});
+
+test("a redirect is named as one", async () => {
+  const url = await start({ take: () => 302 });
+  const [first] = await check(url);
+  expect(first).toMatchObject({
+    name: "delivery: text",
+    response: "HTTP 302",
+    hint: expect.stringContaining("redirect"),
+  });
+});
+
 const seen = new Set<string>();
+const BAD_TOKENS = vectors.handshakes.filter(({ accepted }) => !accepted).map(({ name }) => name);
 const BAD_SIGNATURES = vectors.deliveries.filter(({ accepted }) => !accepted).map(({ name }) => name);
 
 test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
+  ["takes every token", { isToken: () => true }, "unsafe", BAD_TOKENS],
+  ...(["form", "json", "multipart", "query"] as const).map(
+    (encoding): [string, Partial<Steps>, "unsafe", string[]] => [
+      `checks the token except in the encoding ${encoding}`,
+      {
+        parameters(received) {
+          const parameters = RIGHT.parameters(received);
+          return encodingOf(received) === encoding
+            ? { ...parameters, hub_verify_token: earlierKey }
+            : parameters;
+        },
+      },
+      "unsafe",
+      vectors.handshakes.filter((one) => !one.accepted && one.encoding === encoding).map(({ name }) => name),
+    ],
+  ),
   [
-    "takes every token",
-    { isToken: () => true },
+    "compares as much of a token as it gets",
+    { isToken: (token) => ACCEPTED.some((key) => key.startsWith(token)) },
     "unsafe",
-    ["handshake with a wrong token", "handshake with an empty token"],
+    ["handshake with an empty token", "handshake with the start of the token"],
+  ],
+  [
+    "compares as much of a token as it expects",
+    { isToken: (token) => ACCEPTED.some((key) => token.startsWith(key)) },
+    "unsafe",
+    ["handshake with more than the token"],
+  ],
+  [
+    "compares as much of a signature as it gets",
+    {
+      isSigned: ({ raw, header }) => {
+        const signature = header("x-hub-signature-256");
+        return signature !== "" && ACCEPTED.some((key) => `sha256=${hmacOf(key, raw)}`.startsWith(signature));
+      },
+    },
+    "unsafe",
+    ["signature with nothing behind its prefix", "signature cut short"],
+  ],
+  [
+    "compares as much of a signature as it expects",
+    {
+      isSigned: ({ raw, header }) => isSignatureOf(raw, header("x-hub-signature-256").slice(0, 71)),
+    },
+    "unsafe",
+    ["signature with more behind it"],
   ],
   [
     "reads the challenge as a number",
@@ -196,7 +277,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
       isSigned: (received) => isAscii(received.header("x-hub-signature-256")) && RIGHT.isSigned(received),
     },
     "wrong",
-    ["handshake with a wrong token", "signature with a letter beyond ASCII"],
+    [...BAD_TOKENS.filter((name) => name.includes("wrong")), "signature with a letter beyond ASCII"],
   ],
   [
     "has a limit of 100 KB",
