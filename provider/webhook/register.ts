@@ -295,7 +295,7 @@ async function undo(options: RegisterOptions, refusal: ApiChatError): Promise<Ap
   const { client, inputs } = options;
   const before = previousOf(options);
   const wasTried = (inputs.preflight ?? "require") === "require";
-  const refused = `the service refused the webhook ${refusal.attempts} times${wasTried ? ", although the preflight passed" : ""}`;
+  const refused = `the service refused the webhook ${refusal.attempts === 1 ? "once" : `${refusal.attempts} times`}${wasTried ? ", although the preflight passed" : ""}`;
   const fail = (left: string): ApiChatError =>
     refusal.with({ summary: `${refusal.summary}; ${refused}. ${left}` });
   try {
