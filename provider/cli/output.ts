@@ -36,3 +36,12 @@ export const note = (text: string): void => void process.stderr.write(`${toPlain
 
 /** Prints what works but should be fixed. */
 export const warn = (line: string): void => note(`warning: ${line}`);
+
+/** Ends the process once everything that it printed is written: a slow reader of a pipe takes it later. */
+export async function endProcess(code: number): Promise<void> {
+  const written = [process.stdout, process.stderr].map(
+    (stream) => new Promise<void>((done) => void stream.write("", () => done())),
+  );
+  await Promise.all(written);
+  process.exit(code);
+}

@@ -47,9 +47,10 @@ function reportUsageError(command: Command, line: string): void {
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-/** Commander quotes `--api-kye=the-key` as a whole, and a URL with its query. */
+/** Commander quotes `--api-kye=the-key` and surplus arguments as a whole, and a URL with its query. */
 const hideValues = (line: string): string =>
   line
+    .replace(/^(too many arguments.* but got \d+): .*$/s, "$1")
     .replace(/^(unknown option '-[^=']*)=.*?'($|\n)/s, "$1=…'$2")
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));
 

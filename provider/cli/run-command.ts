@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
 import { type CredentialOptions, Credentials } from "./credentials.js";
-import { EXIT, note, warn } from "./output.js";
+import { endProcess, EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
@@ -25,7 +25,7 @@ export async function runToExit(
   const interrupt = (): void => interruption.abort();
   process.once("SIGINT", interrupt);
   const credentials = new Credentials(options, interrupt);
-  process.exit(
+  await endProcess(
     await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
       if (!signal.aborted) return reportError(error);
       // An open prompt ends its line first.
