@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { EXIT, JSON_FAILURES, note, print, printResult } from "./output.js";
+import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import { runToExit } from "./run-command.js";
@@ -53,8 +53,7 @@ const resendCommand = (): Command =>
     .addHelpText("after", RESEND_HELP)
     .action((id: string, options: ResendOptions) =>
       runToExit({}, async ({ signal }) => {
-        let code: number = EXIT.failed;
-        await withSpool(options, async (spool) => {
+        return withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
             throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
@@ -63,9 +62,8 @@ const resendCommand = (): Command =>
             import("../server/forwarder.js"),
             import("./deliver.js"),
           ]);
-          code = await deliverOnce(options, headersToForward(kept), kept.body, signal);
+          return deliverOnce(options, headersToForward(kept), kept.body, signal);
         });
-        return code;
       }),
     );
 
@@ -257,10 +255,10 @@ async function report(
  * option names the data folder, if there is no spool in it, or if the configuration is given and neither it nor the spool knows the
  * workspace.
  */
-async function withSpool(
+async function withSpool<T>(
   { dataDir: named, config, workspace }: PlaceOptions,
-  work: (spool: Spool, dataDir: string) => void | Promise<void>,
-): Promise<void> {
+  work: (spool: Spool, dataDir: string) => T | Promise<T>,
+): Promise<T> {
   if ((named === undefined) === (config === undefined)) {
     throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
   }
@@ -280,7 +278,7 @@ async function withSpool(
     if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
       throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
     }
-    await work(spool, dataDir);
+    return await work(spool, dataDir);
   } finally {
     spool.close();
   }

@@ -11,7 +11,7 @@ import {
   Credentials,
 } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
-import { EXIT, note, print } from "./output.js";
+import { note, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { divertLinesToStderr, untilStopped } from "./run-command.js";
 
@@ -74,7 +74,7 @@ Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
 async function listen(options: ListenOptions): Promise<void> {
   const { verbose = false, json = false, tunnel, replace = false } = options;
-  const credentials = new Credentials(options, () => process.exit(EXIT.interrupted));
+  const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
   const workspace = tunnel && {
     baseUrl: await credentials.address("baseUrl"),

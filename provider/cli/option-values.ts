@@ -39,9 +39,13 @@ export const collect = (text: string, before: readonly string[] = []): string[] 
 /** The placeholder for a key alone in a header of any name. */
 export const HEADER_WAY = "header:NAME";
 
-/** Returns the header of `header:NAME`, or undefined for any other text. */
-export const parseHeaderWay = (text: string): { header: string } | undefined =>
-  text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
+/** Makes an option with choices accept `header:NAME` with any name. Its value is then an object. */
+export function acceptHeaderWay(option: Option): Option {
+  const { parseArg } = option;
+  return option.argParser((text) =>
+    text.startsWith("header:") ? { header: text.slice("header:".length) } : parseArg?.(text, undefined),
+  );
+}
 
 const MAX_SECONDS = 3_600;
 

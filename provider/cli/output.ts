@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
 /** The exit codes of every command. */
@@ -30,6 +31,10 @@ export function toJsonText(value: unknown): string {
   const lines = JSON.stringify(value, null, 2).split("\n");
   return `${lines.map(toPlainText).join("\n")}\n`;
 }
+
+/** Text in colours and styles, where stdout shows them. */
+export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
+  styleText(style, text, { stream: process.stdout });
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

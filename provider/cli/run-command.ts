@@ -22,9 +22,8 @@ export async function runToExit(
 ): Promise<void> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  const interrupt = (): void => interruption.abort();
-  process.once("SIGINT", interrupt);
-  const credentials = new Credentials(options, interrupt);
+  process.once("SIGINT", () => interruption.abort());
+  const credentials = new Credentials(options);
   await endProcess(
     await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
       if (!signal.aborted) return reportError(error);

@@ -32,22 +32,7 @@ export interface FleetSource {
 }
 
 /** What the work of a command gets. */
-export interface Session extends Pick<FleetSource, "open"> {
-  /** How the command line is called. */
-  program: string;
-  output: OutputOptions;
-  screen: LiveLine;
-  /** Fires at Ctrl-C. */
-  signal: AbortSignal;
-  /** Runs the fleet, and shows its progress on stderr. */
-  run: <Report>(
-    start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
-  ) => Promise<Report>;
-  /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
-  confirm: (question: string, agreed: RegExp) => Promise<boolean>;
-  /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
-  print: (report: AnyReport) => Promise<number>;
-}
+export type Session = ReturnType<typeof createSession>;
 
 /** What a command of a fleet does, and its help. */
 interface CommandSpec<Options> {
@@ -91,15 +76,20 @@ function createSession(
   output: OutputOptions,
   stop: Stop,
   screen: LiveLine,
-): Session {
+) {
   const { signal } = stop;
   return {
-    open: () => orAborted(open(), signal),
+    open: (): Promise<Fleet> => orAborted(open(), signal),
+    /** How the command line is called. */
     program,
     output,
     screen,
+    /** Fires at Ctrl-C. */
     signal,
-    run: async (start) => {
+    /** Runs the fleet, and shows its progress on stderr. */
+    run: async <Report>(
+      start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
+    ): Promise<Report> => {
       const progress = new FleetProgress(screen, signal);
       stop.isRunning = true;
       try {
@@ -109,12 +99,14 @@ function createSession(
         progress.end();
       }
     },
-    confirm: async (question, agreed) => {
+    /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
+    confirm: async (question: string, agreed: RegExp): Promise<boolean> => {
       const isAgreed = output.yes === true || agreed.test((await ask(question, signal)).trim());
       if (!isAgreed) note("nothing was changed");
       return isAgreed;
     },
-    print: async (report) => {
+    /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
+    print: async (report: AnyReport): Promise<number> => {
       const { json, markdown, jsonFile, markdownFile } = output;
       const format = json ? "json" : markdown ? "markdown" : "text";
       printText(renderReport(report, format, { table: tableOptionsOf(process.stdout), program }));
