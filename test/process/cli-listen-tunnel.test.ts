@@ -102,6 +102,14 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBeFalsy();
   });
 
+  test("a key that is a mask is a usage error, and nothing is registered", async () => {
+    const { environment, registered } = await prepare("ngrok");
+    const masked = { ...environment, APICHAT_VERIFICATION_KEY: "*".repeat(16) };
+    const run = await runCli(["listen", "--tunnel", "ngrok"], { environment: masked });
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("look like a mask") });
+    expect(registered()).toBeFalsy();
+  });
+
   test("a program that is not there is a usage error, and nothing is registered", async () => {
     const { environment, registered } = await prepare("ngrok");
     const run = await runCli(["listen", "--tunnel", "tailscale", "--json"], { environment });

@@ -6,7 +6,6 @@ import { stateFolder } from "../../handshake-responder/data-folder.js";
 import { looksMasked } from "../../lib/checks.js";
 import { makeFolders, readFileIfExists, writePrivateFile } from "../../lib/files.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
-import { checkInputs } from "../../webhook/inputs.js";
 import {
   createClient,
   getWebhookBeforeSet,
@@ -17,6 +16,7 @@ import { register } from "../../webhook/register.js";
 import { Run } from "../../webhook/run.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
+import { requireInputs } from "../webhook/workspace.js";
 
 export interface BorrowOptions {
   baseUrl: string;
@@ -30,9 +30,6 @@ export interface BorrowOptions {
   signal: AbortSignal;
 }
 
-/** How long the public URL may take to reach this machine, in seconds: its name may be new. */
-const READY_SECONDS = 60;
-
 /**
  * Registers a URL for a while, as the resource registers one. Returns a function that restores what was registered before, or removes the
  * registration if there was none; it leaves what somebody else has set in the meantime. Throws a UsageError if the service masks the key of
@@ -44,11 +41,9 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
   const left = readRecord(record);
   if (left !== undefined) warnOfUnrestored(baseUrl, left);
   const run = new Run();
+  const onExisting = replace ? "replace" : "fail";
   const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey: verificationKey };
-  const { inputs } = checkInputs(
-    { ...given, onExisting: replace ? "replace" : "fail", timeouts: { readySeconds: READY_SECONDS } },
-    { run },
-  );
+  const inputs = requireInputs({ ...given, onExisting }, run);
   const client = createClient(inputs, apiKey);
   const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
   const isLeft = seen !== undefined && left !== undefined && isSameUrl(seen.webhookUrl, left.webhookUrl);
