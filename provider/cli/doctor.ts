@@ -11,7 +11,6 @@ interface DoctorOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
     .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")

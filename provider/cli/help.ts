@@ -4,13 +4,11 @@ import { addOpenPointOptions } from "./emulator/open-points.js";
 /** The width of a help text that goes to no terminal, in characters. */
 const WIDTH = 80;
 
-/** The topic `apichat help credentials`. */
 export const credentialsTopic = (): Command =>
   new Command("credentials")
     .description("help topic: where credentials come from")
     .addHelpText("after", CREDENTIALS);
 
-/** The topic `apichat help open-points`. */
 export const openPointsTopic = (): Command =>
   addOpenPointOptions(
     new Command("open-points").description(

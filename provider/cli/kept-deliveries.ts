@@ -33,7 +33,6 @@ interface ResendOptions extends PlaceOptions {
 type Row = KeptDelivery | DeadLetter;
 type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
 
-/** The command `apichat responder deliveries`: lists deliveries that were acknowledged but not yet forwarded. */
 export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
     .description("list deliveries that were acknowledged but not yet forwarded")
@@ -42,7 +41,6 @@ export const deliveriesCommand = (): Command =>
     .enablePositionalOptions()
     .addCommand(resendCommand());
 
-/** The command `apichat responder deliveries resend`: sends one kept delivery to a URL. */
 const resendCommand = (): Command =>
   placeCommand("resend")
     .description("send a delivery or dead letter to a URL, as forwarding would; it stays where it is")
@@ -52,8 +50,8 @@ const resendCommand = (): Command =>
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
     .action((id: string, options: ResendOptions) =>
-      runToExit({}, async ({ signal }) => {
-        return withSpool(options, async (spool) => {
+      runToExit({}, ({ signal }) =>
+        withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
             throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
@@ -63,17 +61,15 @@ const resendCommand = (): Command =>
             import("./deliver.js"),
           ]);
           return deliverOnce(options, headersToForward(kept), kept.body, signal);
-        });
-      }),
+        }),
+      ),
     );
 
-/** The command `apichat responder dead-letters`: lists deliveries that could not be forwarded. */
 export const deadLettersCommand = (): Command =>
   listCommand("dead-letters", (spool, page) => spool.listDeadLetters(page))
     .description("list deliveries that could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP);
 
-/** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
 export const replayCommand = (): Command =>
   placeCommand("replay")
     .description("forward dead letters again: those of the given ids, or --all")
@@ -84,7 +80,6 @@ export const replayCommand = (): Command =>
     .addHelpText("after", REPLAY_HELP)
     .action(replay);
 
-/** The command `apichat responder retry`: has waiting deliveries forwarded at once. */
 export const retryCommand = (): Command =>
   placeCommand("retry")
     .description("retry waiting deliveries now, for example when the target is back")

@@ -34,8 +34,11 @@ export interface FleetSource {
 /** What the work of a command gets. */
 export type Session = ReturnType<typeof createSession>;
 
+/** What the work of a command that runs stacks gets. */
+export type RunSession = Session & { fleet: Fleet };
+
 /** What a command of a fleet does, and its help. */
-interface CommandSpec<Options> {
+interface CommandSpec<Options, Given = Session> {
   /** What its help has before the examples. */
   about?: string;
   /** Without the name of the command line. */
@@ -45,7 +48,7 @@ interface CommandSpec<Options> {
   /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
   asks?: (options: Options) => boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
-  work: (session: Session, options: Options) => Promise<number>;
+  work: (session: Given, options: Options) => Promise<number>;
   /** The exit code after an error. Default 1. */
   failed?: number;
 }
@@ -133,7 +136,7 @@ SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the res
 export function runCommand<Options>(
   source: FleetSource,
   command: Command,
-  { about = "", ...spec }: CommandSpec<Options>,
+  { about = "", work, ...spec }: CommandSpec<Options, RunSession>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -149,7 +152,11 @@ export function runCommand<Options>(
       parseCount,
     )
     .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
-  return fleetCommand(source, withReport(command), { ...spec, about: about + STOPPING });
+  return fleetCommand<Options>(source, withReport(command), {
+    ...spec,
+    about: about + STOPPING,
+    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
+  });
 }
 
 /** Throws if a report could not be written, which would only show at the end of the run. */
