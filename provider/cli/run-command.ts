@@ -36,13 +36,18 @@ export async function runToExit(
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: work in progress can be ended cleanly. The second ends
- * the process at once, with exit code 1.
+ * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until then: work in progress
+ * can be ended cleanly. A second signal ends the process at once, with exit code 1. `more`: signals to obey too.
  */
-export function untilStopped(): Promise<void> {
+export function untilStopped(...more: NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {
+    process.stdout
+      .removeAllListeners("error")
+      .once("error", resolve)
+      .on("error", () => undefined);
+    process.stderr.on("error", () => undefined);
     let calls = 0;
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    for (const signal of ["SIGINT", "SIGTERM", ...more]) {
       process.on(signal, () => {
         calls += 1;
         if (calls > 1) process.exit(1);

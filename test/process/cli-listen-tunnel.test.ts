@@ -48,13 +48,17 @@ async function start(program: string, environment: Record<string, string>, ...op
 }
 
 describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
-  test.each(Object.keys(STAND_INS) as (keyof typeof STAND_INS)[])(
-    "%s: registers the URL that it prints, and removes the registration at Ctrl-C",
-    async (program) => {
+  test.each([
+    ["cloudflared", "SIGINT"],
+    ["ngrok", "SIGTERM"],
+    ["tailscale", "SIGHUP"],
+  ] as const)(
+    "%s: registers the URL that it prints, and removes the registration at %s",
+    async (program, signal) => {
       const { environment, registered } = await prepare(program);
       const { end } = await start(program, environment);
       await expect.poll(registered).toMatch(/\/through$/);
-      expect(await end()).toMatchObject({
+      expect(await end(signal)).toMatchObject({
         exitCode: 0,
         stderr: expect.stringMatching(/the registration is removed\n$/),
       });
