@@ -99,7 +99,11 @@ const listCommand = (name: string, read: ReadPage): Command =>
 const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
-    .option("--config <file>", "configuration that names the data folder");
+    .option("--config <file>", "configuration that names the data folder")
+    // An option before the name of a subcommand is that of the command above, which has the same ones.
+    .hook("preAction", (_, command) => {
+      Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
+    });
 
 /** Ends the help of each command that works on a spool. */
 const EXIT_CODES = `

@@ -16,8 +16,9 @@ function wantsJson(): boolean {
 /** Prints an error on stderr, and returns the exit code. Commander has already printed its own errors. */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
-  printError({ code: codeOf(error), message: textOf(error, audience) });
-  return isUsageError(error) ? EXIT.usageError : EXIT.failed;
+  const code = codeOf(error);
+  printError({ code, message: textOf(error, audience) });
+  return code === "usage" || code === "invalid_config" ? EXIT.usageError : EXIT.failed;
 }
 
 /** The text of an error for an audience. */
@@ -71,6 +72,3 @@ function codeOf(error: unknown): string {
   if (error instanceof UsageError) return "usage";
   return error instanceof ApiChatError ? error.code : "failed";
 }
-
-const isUsageError = (error: unknown): boolean =>
-  error instanceof UsageError || (error instanceof ApiChatError && error.code === "invalid_config");

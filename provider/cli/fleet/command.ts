@@ -32,7 +32,7 @@ export interface FleetSource {
 }
 
 /** What the work of a command gets. */
-export type Session = ReturnType<typeof createSession>;
+type Session = ReturnType<typeof createSession>;
 
 /** What the work of a command that runs stacks gets. */
 export type RunSession = Session & { fleet: Fleet };
