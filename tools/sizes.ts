@@ -22,7 +22,7 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/": 4451,
   "provider/emulator/page/": 3600,
   "provider/fleet/": 2273,
-  "provider/cli/": 5680,
+  "provider/cli/": 5632,
   "schema/": 908,
   "tools/": 4661,
   "test/": 32_237,

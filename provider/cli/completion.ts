@@ -3,7 +3,6 @@ import { Argument, Command } from "commander";
 
 const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** The command `apichat completion <shell>`: prints the script that completes commands, options and their values. */
 export function completionCommand(): Command {
   return new Command("completion")
     .description("print the script that completes apichat in a shell")

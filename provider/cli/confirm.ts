@@ -1,5 +1,7 @@
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
+import { Writable } from "node:stream";
 import { orAborted } from "../lib/abort.js";
+import { EXIT } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
 /** The answer to a (y/N) question that agrees. */
@@ -9,12 +11,38 @@ export const YES = /^y(es)?$/i;
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
-  const typed = new Promise<string>((resolve) => {
+  return orAborted(readLine(lines), signal).finally(() => lines.close());
+}
+
+/**
+ * Asks for a secret on a terminal, without echo. Returns "" at the end of the input. A terminal without echo does not turn Ctrl-C into a
+ * signal, so this does.
+ */
+export async function askSecret(
+  question: string,
+  { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {
+    input: process.stdin,
+    output: process.stderr,
+  },
+): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
+  output.write(question);
+  lines.once("SIGINT", () => {
+    if (!process.emit("SIGINT")) process.exit(EXIT.interrupted);
+    lines.close();
+  });
+  return readLine(lines).finally(() => {
+    lines.close();
+    output.write("\n");
+  });
+}
+
+const readLine = (lines: Interface): Promise<string> =>
+  new Promise((resolve) => {
     lines.once("line", resolve);
     lines.once("close", () => resolve(""));
   });
-  return orAborted(typed, signal).finally(() => lines.close());
-}
 
 /** Throws a UsageError if nobody could answer a question of this command. */
 export function requireTerminal(command: string): void {

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
 import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, formatUrl, isSameUrl } from "../lib/url.js";
+import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
@@ -118,13 +117,10 @@ const THE_FILE = "the credentials file";
  */
 export class Credentials {
   readonly #options: CredentialOptions;
-  readonly #interrupt: () => void;
   #file: ReturnType<typeof readCredentialsFile> | undefined;
 
-  /** `interrupt` is called at Ctrl-C during a prompt, which a terminal without echo does not turn into a signal. */
-  constructor(options: CredentialOptions, interrupt: () => void) {
+  constructor(options: CredentialOptions) {
     this.#options = options;
-    this.#interrupt = interrupt;
   }
 
   /** Returns the secret; prompts for it if no source has it. Throws a UsageError if there is no terminal. */
@@ -134,8 +130,7 @@ export class Credentials {
     const { label } = SECRETS[kind];
     if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
-    const terminal = { input: process.stdin, output: process.stderr };
-    return requireValid(kind, `the ${label}`, (await askSecret(question, terminal, this.#interrupt)) ?? "");
+    return requireValid(kind, `the ${label}`, await askSecret(question));
   }
 
   /** Returns the secret if a source has it. Never prompts. */
@@ -225,31 +220,4 @@ function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   throw new UsageError(
     `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; apichat webhook get prints it`,
   );
-}
-
-/**
- * Asks for a secret on a terminal, without echo. Returns undefined if the input ends without a line. Calls `interrupt` at Ctrl-C,
- * which a terminal without echo does not turn into a signal.
- */
-export async function askSecret(
-  question: string,
-  { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream },
-  interrupt: () => void,
-): Promise<string | undefined> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
-  output.write(question);
-  try {
-    return await new Promise((resolve) => {
-      lines.once("line", resolve);
-      lines.once("close", () => resolve(undefined));
-      lines.once("SIGINT", () => {
-        interrupt();
-        lines.close();
-      });
-    });
-  } finally {
-    lines.close();
-    output.write("\n");
-  }
 }

@@ -30,6 +30,8 @@ export async function deliverOnce(
     throw new Error(`${formatUrl(to)}: ${error.message}; is the endpoint running, and on this port?`);
   });
   const ms = Math.round(performance.now() - begun);
-  printResult({ json }, { httpStatus, ms }, () => `delivered  HTTP ${httpStatus} in ${ms} ms\n`);
-  return httpStatus >= 200 && httpStatus <= 299 ? EXIT.done : EXIT.failed;
+  const isAccepted = httpStatus >= 200 && httpStatus <= 299;
+  const verdict = isAccepted ? "delivered" : "not accepted";
+  printResult({ json }, { httpStatus, ms }, () => `${verdict}  HTTP ${httpStatus} in ${ms} ms\n`);
+  return isAccepted ? EXIT.done : EXIT.failed;
 }

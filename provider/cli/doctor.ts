@@ -1,9 +1,8 @@
-import { styleText } from "node:util";
 import { Command } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import type { NamedFinding } from "./doctor/run.js";
 import { parseUrl } from "./option-values.js";
-import { ENDINGS, EXIT, print, printJson } from "./output.js";
+import { ENDINGS, EXIT, paint, print, printJson } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { runToExit, type Run } from "./run-command.js";
 
@@ -12,7 +11,6 @@ interface DoctorOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
     .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")
@@ -55,7 +53,7 @@ const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray"
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
 const formatStatus = (status: keyof typeof COLOURS): string =>
-  styleText(COLOURS[status], status.padEnd(STATUS_WIDTH), { stream: process.stdout });
+  paint(COLOURS[status], status.padEnd(STATUS_WIDTH));
 
 const formatSkipped = (skipped: readonly NamedFinding[]): string =>
   `${formatStatus("skipped")}  ${skipped.map(({ name }) => name).join(", ")}; --json says why\n`;

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addOpenPointOptions, hideOpenPoints } from "./emulator/open-points.js";
 import type { EmulatorCliOptions } from "./emulator/settings.js";
-import { collect, parsePort } from "./option-values.js";
+import { parsePort } from "./option-values.js";
 import { untilStopped } from "./run-command.js";
 
 /** The built-in flows. */
@@ -10,7 +10,6 @@ const FLOWS = ["echo", "menu", "silent"] as const;
 const DEFAULT_PORT = 4000;
 const DEFAULT_BOT_PORT = 4001;
 
-/** The command `apichat emulator`: the whole service on this machine, with its page, until Ctrl-C. */
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
     .description("run the whole service on this machine, with a page to play the contact, until Ctrl-C")
@@ -28,11 +27,7 @@ export function emulatorCommand(): Command {
     )
     .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")
-    .option(
-      "--workspace <name>",
-      'add a workspace; repeatable (default: "acme" if there is no other)',
-      collect,
-    )
+    .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
     .option("--data <file>", "file that keeps the state between runs (default: in memory)")
     .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOWS))

@@ -1,16 +1,14 @@
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { addOpenPointOptions } from "./emulator/open-points.js";
 
 /** The width of a help text that goes to no terminal, in characters. */
 const WIDTH = 80;
 
-/** The topic `apichat help credentials`. */
 export const credentialsTopic = (): Command =>
   new Command("credentials")
     .description("help topic: where credentials come from")
     .addHelpText("after", CREDENTIALS);
 
-/** The topic `apichat help open-points`. */
 export const openPointsTopic = (): Command =>
   addOpenPointOptions(
     new Command("open-points").description(
@@ -45,14 +43,7 @@ export function wrapHelp(text: string, width: number): string {
 
 function wrapLine(line: string, width: number): string[] {
   if (line.length <= width || /^\s*[$>] /.test(line)) return [line];
-  const indent = /^\s*(?:\S+ {2,})?/.exec(line)?.[0].length ?? 0;
-  const wrapped: string[] = [];
-  let rest = line;
-  while (rest.length > width) {
-    const end = rest.lastIndexOf(" ", width);
-    if (end <= indent) break;
-    wrapped.push(rest.slice(0, end));
-    rest = " ".repeat(indent) + rest.slice(end + 1);
-  }
-  return [...wrapped, rest];
+  const [start = ""] = /^\s*(?:\S+ {2,})?/.exec(line) ?? [];
+  const wrapped = new Help().boxWrap(line.slice(start.length), width - start.length);
+  return wrapped.split("\n").map((part, index) => (index === 0 ? start : " ".repeat(start.length)) + part);
 }

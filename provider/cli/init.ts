@@ -19,7 +19,6 @@ interface InitOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat init`: writes a Pulumi program, and prints the next commands. */
 export function initCommand(): Command {
   const command = new Command("init")
     .description("write a Pulumi program that registers a webhook, and print what to do next")

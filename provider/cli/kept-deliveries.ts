@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { EXIT, JSON_FAILURES, note, print, printResult } from "./output.js";
+import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import { runToExit } from "./run-command.js";
@@ -33,7 +33,6 @@ interface ResendOptions extends PlaceOptions {
 type Row = KeptDelivery | DeadLetter;
 type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
 
-/** The command `apichat responder deliveries`: lists deliveries that were acknowledged but not yet forwarded. */
 export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
     .description("list deliveries that were acknowledged but not yet forwarded")
@@ -42,7 +41,6 @@ export const deliveriesCommand = (): Command =>
     .enablePositionalOptions()
     .addCommand(resendCommand());
 
-/** The command `apichat responder deliveries resend`: sends one kept delivery to a URL. */
 const resendCommand = (): Command =>
   placeCommand("resend")
     .description("send a delivery or dead letter to a URL, as forwarding would; it stays where it is")
@@ -52,9 +50,8 @@ const resendCommand = (): Command =>
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
     .action((id: string, options: ResendOptions) =>
-      runToExit({}, async ({ signal }) => {
-        let code: number = EXIT.failed;
-        await withSpool(options, async (spool) => {
+      runToExit({}, ({ signal }) =>
+        withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
             throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
@@ -63,19 +60,16 @@ const resendCommand = (): Command =>
             import("../server/forwarder.js"),
             import("./deliver.js"),
           ]);
-          code = await deliverOnce(options, headersToForward(kept), kept.body, signal);
-        });
-        return code;
-      }),
+          return deliverOnce(options, headersToForward(kept), kept.body, signal);
+        }),
+      ),
     );
 
-/** The command `apichat responder dead-letters`: lists deliveries that could not be forwarded. */
 export const deadLettersCommand = (): Command =>
   listCommand("dead-letters", (spool, page) => spool.listDeadLetters(page))
     .description("list deliveries that could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP);
 
-/** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
 export const replayCommand = (): Command =>
   placeCommand("replay")
     .description("forward dead letters again: those of the given ids, or --all")
@@ -86,7 +80,6 @@ export const replayCommand = (): Command =>
     .addHelpText("after", REPLAY_HELP)
     .action(replay);
 
-/** The command `apichat responder retry`: has waiting deliveries forwarded at once. */
 export const retryCommand = (): Command =>
   placeCommand("retry")
     .description("retry waiting deliveries now, for example when the target is back")
@@ -106,7 +99,11 @@ const listCommand = (name: string, read: ReadPage): Command =>
 const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
-    .option("--config <file>", "configuration that names the data folder");
+    .option("--config <file>", "configuration that names the data folder")
+    // An option before the name of a subcommand is that of the command above, which has the same ones.
+    .hook("preAction", (_, command) => {
+      Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
+    });
 
 /** Ends the help of each command that works on a spool. */
 const EXIT_CODES = `
@@ -257,10 +254,10 @@ async function report(
  * option names the data folder, if there is no spool in it, or if the configuration is given and neither it nor the spool knows the
  * workspace.
  */
-async function withSpool(
+async function withSpool<T>(
   { dataDir: named, config, workspace }: PlaceOptions,
-  work: (spool: Spool, dataDir: string) => void | Promise<void>,
-): Promise<void> {
+  work: (spool: Spool, dataDir: string) => T | Promise<T>,
+): Promise<T> {
   if ((named === undefined) === (config === undefined)) {
     throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
   }
@@ -280,7 +277,7 @@ async function withSpool(
     if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
       throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
     }
-    await work(spool, dataDir);
+    return await work(spool, dataDir);
   } finally {
     spool.close();
   }

@@ -11,7 +11,7 @@ import {
   Credentials,
 } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
-import { EXIT, note, print } from "./output.js";
+import { note, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { divertLinesToStderr, untilStopped } from "./run-command.js";
 
@@ -51,8 +51,8 @@ export function listenCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared, ngrok or
-tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after Ctrl-C, what was
-registered before is registered again. After a kill -9 the next start says what was. Anyone who knows the tunnel's URL
+tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after Ctrl-C or a
+closed terminal, what was registered before is registered again. After a kill -9 the next start says what was. Anyone who knows the tunnel's URL
 can reach the endpoint; it accepts only what is signed.
 
 Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
@@ -74,7 +74,7 @@ Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
 async function listen(options: ListenOptions): Promise<void> {
   const { verbose = false, json = false, tunnel, replace = false } = options;
-  const credentials = new Credentials(options, () => process.exit(EXIT.interrupted));
+  const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
   const workspace = tunnel && {
     baseUrl: await credentials.address("baseUrl"),
@@ -86,7 +86,8 @@ async function listen(options: ListenOptions): Promise<void> {
   const { startListening } = await import("./listen/run.js");
   const onEvent = (event: ListenEvent): void =>
     print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
-  const stopped = untilStopped();
+  // A closed terminal must not leave the registration of a tunnel behind.
+  const stopped = tunnel === undefined ? untilStopped() : untilStopped("SIGHUP");
   const listening = await startListening({ ...options, verificationKey, onEvent });
   try {
     if (tunnel === undefined || workspace === undefined) await stopped;

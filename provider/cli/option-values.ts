@@ -33,30 +33,28 @@ export function parseUrl(text: string): string {
   throw new InvalidArgumentError(`It ${problem}.`);
 }
 
-/** Adds one value of an option that may be given several times. */
-export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
-
 /** The placeholder for a key alone in a header of any name. */
 export const HEADER_WAY = "header:NAME";
 
-/** Returns the header of `header:NAME`, or undefined for any other text. */
-export const parseHeaderWay = (text: string): { header: string } | undefined =>
-  text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
+/** Makes an option with choices accept `header:NAME` with any name. Its value is then an object. */
+export function acceptHeaderWay(option: Option): Option {
+  const { parseArg } = option;
+  return option.argParser((text) =>
+    text.startsWith("header:") ? { header: text.slice("header:".length) } : parseArg?.(text, undefined),
+  );
+}
 
 const MAX_SECONDS = 3_600;
 
 /** A time limit in seconds, for commander. */
 export function parseSeconds(text: string): number {
-  const seconds = toNumber(text);
+  const seconds = Number(text);
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
   throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
 /** Like {@link parseSeconds}, but also accepts 0 for no waiting. */
-export const parseWaitingSeconds = (text: string): number => (toNumber(text) === 0 ? 0 : parseSeconds(text));
+export const parseWaitingSeconds = (text: string): number => (text === "0" ? 0 : parseSeconds(text));
 
-/** The option `--request-seconds`. */
 export const requestSecondsOption = (description: string, seconds = DEFAULT_REQUEST_SECONDS): Option =>
   new Option("--request-seconds <seconds>", description).argParser(parseSeconds).default(seconds);
-
-const toNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));

@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
 /** The exit codes of every command. */
@@ -31,8 +32,21 @@ export function toJsonText(value: unknown): string {
   return `${lines.map(toPlainText).join("\n")}\n`;
 }
 
+/** Text in colours and styles, where stdout shows them. */
+export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
+  styleText(style, text, { stream: process.stdout });
+
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);
 
 /** Prints what works but should be fixed. */
 export const warn = (line: string): void => note(`warning: ${line}`);
+
+/** Ends the process once everything that it printed is written: a slow reader of a pipe takes it later. */
+export async function endProcess(code: number): Promise<void> {
+  const written = [process.stdout, process.stderr].map(
+    (stream) => new Promise<void>((done) => void stream.write("", () => done())),
+  );
+  await Promise.all(written);
+  process.exit(code);
+}

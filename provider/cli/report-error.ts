@@ -16,8 +16,9 @@ function wantsJson(): boolean {
 /** Prints an error on stderr, and returns the exit code. Commander has already printed its own errors. */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
-  printError({ code: codeOf(error), message: textOf(error, audience) });
-  return isUsageError(error) ? EXIT.usageError : EXIT.failed;
+  const code = codeOf(error);
+  printError({ code, message: textOf(error, audience) });
+  return code === "usage" || code === "invalid_config" ? EXIT.usageError : EXIT.failed;
 }
 
 /** The text of an error for an audience. */
@@ -47,10 +48,14 @@ function reportUsageError(command: Command, line: string): void {
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-/** Commander quotes `--api-kye=the-key` as a whole, and a URL with its query. */
+/** Commander quotes `--api-kye=the-key` and surplus arguments as a whole, and a URL with its query. */
 const hideValues = (line: string): string =>
   line
+    .replace(/^(too many arguments.* but got \d+): .*$/s, "$1")
     .replace(/^(unknown option '-[^=']*)=.*?'($|\n)/s, "$1=…'$2")
+    // What is no URL may be a key in its place.
+    .replace(/^(option '\S+ <url>') argument '.*' is invalid\. It/s, "$1")
+    .replace(/^command-argument value '.*' is invalid for (argument 'url')\. It/s, "$1")
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));
 
 export function reportInterruption(): void {
@@ -67,6 +72,3 @@ function codeOf(error: unknown): string {
   if (error instanceof UsageError) return "usage";
   return error instanceof ApiChatError ? error.code : "failed";
 }
-
-const isUsageError = (error: unknown): boolean =>
-  error instanceof UsageError || (error instanceof ApiChatError && error.code === "invalid_config");

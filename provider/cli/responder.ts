@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
-import { EXIT } from "./output.js";
+import { endProcess, EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
 import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
@@ -41,7 +41,7 @@ export function responderCommand(): Command {
       .addCommand(replayCommand())
       .addCommand(retryCommand())
       // Ends the process, even if a failure left something open.
-      .action(async (options) => process.exit(await serve(options).then(() => EXIT.done, reportError)))
+      .action(async (options) => endProcess(await serve(options).then(() => EXIT.done, reportError)))
   );
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
 import { type CredentialOptions, Credentials } from "./credentials.js";
-import { EXIT, note, warn } from "./output.js";
+import { endProcess, EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
@@ -22,10 +22,9 @@ export async function runToExit(
 ): Promise<void> {
   const interruption = new AbortController();
   const { signal } = interruption;
-  const interrupt = (): void => interruption.abort();
-  process.once("SIGINT", interrupt);
-  const credentials = new Credentials(options, interrupt);
-  process.exit(
+  process.once("SIGINT", () => interruption.abort());
+  const credentials = new Credentials(options);
+  await endProcess(
     await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
       if (!signal.aborted) return reportError(error);
       // An open prompt ends its line first.
@@ -37,13 +36,18 @@ export async function runToExit(
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: work in progress can be ended cleanly. The second ends
- * the process at once, with exit code 1.
+ * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until then: work in progress
+ * can be ended cleanly. A second signal ends the process at once, with exit code 1. `more`: signals to obey too.
  */
-export function untilStopped(): Promise<void> {
+export function untilStopped(...more: NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {
+    process.stdout
+      .removeAllListeners("error")
+      .once("error", resolve)
+      .on("error", () => undefined);
+    process.stderr.on("error", () => undefined);
     let calls = 0;
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    for (const signal of ["SIGINT", "SIGTERM", ...more]) {
       process.on(signal, () => {
         calls += 1;
         if (calls > 1) process.exit(1);

@@ -1,11 +1,11 @@
 import { text as readText } from "node:stream/consumers";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, Option } from "commander";
 import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
-import { HEADER_WAY, parseConversationId, parseHeaderWay, requestSecondsOption } from "./option-values.js";
+import { acceptHeaderWay, HEADER_WAY, parseConversationId, requestSecondsOption } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
@@ -72,21 +72,15 @@ const messageCommand = (name: string, description: string): Command =>
       "number of the conversation in your system",
       parseConversationId,
     )
-    .option(
-      "--flow-api-key-as <method>",
-      "how the key is presented: bearer, raw, body, or header:NAME",
-      parseFlowApiKeyAs,
-      "bearer",
+    .addOption(
+      acceptHeaderWay(
+        new Option("--flow-api-key-as <method>", "how the key is presented")
+          .choices(["bearer", "raw", "body", HEADER_WAY])
+          .default("bearer"),
+      ),
     )
     .addOption(requestSecondsOption("how long the message may take with its retries"))
     .option("--json", "print { httpStatus, body, attempts }");
-
-function parseFlowApiKeyAs(text: string): FlowApiKeyAs {
-  if (text === "bearer" || text === "raw" || text === "body") return text;
-  const way = parseHeaderWay(text);
-  if (way !== undefined) return way;
-  throw new InvalidArgumentError(`It must be bearer, raw, body, or ${HEADER_WAY}.`);
-}
 
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
 

@@ -27,8 +27,9 @@ export const tableOptionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOpt
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { width, isColoured, colours = {} }: TableOptions = tableOptionsOf(process.stdout),
+  options: Partial<TableOptions> = {},
 ): string {
+  const { width, isColoured, colours = {} } = { ...tableOptionsOf(process.stdout), ...options };
   const cells = [[...head], ...rows.map((row) => row.map(toPlainText))];
   const natural = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0), 1),

@@ -1,10 +1,9 @@
-import { styleText } from "node:util";
 import type { CheckEndpointOptions, EndpointCheck } from "../diagnosis/index.js";
 import { formatUrl } from "../lib/url.js";
 import { ask, requireTerminal, YES } from "./confirm.js";
-import { note } from "./output.js";
+import { note, paint } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
-import { formatTable, tableOptionsOf } from "./table.js";
+import { formatTable } from "./table.js";
 
 /** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
 export async function mayDeliver(
@@ -40,7 +39,7 @@ export function formatChecks(checks: readonly EndpointCheck[]): string {
   const results = (["right", "wrong", "unsafe", "skipped"] as const)
     .map((result) => ({ result, count: checks.filter((check) => check.result === result).length }))
     .filter(({ count, result }) => count > 0 || result === "right")
-    .map(({ result, count }) => styleText(COLOURS[result], `${count} ${result}`, { stream: process.stdout }));
+    .map(({ result, count }) => paint(COLOURS[result], `${count} ${result}`));
   const hints = Map.groupBy(
     checks.filter(({ hint }) => hint !== undefined),
     ({ rule, hint }) => `rule ${rule}: ${hint}`,
@@ -51,9 +50,6 @@ export function formatChecks(checks: readonly EndpointCheck[]): string {
   if (checks.some(({ result }) => result === "skipped")) {
     advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
   }
-  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, {
-    ...tableOptionsOf(process.stdout),
-    colours: COLOURS,
-  });
+  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });
   return [table, `${results.join(", ")}\n`, ...advice].join("\n");
 }

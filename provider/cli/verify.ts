@@ -1,13 +1,11 @@
 import { Command } from "commander";
-import { styleText } from "node:util";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/describe.js";
-import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
-import { EXIT, JSON_FAILURES, printResult } from "./output.js";
-import { parseSeconds } from "./option-values.js";
+import { EXIT, JSON_FAILURES, paint, printResult } from "./output.js";
+import { parseSeconds, parseUrl } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -26,7 +24,7 @@ interface VerifyOptions extends CredentialOptions {
 export function verifyCommand(): Command {
   const command = new Command("verify")
     .description("perform the verification handshake with a webhook URL, and print why it fails")
-    .argument("<url>", "the webhook URL")
+    .argument("<url>", "the webhook URL", parseUrl)
     .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
     .option("--deliveries", "also send deliveries, good and bad ones, and check how the endpoint takes each")
     .option("--yes", "with --deliveries: do not ask")
@@ -60,8 +58,6 @@ With 2 and 130 stdout is empty, even with --json.
 ${JSON_FAILURES}`;
 
 async function verify(url: string, options: VerifyOptions, { signal, credentials }: Run): Promise<number> {
-  const problem = problemOfUrl(url, "https://chat.example/webhooks/apichat");
-  if (problem !== undefined) throw new UsageError(`url: ${problem}`);
   const verificationKey = await credentials.secret("verificationKey");
   const earlierKey = await credentials.findSecret("earlierKey");
   if (earlierKey === verificationKey) {
@@ -124,4 +120,4 @@ function formatFacts({ addresses, steps }: HandshakeDiagnosis["transcript"]): st
 }
 
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
-  `${styleText([colour, "bold"], label, { stream: process.stdout })}${" ".repeat(9 - label.length)}${text}`;
+  `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;

@@ -120,7 +120,7 @@ ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list:
-  webhookUrl: https://chat.example/webhooks/apichat    # for every workspace without its own
+  webhookUrl: https://chat.example/webhooks/apichat    # the default
   workspaces:
     - name: acme
       baseUrl: https://platform.example/acme/apichat

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createResponder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
-import { startListener } from "../support/http.ts";
+import { freePort, startListener } from "../support/http.ts";
 import { API_KEY, runCli, startLive, startService, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
@@ -14,10 +14,10 @@ const STAND_INS = {
   tailscale: `console.log("Available on the internet:\\n\\n" + process.argv.at(-1) + "through\\n|-- proxy");`,
 };
 
-async function prepare(program: keyof typeof STAND_INS, { life = 60_000 } = {}) {
+async function prepare(program: keyof typeof STAND_INS, { life = 60_000, script = STAND_INS[program] } = {}) {
   const [folder, state, emulator] = await Promise.all([makeFolder(), makeFolder(), startService()]);
   const file = join(folder, program);
-  await writeFile(file, `#!${process.execPath}\n${STAND_INS[program]}\nsetTimeout(() => {}, ${life});\n`);
+  await writeFile(file, `#!${process.execPath}\n${script}\nsetTimeout(() => {}, ${life});\n`);
   await chmod(file, 0o755);
   const environment = {
     PATH: folder,
@@ -48,13 +48,17 @@ async function start(program: string, environment: Record<string, string>, ...op
 }
 
 describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
-  test.each(Object.keys(STAND_INS) as (keyof typeof STAND_INS)[])(
-    "%s: registers the URL that it prints, and removes the registration at Ctrl-C",
-    async (program) => {
+  test.each([
+    ["cloudflared", "SIGINT"],
+    ["ngrok", "SIGTERM"],
+    ["tailscale", "SIGHUP"],
+  ] as const)(
+    "%s: registers the URL that it prints, and removes the registration at %s",
+    async (program, signal) => {
       const { environment, registered } = await prepare(program);
       const { end } = await start(program, environment);
       await expect.poll(registered).toMatch(/\/through$/);
-      expect(await end()).toMatchObject({
+      expect(await end(signal)).toMatchObject({
         exitCode: 0,
         stderr: expect.stringMatching(/the registration is removed\n$/),
       });
@@ -80,10 +84,33 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     await expect.poll(registered).toMatch(/\/through$/);
     await end("SIGKILL");
     expect(child.exitCode).toBeNull();
+    // Another API key may be of another workspace.
+    const other = { ...environment, APICHAT_API_KEY: `${API_KEY}-other` };
+    const refused = await runCli(["listen", "--tunnel", "ngrok"], { environment: other });
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.not.stringContaining("an earlier run") });
     const next = await start("ngrok", environment);
     const { stderr } = await next.end();
     expect(stderr).toMatch(/^warning: an earlier run was killed while \S+\/through was registered at/m);
     expect(stderr).toContain(`it had replaced ${own}; apichat webhook set --replace`);
+    expect(registered()).toBeFalsy();
+  });
+
+  test("Ctrl-C before anything is registered changes nothing, and does not say otherwise", async () => {
+    const { environment, registered } = await prepare("cloudflared", {
+      script: `console.error("INF |  http://127.0.0.1:${await freePort()}/  |");`,
+    });
+    const { child, end } = startLive(["listen", "--tunnel", "cloudflared"], { environment });
+    await new Promise((resolve) => child.stderr?.once("data", resolve));
+    const { exitCode, stderr } = await end();
+    expect([exitCode, stderr.trimEnd().split("\n")]).toEqual([0, [expect.stringContaining("leads")]]);
+    expect(registered()).toBeFalsy();
+  });
+
+  test("a key that is a mask is a usage error, and nothing is registered", async () => {
+    const { environment, registered } = await prepare("ngrok");
+    const masked = { ...environment, APICHAT_VERIFICATION_KEY: "*".repeat(16) };
+    const run = await runCli(["listen", "--tunnel", "ngrok"], { environment: masked });
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("look like a mask") });
     expect(registered()).toBeFalsy();
   });
 

@@ -23,6 +23,11 @@ describe("what the command line does not know is wrong use, and the error names 
   test.each([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
+    [
+      `webhook get ${API_KEY}`,
+      "too many arguments for 'get'. Expected 0 arguments but got 1; see apichat webhook get --help",
+    ],
+    [`trigger text --to ${API_KEY}`, /^option '--to <url>' must be an absolute http.*got "\*{3}"/],
     ["verify", "missing required argument 'url'; see apichat verify --help"],
     [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
   ])("apichat %s", async (words, message) => {

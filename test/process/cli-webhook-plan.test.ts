@@ -1,7 +1,9 @@
+import { execa } from "execa";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import { freePort } from "../support/http.ts";
 import { API_KEY, makeWriter, QUERY_SECRET, runCli, startService } from "./cli-harness.ts";
+import { PROGRAM } from "./program.ts";
 
 const OURS = `https://chat.example/hook?token=${QUERY_SECRET}`;
 const OTHER_API_KEY = "other-api-key-0123456789";
@@ -40,6 +42,20 @@ describe("apichat webhook plan", () => {
       stderr: "",
     });
     expect(emulator.requests.map(({ action }) => action)).toEqual(["get-webhook", "get-webhook"]);
+  });
+
+  test("writes all of a long result, also when its reader is slow", async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, "x"));
+    const file = await writeFile(
+      "long.yaml",
+      JSON.stringify({ webhookUrl: OURS, workspaces: names.map((name) => entry("acme", "acme", { name })) }),
+    );
+    const script = '"$@" | { head -c 1; sleep 0.5; cat; }';
+    const words = [process.execPath, PROGRAM, "webhook", "plan", "--file", file, "--json"];
+    const env = { APICHAT_API_KEY: API_KEY };
+    const { stdout } = await execa("bash", ["-c", script, "bash", ...words], { env });
+    expect(stdout.length).toBeGreaterThan(100_000);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
   });
 
   test("tells the states apart, ends with 1, and only reads", async () => {

@@ -124,7 +124,7 @@ describe("what a responder keeps", () => {
     const said = await run("responder", "retry", ...place, "--workspace", "acme");
     expect(said).toMatchObject({ exitCode: 0, stdout: "1 will be forwarded again\n", stderr: "" });
     await expect.poll(counts).toMatchObject({ pending: 0 });
-    const none = await run("responder", "retry", ...place);
+    const none = await run("responder", ...place, "retry");
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no waiting deliveries\n" });
   });
 });

@@ -1,7 +1,7 @@
 import { RegistrationClient } from "../../client/registration-client.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
-import { type Check, type Facts, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
+import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import {
   checkConfiguration,
@@ -82,13 +82,10 @@ async function runCheck(
   check: ReturnType<Check>,
   secrets: readonly string[],
 ): Promise<NamedFinding | undefined> {
-  try {
-    const found = await check;
-    if (found === undefined) return undefined;
-    const { hint, ...finding } = found;
-    const text = quote(finding.text, secrets);
-    return { name, ...finding, text, ...(hint === undefined ? {} : { hint: quote(hint, secrets) }) };
-  } catch (error) {
-    return { name, status: "failed", text: quote(textOf(error), secrets), hint: "fix that, and try again" };
-  }
+  const found = await Promise.resolve(check).catch((error: unknown) =>
+    failed(textOf(error), "fix that, and try again"),
+  );
+  if (found === undefined) return undefined;
+  const { status, text, hint } = found;
+  return { name, status, text: quote(text, secrets), ...(hint && { hint: quote(hint, secrets) }) };
 }

@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import type { EmulatorEvent } from "../../emulator/control/shapes.js";
 import type {
   DeliveryRecord,
@@ -8,6 +7,7 @@ import type {
 } from "../../emulator/state.js";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
+import { paint } from "../output.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
@@ -51,9 +51,7 @@ export function createEventFormatter(): (event: EmulatorEvent) => string | undef
 /** Contains no headers and no keys. Text from the wire is escaped. */
 function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWidth: number): string {
   const time = new Date(at).toTimeString().slice(0, 8);
-  const verdict = styleText(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16), {
-    stream: process.stdout,
-  });
+  const verdict = paint(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16));
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
   return `${[time, toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
 }

@@ -1,4 +1,4 @@
-import { HEADER_WAY, parseHeaderWay, wholeNumber } from "../option-values.js";
+import { acceptHeaderWay, HEADER_WAY, wholeNumber } from "../option-values.js";
 import { type Command, Help, Option } from "commander";
 import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/open-points.js";
 
@@ -41,9 +41,8 @@ function toOption(path: string, point: OpenPoint): Option {
     return option.argParser(wholeNumber(min, max, `from ${min} to ${max}`));
   }
   if (!("readings" in point)) return option;
-  const { parseArg } = option.choices(Object.keys(point.readings));
-  if (!(HEADER_WAY in point.readings)) return option;
-  return option.argParser((text) => parseHeaderWay(text) ?? parseArg?.(text, undefined));
+  option.choices(Object.keys(point.readings));
+  return HEADER_WAY in point.readings ? acceptHeaderWay(option) : option;
 }
 
 /** Omits commander's list of choices, because the description lists the readings with their meanings. */

@@ -3,6 +3,7 @@ import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulat
 import { describeListenFailure } from "../../server/listener.js";
 import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
+import { toUrlHost } from "../../lib/url.js";
 import { createEventFormatter } from "./event-lines.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
 
@@ -79,7 +80,7 @@ const LIMIT_MS = 2_000;
 
 /** Returns the emulator that listens on this address, if it has the default workspace and requires no token. */
 async function findEmulator({ host, port }: EmulatorCliOptions): Promise<EmulatorFacts | undefined> {
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = `http://${toUrlHost(host)}:${port}`;
   const path = "/_emulator/workspaces?reveal=true";
   try {
     const response = await fetch(url + path, { signal: AbortSignal.timeout(LIMIT_MS) });

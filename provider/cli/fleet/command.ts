@@ -32,25 +32,13 @@ export interface FleetSource {
 }
 
 /** What the work of a command gets. */
-export interface Session extends Pick<FleetSource, "open"> {
-  /** How the command line is called. */
-  program: string;
-  output: OutputOptions;
-  screen: LiveLine;
-  /** Fires at Ctrl-C. */
-  signal: AbortSignal;
-  /** Runs the fleet, and shows its progress on stderr. */
-  run: <Report>(
-    start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
-  ) => Promise<Report>;
-  /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
-  confirm: (question: string, agreed: RegExp) => Promise<boolean>;
-  /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
-  print: (report: AnyReport) => Promise<number>;
-}
+type Session = ReturnType<typeof createSession>;
+
+/** What the work of a command that runs stacks gets. */
+export type RunSession = Session & { fleet: Fleet };
 
 /** What a command of a fleet does, and its help. */
-interface CommandSpec<Options> {
+interface CommandSpec<Options, Given = Session> {
   /** What its help has before the examples. */
   about?: string;
   /** Without the name of the command line. */
@@ -60,7 +48,7 @@ interface CommandSpec<Options> {
   /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
   asks?: (options: Options) => boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
-  work: (session: Session, options: Options) => Promise<number>;
+  work: (session: Given, options: Options) => Promise<number>;
   /** The exit code after an error. Default 1. */
   failed?: number;
 }
@@ -91,15 +79,20 @@ function createSession(
   output: OutputOptions,
   stop: Stop,
   screen: LiveLine,
-): Session {
+) {
   const { signal } = stop;
   return {
-    open: () => orAborted(open(), signal),
+    open: (): Promise<Fleet> => orAborted(open(), signal),
+    /** How the command line is called. */
     program,
     output,
     screen,
+    /** Fires at Ctrl-C. */
     signal,
-    run: async (start) => {
+    /** Runs the fleet, and shows its progress on stderr. */
+    run: async <Report>(
+      start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
+    ): Promise<Report> => {
       const progress = new FleetProgress(screen, signal);
       stop.isRunning = true;
       try {
@@ -109,12 +102,14 @@ function createSession(
         progress.end();
       }
     },
-    confirm: async (question, agreed) => {
+    /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
+    confirm: async (question: string, agreed: RegExp): Promise<boolean> => {
       const isAgreed = output.yes === true || agreed.test((await ask(question, signal)).trim());
       if (!isAgreed) note("nothing was changed");
       return isAgreed;
     },
-    print: async (report) => {
+    /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
+    print: async (report: AnyReport): Promise<number> => {
       const { json, markdown, jsonFile, markdownFile } = output;
       const format = json ? "json" : markdown ? "markdown" : "text";
       printText(renderReport(report, format, { table: tableOptionsOf(process.stdout), program }));
@@ -141,7 +136,7 @@ SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the res
 export function runCommand<Options>(
   source: FleetSource,
   command: Command,
-  { about = "", ...spec }: CommandSpec<Options>,
+  { about = "", work, ...spec }: CommandSpec<Options, RunSession>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -157,7 +152,11 @@ export function runCommand<Options>(
       parseCount,
     )
     .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
-  return fleetCommand(source, withReport(command), { ...spec, about: about + STOPPING });
+  return fleetCommand<Options>(source, withReport(command), {
+    ...spec,
+    about: about + STOPPING,
+    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
+  });
 }
 
 /** Throws if a report could not be written, which would only show at the end of the run. */

@@ -16,8 +16,7 @@ export const destroyCommand = (source: FleetSource): Command =>
         "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks; without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
       asks: () => true,
-      work: async ({ open, output, run, confirm, print }, options) => {
-        const fleet = await open();
+      work: async ({ fleet, output, run, confirm, print }, options) => {
         // With --yes it does not depend on what the index stack says.
         const number = output.yes ? 0 : await countWebhooks(fleet);
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -37,10 +36,8 @@ export const refreshCommand = (source: FleetSource): Command =>
     {
       about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up then repairs what differs.`,
       examples: ["refresh", "refresh --json"],
-      work: async ({ open, run, print }, options) => {
-        const fleet = await open();
-        return print(await run((given) => fleet.refresh({ ...given, ...options })));
-      },
+      work: async ({ fleet, run, print }, options) =>
+        print(await run((given) => fleet.refresh({ ...given, ...options }))),
     },
   );
 

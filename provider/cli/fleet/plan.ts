@@ -23,8 +23,7 @@ export const planCommand = (source: FleetSource): Command =>
 URL), taken (a different URL) or unknown. It names the workspaces that are no longer in the list, and changes nothing.`,
       examples: ["plan", "plan --refresh --markdown-file plan.md"],
       endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
-      work: async ({ open, run, print }, { maxRemovals, ...options }) => {
-        const fleet = await open();
+      work: async ({ fleet, run, print }, { maxRemovals, ...options }) => {
         const plan = await run((given) => fleet.plan({ ...given, ...options }));
         const code = await print(plan);
         // Pending changes are not a failure, but more removals than `up` allows are: it would throw this too.

@@ -22,8 +22,7 @@ before the next begins, and a wave that fails stops the rest. Earlier keys stay 
 an interrupted rotation. It asks on a terminal; without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: () => true,
-      work: async ({ open, run, confirm, print }, options) => {
-        const fleet = await open();
+      work: async ({ fleet, run, confirm, print }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
         if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `, YES))) return EXIT.failed;
         return print(await run((given) => fleet.rotate({ ...given, ...options })));

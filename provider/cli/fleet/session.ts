@@ -1,5 +1,5 @@
 import { killEngines } from "../../fleet/pulumi.js";
-import { EXIT } from "../output.js";
+import { endProcess, EXIT } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 import { LiveLine } from "./progress.js";
 
@@ -69,13 +69,4 @@ function listenForStop(screen: LiveLine): Stop {
   process.on("SIGTERM", stop);
   process.on("SIGHUP", stop);
   return listening;
-}
-
-/** Ends the process once everything that it printed is written: on some systems a pipe takes it later. */
-export async function endProcess(code: number): Promise<void> {
-  const written = [process.stdout, process.stderr].map(
-    (stream) => new Promise<void>((done) => void stream.write("", () => done())),
-  );
-  await Promise.all(written);
-  process.exit(code);
 }

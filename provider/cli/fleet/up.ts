@@ -1,12 +1,11 @@
 import { Command } from "commander";
-import type { Fleet } from "../../fleet/fleet.js";
 import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
 import type { UpOptions } from "../../fleet/options.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { YES } from "../confirm.js";
-import { runCommand, type Session, type FleetSource } from "./command.js";
+import { runCommand, type RunSession, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 import { MAX_REMOVALS_OPTION } from "./plan.js";
 import { countChanges, listOthers, renderReport } from "./render.js";
@@ -36,10 +35,10 @@ failures, run up again: what is done stays done. With --only-failed it skips the
     },
   );
 
-async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
-  const fleet = await session.open();
+async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
+  const { fleet } = session;
   if (!options.onlyFailed) {
-    const plan = skipPlan ? undefined : await planFirst(fleet, session, options);
+    const plan = skipPlan ? undefined : await planFirst(session, options);
     if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
     const all = count(fleet.workspaces.length, "workspace");
     const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
@@ -51,8 +50,7 @@ async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOp
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
 async function planFirst(
-  fleet: Fleet,
-  { screen, program, run, signal }: Session,
+  { fleet, screen, program, run, signal }: RunSession,
   { maxRemovals, ...options }: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
@@ -76,7 +74,7 @@ function isEmpty(plan: FleetPlan): boolean {
 
 function reportNothing(
   { fleet, startedAt, seconds, stacks }: FleetPlan,
-  { print }: Session,
+  { print }: RunSession,
   { refresh }: UpOptions,
 ): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";

@@ -19,8 +19,7 @@ count as drift.`,
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`,
       failed: CODES.failed,
-      work: async ({ open, run, print }, options) => {
-        const fleet = await open();
+      work: async ({ fleet, run, print }, options) => {
         const report = await run((given) => fleet.watch({ ...given, ...options }));
         await print(report);
         return CODES[report.outcome];

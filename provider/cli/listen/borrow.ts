@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
@@ -6,7 +6,6 @@ import { stateFolder } from "../../handshake-responder/data-folder.js";
 import { looksMasked } from "../../lib/checks.js";
 import { makeFolders, readFileIfExists, writePrivateFile } from "../../lib/files.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
-import { checkInputs } from "../../webhook/inputs.js";
 import {
   createClient,
   getWebhookBeforeSet,
@@ -17,6 +16,7 @@ import { register } from "../../webhook/register.js";
 import { Run } from "../../webhook/run.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
+import { requireInputs } from "../webhook/workspace.js";
 
 export interface BorrowOptions {
   baseUrl: string;
@@ -30,9 +30,6 @@ export interface BorrowOptions {
   signal: AbortSignal;
 }
 
-/** How long the public URL may take to reach this machine, in seconds: its name may be new. */
-const READY_SECONDS = 60;
-
 /**
  * Registers a URL for a while, as the resource registers one. Returns a function that restores what was registered before, or removes the
  * registration if there was none; it leaves what somebody else has set in the meantime. Throws a UsageError if the service masks the key of
@@ -40,15 +37,13 @@ const READY_SECONDS = 60;
  */
 export async function borrowRegistration(options: BorrowOptions): Promise<() => Promise<void>> {
   const { baseUrl, apiKey, verificationKey, webhookUrl, replace, signal } = options;
-  const record = recordOf(baseUrl);
+  const record = recordOf(options);
   const left = readRecord(record);
   if (left !== undefined) warnOfUnrestored(baseUrl, left);
   const run = new Run();
+  const onExisting = replace ? "replace" : "fail";
   const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey: verificationKey };
-  const { inputs } = checkInputs(
-    { ...given, onExisting: replace ? "replace" : "fail", timeouts: { readySeconds: READY_SECONDS } },
-    { run },
-  );
+  const inputs = requireInputs({ ...given, onExisting }, run);
   const client = createClient(inputs, apiKey);
   const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
   const isLeft = seen !== undefined && left !== undefined && isSameUrl(seen.webhookUrl, left.webhookUrl);
@@ -64,18 +59,18 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
   const restore = async (): Promise<void> => {
     const now = await client.getWebhook();
     const isOurs = now !== undefined && isSameUrl(now.webhookUrl, webhookUrl);
-    if (!isOurs)
-      note(`the registration at ${formatUrl(baseUrl)} has changed in the meantime, and stays as it is`);
-    else if (before === undefined)
+    if (isOurs && before === undefined) {
       await removeRegistration(client, baseUrl, (found) => isSameUrl(found?.webhookUrl ?? "", webhookUrl));
-    else
+      note("the registration is removed");
+    } else if (isOurs && before !== undefined) {
       await client.setWebhook(before).catch((error: unknown) => {
         warn(`${formatUrl(before.webhookUrl)} is not registered again: ${SET_AGAIN}`);
         throw error;
       });
+      note(`restored ${formatUrl(before.webhookUrl)}`);
+    } else if (now?.webhookUrl !== seen?.webhookUrl)
+      note(`the registration at ${formatUrl(baseUrl)} has changed in the meantime, and stays as it is`);
     await rm(record, { force: true });
-    if (isOurs)
-      note(before === undefined ? "the registration is removed" : `restored ${formatUrl(before.webhookUrl)}`);
   };
   try {
     await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
@@ -88,8 +83,9 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
 
 const SET_AGAIN = "apichat webhook set --replace --webhook-url sets it again";
 
-const recordOf = (baseUrl: string): string =>
-  join(stateFolder(), `listen-${createHash("sha256").update(baseUrl).digest("hex").slice(0, 16)}.json`);
+/** One base URL may serve several workspaces: the API key is the other half of their identity. */
+const recordOf = ({ baseUrl, apiKey }: BorrowOptions): string =>
+  join(stateFolder(), `listen-${hash("sha256", JSON.stringify([baseUrl, apiKey])).slice(0, 16)}.json`);
 
 /** What a run notes for the one after it. */
 interface Left {

@@ -1,13 +1,10 @@
-import { styleText } from "node:util";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
+import { paint } from "../output.js";
 import type { ForwardEvent, ListenEvent, SeenRequest } from "./watch.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 const SHOWN_BODY_CHARACTERS = 10_000;
 const INDENT = " ".repeat(10);
-
-const paint = (colour: "green" | "red" | "yellow", text: string): string =>
-  styleText(colour, text, { stream: process.stdout });
 
 /**
  * Formats one event for people, with headers and body if `verbose`. Everything from the wire is escaped, so that it cannot drive the

@@ -3,7 +3,7 @@ import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
 import { listen, reachesAddress, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
-import { formatUrl } from "../../lib/url.js";
+import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
@@ -45,7 +45,7 @@ export async function startListening(
   });
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}/`;
+  const url = `http://${toUrlHost(host)}:${listener.port}/`;
   const forwardTo = forward === undefined ? null : formatUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
   return {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { orAborted } from "../../lib/abort.js";
 import { toPlainLines } from "../../lib/plain-text.js";
 import { UsageError } from "../usage-error.js";
 
@@ -71,16 +72,13 @@ export async function openTunnel(
   );
   child.once("close", () => fail("has ended before it printed a URL"));
   const timer = setTimeout(() => fail(`printed no URL within ${START_MS / 1000} s`), START_MS);
-  const abort = (): void => found.reject(signal.reason as Error);
-  signal.addEventListener("abort", abort);
   process.once("exit", close);
   try {
-    return { url: await found.promise, ended, close };
+    return { url: await orAborted(found.promise, signal), ended, close };
   } catch (error) {
     close();
     throw error;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
   }
 }

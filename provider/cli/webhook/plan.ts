@@ -4,7 +4,7 @@ import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { mayMeanNeverSet } from "../../webhook/lifecycle.js";
 import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
-import { formatTable, tableOptionsOf } from "../table.js";
+import { formatTable } from "../table.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
 import { renderFailure } from "../../errors/index.js";
 import type { WebhookOptions } from "./workspace.js";
@@ -36,10 +36,7 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
   const unready = rows.filter((row) => !isReady(row)).length;
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
   printResult(options, { ok: unready === 0, workspaces: rows }, () =>
-    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, {
-      ...tableOptionsOf(process.stdout),
-      colours: COLOURS,
-    }),
+    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, { colours: COLOURS }),
   );
   if (unready > 0 && !options.json)
     note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);

@@ -134,6 +134,11 @@ async function readInputs(
     preflight,
     timeouts: { readySeconds, requestSeconds },
   };
+  return requireInputs(given, run);
+}
+
+/** Returns the inputs with their defaults, and prints warnings. Throws a UsageError with everything that is wrong. */
+export function requireInputs(given: Parameters<typeof checkInputs>[0], run: ResourceRun): WebhookInputs {
   const { inputs, problems, warnings } = checkInputs(given, { run });
   if (problems.length > 0)
     throw new UsageError(problems.map((problem) => renderProblem(problem, "command_line")).join("\n"));

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { askSecret, type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
+import { askSecret } from "../../../provider/cli/confirm.js";
+import { type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
 import { takeText } from "../../support/stream.js";
 
@@ -18,6 +19,7 @@ afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
+  process.removeAllListeners("SIGINT");
 });
 
 async function write(name: string, content: string, mode = 0o600): Promise<string> {
@@ -28,7 +30,7 @@ async function write(name: string, content: string, mode = 0o600): Promise<strin
 
 function open(options: CredentialOptions, environment: Record<string, string> = {}) {
   for (const name of ["APICHAT_API_KEY", "APICHAT_CREDENTIALS"]) vi.stubEnv(name, environment[name]);
-  return new Credentials(options, () => undefined);
+  return new Credentials(options);
 }
 
 describe("a credential", () => {
@@ -77,7 +79,8 @@ function openTerminal() {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
   const output = new PassThrough();
   const onInterrupt = vi.fn<() => void>();
-  const answer = askSecret("Key: ", { input, output }, onInterrupt);
+  process.once("SIGINT", onInterrupt);
+  const answer = askSecret("Key: ", { input, output });
   return { input, answer, shown: () => takeText(output), setRawMode, onInterrupt };
 }
 
@@ -96,10 +99,10 @@ describe("a secret that is asked for on a terminal", () => {
   test.each([
     ["the end of the input", "\u0004", 0],
     ["Ctrl-C", "half a sec\u0003", 1],
-  ])("is undefined at %s", async (_, typed, interruptions) => {
+  ])("is empty at %s", async (_, typed, interruptions) => {
     const { input, answer, setRawMode, onInterrupt } = openTerminal();
     input.write(typed);
-    expect(await answer).toBeUndefined();
+    expect(await answer).toBe("");
     expect(onInterrupt).toHaveBeenCalledTimes(interruptions);
     expect(setRawMode.mock.calls.at(-1)).toEqual([false]);
   });

@@ -53,7 +53,7 @@ async function examine({ webhookUrl, environment = {}, from = ".", ...addresses 
     vi.stubEnv(name, value);
   const checks = runChecks({
     folder: join(folder, from),
-    credentials: new Credentials(addresses, () => undefined),
+    credentials: new Credentials(addresses),
     webhookUrl,
     signal: new AbortController().signal,
   });

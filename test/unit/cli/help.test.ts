@@ -25,9 +25,9 @@ function helpOf(command: Command): string {
 
 test("a help text wraps as a whole, with a hanging indent where it has columns", () => {
   const text =
-    "One two\nthree four.\n\nStates:\n  free  nothing is registered\n  $ apichat webhook plan --file x\n";
-  expect(wrapHelp(text, 16)).toBe(
-    "One two three\nfour.\n\nStates:\n  free  nothing\n        is\n        registered\n  $ apichat webhook plan --file x\n",
+    "One two\nthree four, five six seven eight nine ten.\n\nStates:\n  free  nothing at all is registered at the workspace\n  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
+  expect(wrapHelp(text, 48)).toBe(
+    "One two three four, five six seven eight nine\nten.\n\nStates:\n  free  nothing at all is registered at the\n        workspace\n  $ apichat webhook plan --file the-list-of-workspaces.yaml\n",
   );
 });
 
