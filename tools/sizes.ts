@@ -9,7 +9,7 @@ const ROOMS: Record<string, number> = {
   "provider/index.ts": 30,
   "provider/dynamic.ts": 40,
   "provider/plugin/": 826,
-  "provider/errors/": 440,
+  "provider/errors/": 441,
   "provider/lib/": 1816,
   "provider/webhook/": 1749,
   "provider/verification-key/": 402,
@@ -22,13 +22,13 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/": 4451,
   "provider/emulator/page/": 3600,
   "provider/fleet/": 2273,
-  "provider/cli/": 5632,
+  "provider/cli/": 5647,
   "schema/": 908,
   "tools/": 4661,
-  "test/": 32_237,
+  "test/": 32_328,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_080;
+const PROVIDER_AND_SCHEMA = 30_048;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

@@ -148,7 +148,8 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
   `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
-const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;
+/** A URL as one word of a command line. */
+export const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;
 
 /** Field names for audiences that do not use the program's names. */
 const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {

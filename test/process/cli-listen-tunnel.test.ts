@@ -31,14 +31,15 @@ async function prepare(program: keyof typeof STAND_INS, { life = 60_000, script 
 }
 
 /** Registers an endpoint of the user's own, as it stands before. */
-async function registerOwn(environment: Record<string, string>): Promise<string> {
-  const responder = createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined });
-  const { port } = await startListener(toNodeListener(responder));
+async function registerOwn(environment: Record<string, string>) {
+  const verificationKeys = environment["APICHAT_VERIFICATION_KEY"] ?? "";
+  const responder = createResponder({ verificationKeys, onDelivery: () => undefined });
+  const { port, close } = await startListener(toNodeListener(responder));
   const own = `http://127.0.0.1:${port}/own`;
   expect(await runCli(["webhook", "set", "--webhook-url", own], { environment })).toMatchObject({
     exitCode: 0,
   });
-  return own;
+  return { own, close };
 }
 
 async function start(program: string, environment: Record<string, string>, ...options: string[]) {
@@ -68,7 +69,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
 
   test("leaves another webhook as it is; with --replace it restores it, also when the tunnel ends by itself", async () => {
     const { environment, registered } = await prepare("cloudflared", { life: 4000 });
-    const own = await registerOwn(environment);
+    const { own } = await registerOwn(environment);
     const refused = await runCli(["listen", "--tunnel", "cloudflared"], { environment });
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("already has a webhook") });
     expect(registered()).toBe(own);
@@ -77,9 +78,39 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBe(own);
   });
 
-  test("says at its next start what a killed run has left, and that without a key on the disk", async () => {
+  test("is refused while another run has the workspace, whose registration stays", async () => {
     const { environment, registered } = await prepare("ngrok");
-    const own = await registerOwn(environment);
+    const { own } = await registerOwn(environment);
+    const { end } = await start("ngrok", environment, "--replace");
+    const through = registered();
+    const refused = await runCli(["listen", "--tunnel", "ngrok"], { environment });
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("another apichat listen --tunnel has registered its URL"),
+    });
+    expect(registered()).toBe(through);
+    expect((await end()).stderr).toContain(`restored ${own}`);
+  });
+
+  test("says what stays if the earlier endpoint is gone when it ends", async () => {
+    const { environment, registered } = await prepare("ngrok");
+    const { own, close } = await registerOwn(environment);
+    const { end } = await start("ngrok", environment, "--replace");
+    const through = registered() ?? "";
+    await close();
+    const { exitCode, stderr } = await end();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      `${through} may still be registered at ${environment.APICHAT_BASE_URL}; to register ${own} again: `,
+    );
+  });
+
+  test.each([
+    ["the same key, and restores it", VERIFICATION_KEY],
+    ["another key, and says how to register it again", `${VERIFICATION_KEY}-other`],
+  ])("finds at its next start what a killed run had replaced with %s", async (_, key) => {
+    const { environment, registered } = await prepare("ngrok");
+    const { own } = await registerOwn({ ...environment, APICHAT_VERIFICATION_KEY: key });
     const { end, child } = await start("ngrok", environment, "--replace");
     await expect.poll(registered).toMatch(/\/through$/);
     await end("SIGKILL");
@@ -90,9 +121,17 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.not.stringContaining("an earlier run") });
     const next = await start("ngrok", environment);
     const { stderr } = await next.end();
-    expect(stderr).toMatch(/^warning: an earlier run was killed while \S+\/through was registered at/m);
-    expect(stderr).toContain(`it had replaced ${own}; apichat webhook set --replace`);
-    expect(registered()).toBeFalsy();
+    expect(stderr).toMatch(
+      /^warning: an earlier run was killed.* \S+\/through is still registered at .*its tunnel may still run$/m,
+    );
+    expect(stderr).toContain(`in place of ${own};`);
+    if (key === VERIFICATION_KEY) {
+      expect(stderr).toContain(`restored ${own}`);
+      expect(registered()).toBe(own);
+    } else {
+      expect(stderr).toContain(`apichat webhook set --replace --webhook-url '${own}'`);
+      expect(registered()).toBeFalsy();
+    }
   });
 
   test("Ctrl-C before anything is registered changes nothing, and does not say otherwise", async () => {

@@ -1,19 +1,22 @@
-import { hash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
+import { shellQuote } from "../../errors/hints.js";
 import { stateFolder } from "../../handshake-responder/data-folder.js";
 import { looksMasked } from "../../lib/checks.js";
 import { makeFolders, readFileIfExists, writePrivateFile } from "../../lib/files.js";
+import { lockFile } from "../../lib/sqlite.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
 import {
   createClient,
   getWebhookBeforeSet,
   refuseForeign,
   removeRegistration,
+  type WorkspaceClient,
 } from "../../webhook/lifecycle.js";
 import { register } from "../../webhook/register.js";
-import { Run } from "../../webhook/run.js";
+import { Run, workspaceOf } from "../../webhook/run.js";
+import type { WebhookInputs } from "../../webhook/state.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";
@@ -32,46 +35,51 @@ export interface BorrowOptions {
 
 /**
  * Registers a URL for a while, as the resource registers one. Returns a function that restores what was registered before, or removes the
- * registration if there was none; it leaves what somebody else has set in the meantime. Throws a UsageError if the service masks the key of
- * the registration: then it could not be restored.
+ * registration if there was none; it leaves what somebody else has set in the meantime. What a killed run has left counts as registered by
+ * this one. Throws an Error while another run has the workspace, and a UsageError if the service masks the key of the registration: then it
+ * could not be restored.
  */
 export async function borrowRegistration(options: BorrowOptions): Promise<() => Promise<void>> {
   const { baseUrl, apiKey, verificationKey, webhookUrl, replace, signal } = options;
-  const record = recordOf(options);
-  const left = readRecord(record);
-  if (left !== undefined) warnOfUnrestored(baseUrl, left);
+  const at = formatUrl(baseUrl);
   const run = new Run();
   const onExisting = replace ? "replace" : "fail";
   const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey: verificationKey };
   const inputs = requireInputs({ ...given, onExisting }, run);
-  const client = createClient(inputs, apiKey);
-  const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
-  const isLeft = seen !== undefined && left !== undefined && isSameUrl(seen.webhookUrl, left.webhookUrl);
-  const before = isLeft ? undefined : seen;
-  if (before !== undefined) {
-    refuseForeign(before, inputs);
-    requireRestorable(before);
-  }
+  const record = join(stateFolder(), `listen-${workspaceOf(baseUrl, apiKey).slice(0, 16)}.json`);
   makeFolders(dirname(record));
-  // It stays if this process is killed, and contains no secrets.
-  const url = before === undefined ? null : hideQuery(before.webhookUrl);
-  await writePrivateFile(record, JSON.stringify({ webhookUrl, before: isLeft ? left.before : url }));
-  const restore = async (): Promise<void> => {
+  const lock = lockFile(`${record}.lock`, 0);
+  if (lock === undefined)
+    throw new Error(`another apichat listen --tunnel has registered its URL at ${at}; end that one first`);
+  const client = createClient(inputs, apiKey);
+  const { seen, left, before } = await findBefore(client, record, inputs);
+  const isOurs = (now: Registration | undefined): boolean =>
+    now !== undefined && [webhookUrl, left?.webhookUrl ?? ""].some((url) => isSameUrl(now.webhookUrl, url));
+  const putBack = async (): Promise<void> => {
     const now = await client.getWebhook();
-    const isOurs = now !== undefined && isSameUrl(now.webhookUrl, webhookUrl);
-    if (isOurs && before === undefined) {
-      await removeRegistration(client, baseUrl, (found) => isSameUrl(found?.webhookUrl ?? "", webhookUrl));
-      note("the registration is removed");
-    } else if (isOurs && before !== undefined) {
-      await client.setWebhook(before).catch((error: unknown) => {
-        warn(`${formatUrl(before.webhookUrl)} is not registered again: ${SET_AGAIN}`);
-        throw error;
-      });
+    if (isOurs(now) && before !== undefined) {
+      await client.setWebhook(before);
       note(`restored ${formatUrl(before.webhookUrl)}`);
+    } else if (isOurs(now)) {
+      await removeRegistration(client, baseUrl, isOurs);
+      note("the registration is removed");
+      if (left?.before) note(setAgain(left.before));
     } else if (now?.webhookUrl !== seen?.webhookUrl)
-      note(`the registration at ${formatUrl(baseUrl)} has changed in the meantime, and stays as it is`);
+      note(`the registration at ${at} has changed in the meantime, and stays as it is`);
     await rm(record, { force: true });
   };
+  const restore = (): Promise<void> =>
+    putBack()
+      .catch((error: unknown) => {
+        const advice = before === undefined ? "" : `; ${setAgain(formatUrl(before.webhookUrl))}`;
+        warn(`${formatUrl(webhookUrl)} may still be registered at ${at}${advice}`);
+        throw error;
+      })
+      .finally(() => lock.release());
+  // It stays if this process is killed, and contains no secrets.
+  const url = before === undefined ? (left?.before ?? null) : hideQuery(before.webhookUrl);
+  const hasOurKey = before?.webhookVerificationKey === verificationKey && url === before.webhookUrl;
+  await writePrivateFile(record, JSON.stringify({ webhookUrl, before: url, hasOurKey } satisfies Left));
   try {
     await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
   } catch (error) {
@@ -81,11 +89,8 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
   return restore;
 }
 
-const SET_AGAIN = "apichat webhook set --replace --webhook-url sets it again";
-
-/** One base URL may serve several workspaces: the API key is the other half of their identity. */
-const recordOf = ({ baseUrl, apiKey }: BorrowOptions): string =>
-  join(stateFolder(), `listen-${hash("sha256", JSON.stringify([baseUrl, apiKey])).slice(0, 16)}.json`);
+const setAgain = (url: string): string =>
+  `to register ${url} again: apichat webhook set --replace --webhook-url ${shellQuote(url)}`;
 
 /** What a run notes for the one after it. */
 interface Left {
@@ -93,18 +98,28 @@ interface Left {
   webhookUrl: string;
   /** The URL that was registered before it, without the values of its query. */
   before: string | null;
+  /** Whether that URL had no query, and the verification key of the command: then it can be restored without a key on the disk. */
+  hasOurKey: boolean;
 }
 
-function readRecord(record: string): Left | undefined {
+/** What is registered; what a killed run has left there, if that is it; and what to restore at the end. */
+async function findBefore(client: WorkspaceClient, record: string, inputs: WebhookInputs) {
+  const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
   const text = readFileIfExists(record);
-  return text === undefined ? undefined : (JSON.parse(text) as Left);
-}
-
-/** Says what a run that was killed has left behind. */
-function warnOfUnrestored(baseUrl: string, { webhookUrl, before }: Left): void {
-  const what =
-    before === null ? "nothing was registered before it" : `it had replaced ${before}; ${SET_AGAIN}`;
-  warn(`an earlier run was killed while ${webhookUrl} was registered at ${formatUrl(baseUrl)}: ${what}`);
+  const noted = text === undefined ? undefined : (JSON.parse(text) as Left);
+  if (seen === undefined || noted === undefined || !isSameUrl(seen.webhookUrl, noted.webhookUrl)) {
+    if (seen === undefined) return { seen };
+    refuseForeign(seen, inputs);
+    requireRestorable(seen);
+    return { seen, before: seen };
+  }
+  const was = noted.before === null ? "" : `, in place of ${noted.before}`;
+  warn(
+    `an earlier run was killed, or could not restore the registration: ${noted.webhookUrl} is still registered at ${formatUrl(inputs.baseUrl)}${was}; its tunnel may still run`,
+  );
+  const { webhookVerificationKey } = inputs;
+  if (noted.before === null || !noted.hasOurKey) return { seen, left: noted };
+  return { seen, left: noted, before: { webhookUrl: noted.before, webhookVerificationKey } };
 }
 
 function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration): void {
