@@ -89,7 +89,8 @@ export async function load(): Promise<void> {
       read<SettingsView>(["settings"]),
     ]);
     const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
-    const conversations = await readConversations(place);
+    const conversations =
+      place === null ? [] : await read<ConversationView[]>(["conversations"], { workspace: place });
     const talk = conversations.find(({ id }) => id === chosen.conversation);
     const scope = { workspace: place, conversation: talk?.id ?? null };
     const { reach } = data.value;
@@ -120,10 +121,6 @@ const MOST = 10_000;
 export function loadOlder(): Promise<void> {
   data.value = { ...data.value, reach: Math.min(data.value.reach * 4, MOST) };
   return load();
-}
-
-async function readConversations(workspace: string | null): Promise<ConversationView[]> {
-  return workspace === null ? [] : read(["conversations"], { workspace });
 }
 
 async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
