@@ -53,10 +53,7 @@ describe("a contact, with the flow menu", () => {
   test("writes on while a message is being sent, and nothing of it is lost", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     const typed = Promise.withResolvers<void>();
-    await page.route(/\/messages$/, async (route) => {
-      await typed.promise;
-      await route.continue();
-    });
+    await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
     await write(page, "first");
     await page.getByTestId("contact-text").fill("second");
     typed.resolve();

@@ -10,13 +10,7 @@ const sayTo = ({ acme }: Pick<Service, "acme">, text: string, conversation = 2):
     message_type: "incoming",
     content: text,
     conversation_id: conversation,
-    sender: {
-      id: `contact-${conversation}`,
-      name: `Contact ${conversation}`,
-      email: "",
-      phone_number: "",
-      type: "contact",
-    },
+    sender: { id: `contact-${conversation}`, name: `Contact ${conversation}`, type: "contact" },
   });
 
 /** A conversation whose delivery failed, and 1,001 later ones of another. */

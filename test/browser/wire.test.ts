@@ -148,10 +148,7 @@ test("keys are masked everywhere until they are asked for", async () => {
 test("keys that are being loaded when they are hidden again are not shown", async () => {
   const { page } = await openDeliveries();
   const hidden = Promise.withResolvers<void>();
-  await page.route(/\/handshakes\?.*reveal=true/, async (route) => {
-    await hidden.promise;
-    await route.continue();
-  });
+  await page.route(/\/handshakes\?.*reveal=true/, (route) => hidden.promise.then(() => route.continue()));
   const [request] = await Promise.all([
     page.waitForRequest(/\/handshakes\?.*reveal=true/),
     page.getByTestId("reveal").check(),
