@@ -158,12 +158,8 @@ export function resendDelivery(
 }
 
 /** A delivery with everything that its attempts need. */
-interface DeliveryJob extends Place {
+interface DeliveryJob extends Place, Omit<DeliveryOptions, "body"> {
   delivery: DeliveryRecord;
-  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
-  timeoutMs?: number | undefined;
-  /** Sent instead of the right signature. */
-  signature?: string | undefined;
 }
 
 /** Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes; never rejects. */
