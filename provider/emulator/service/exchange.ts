@@ -27,7 +27,7 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
 }
 
 /** What a request with a known workspace and the right key is for. */
-export interface Call {
+interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
   /** Makes the change. May throw an HttpError. */
