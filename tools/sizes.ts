@@ -10,25 +10,25 @@ const ROOMS: Record<string, number> = {
   "provider/dynamic.ts": 40,
   "provider/plugin/": 826,
   "provider/errors/": 441,
-  "provider/lib/": 1816,
+  "provider/lib/": 1815,
   "provider/webhook/": 1749,
   "provider/verification-key/": 402,
   "provider/handshake-responder/": 1202,
   "provider/client/": 1024,
   "provider/diagnosis/": 984,
-  "provider/responder/": 1453,
+  "provider/responder/": 1421,
   "provider/server/": 2797,
   "provider/workspace-list/": 405,
-  "provider/emulator/": 4451,
-  "provider/emulator/page/": 3600,
+  "provider/emulator/": 4433,
+  "provider/emulator/page/": 3583,
   "provider/fleet/": 2273,
   "provider/cli/": 5647,
   "schema/": 908,
-  "tools/": 4661,
-  "test/": 32_328,
+  "tools/": 4789,
+  "test/": 32_372,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 30_048;
+const PROVIDER_AND_SCHEMA = 29_980;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

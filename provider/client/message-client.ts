@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
+import { isMap } from "../lib/checks.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
@@ -136,8 +137,7 @@ export class MessageClient {
  * Whether a 2xx response says that the message was rejected. The specification does not show the responses of bot_url; this is
  * the envelope of the registration interface (section 2.2).
  */
-const isRejection = (body: unknown): boolean =>
-  typeof body === "object" && body !== null && "status" in body && body.status === "error";
+const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 /**
  * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
+import { isMap } from "../lib/checks.js";
 import { describeProblems, errorMap, parse } from "../lib/validate.js";
 
 /** What is wrong with each field of a body, by its path. Contains no values. */
@@ -57,7 +58,7 @@ export function parseJson(text: string): unknown {
 /** Parses a body as a JSON object. Throws a 400 if it is not JSON, a 422 if it is not an object. */
 export function readObject(text: string): object {
   const value = parseJson(text);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  if (isMap(value)) return value;
   throw new HttpError(422, "the body must be a JSON object");
 }
 

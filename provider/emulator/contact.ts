@@ -1,6 +1,7 @@
 import { presentFlowKey } from "../client/options.js";
 import { ApiChatError } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
+import { isMap } from "../lib/checks.js";
 import { jsonOrText } from "../lib/post.js";
 import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
@@ -23,12 +24,11 @@ export async function sendAsContact(
 ): Promise<SentMessage> {
   const { flowKey } = settings;
   const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(flowApiKey, flowKey);
-  const isObject = typeof message === "object" && message !== null && !Array.isArray(message);
   const response = await post(outgoing, {
     // Always to this emulator: a `bot_url` elsewhere must not receive the key.
     url: `${origins.bot}/api/apichat/${botCode}`,
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(isObject ? { ...message, ...fields } : message),
+    body: JSON.stringify(isMap(message) ? { ...message, ...fields } : message),
     timeoutMs: MAX_TIMER_MS,
   });
   if ("status" in response) return { status: response.status, body: jsonOrText(response.body) };

@@ -13,7 +13,6 @@ import {
   type WorkspaceState,
 } from "./state.js";
 import type { HttpMessage } from "./service/outgoing.js";
-import type { Reading } from "./switches.js";
 
 /** The sender or recipient of a message. */
 interface Party {
@@ -125,22 +124,9 @@ export function recordCopy(
   return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
 }
 
-/** Writes a message (section 2.4) as JSON.stringify or as PHP's json_encode does. */
-export function encodeMessage(message: OutboundMessage, encoding: Reading<"deliveryEncoding">): string {
-  const json = serializeMessage(message);
-  return encoding === "php" ? escapeAsPhp(json) : json;
-}
-
 /** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
-function serializeMessage(message: OutboundMessage): string {
+export function serializeMessage(message: OutboundMessage): string {
   if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
   const { conv_id, ...rest } = message;
   return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
-}
-
-/** PHP escapes slashes and all characters beyond ASCII, those beyond the BMP as two surrogates. JSON has slashes only in strings. */
-function escapeAsPhp(json: string): string {
-  return json
-    .replaceAll("/", String.raw`\/`)
-    .replace(/[\u0080-\uffff]/g, (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).padStart(4, "0"));
 }

@@ -19,8 +19,8 @@ import {
   type WorkspaceOptions,
 } from "./options.js";
 import { addressOf, createService, listen, type HttpListener, type RequestHandler } from "./service/http.js";
-import { respondBot } from "./service/messages.js";
-import { respondRegistration } from "./service/registration.js";
+import { identifyMessage } from "./service/messages.js";
+import { identifyAction } from "./service/registration.js";
 import {
   ChangeHub,
   nextRecord,
@@ -113,8 +113,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     store?.close();
   };
   try {
-    state.origins.bot = await open(checked.botPort, createService(state, respondBot));
-    const [service, control] = [createService(state, respondRegistration), createControl(state)];
+    state.origins.bot = await open(checked.botPort, createService(state, "bot", identifyMessage));
+    const service = createService(state, "registration", identifyAction);
+    const control = createControl(state);
     state.origins.registration = await open(checked.port, (incoming, outgoing) =>
       isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
     );

@@ -64,7 +64,7 @@ export interface MessageRecord extends Numbered {
 export interface HandshakeRecord extends Numbered {
   workspace: string;
   encoding: HandshakeEncoding;
-  /** The `webhook_url` of the set-webhook. */
+  /** The `webhook_url` of the set-webhook, as it was sent: with the parameters if they are in its query. */
   url: string;
   challenge: string;
   verdict: "passed" | "failed";

@@ -145,20 +145,17 @@ export class EmulatorStore {
 
   #keep(state: EmulatorState, change: Change): void {
     switch (change.type) {
-      case "workspace": {
-        const { workspace } = change;
-        return this.#write("workspace", withoutRecords(workspace), { workspace: workspace.name });
-      }
+      case "workspace":
+        return this.#write("workspace", withoutRecords(change.workspace), {
+          workspace: change.workspace.name,
+        });
       case "workspace-removed":
         return this.#remove(state, () => this.#statements.removeWorkspace.run(change.name));
-      case "conversation": {
-        const { conversation } = change;
-        return this.#record(state, "conversation", withoutMessages(conversation), conversation.id);
-      }
-      case "conversation-dropped": {
-        const { workspace, id } = change.conversation;
-        return void this.#statements.removeConversation.run(workspace, id);
-      }
+      case "conversation":
+        return this.#record(state, change.type, withoutMessages(change.conversation), change.conversation.id);
+      case "conversation-dropped":
+        this.#statements.removeConversation.run(change.conversation.workspace, change.conversation.id);
+        return;
       case "message":
         return this.#record(state, "message", change.message, change.message.conversation);
       case "handshake":

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
+import { withoutNulls } from "../lib/checks.js";
 import { invalidOption, parseOptions } from "./checks.js";
 import { flowNameOf } from "./flows/flows.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";
@@ -95,8 +96,8 @@ export function changeWorkspace(
     change,
   );
   assertPossible(state, workspace, own);
-  changeRegistration(workspace, dropUndefined({ webhook_url, webhook_verification_key, webhook_status }));
-  Object.assign(workspace, dropUndefined(own));
+  changeRegistration(workspace, withoutNulls({ webhook_url, webhook_verification_key, webhook_status }));
+  Object.assign(workspace, withoutNulls(own));
   publishWorkspace(state, workspace);
 }
 
@@ -209,8 +210,4 @@ function changeRegistration(workspace: WorkspaceState, fields: Partial<Registrat
   }
   const verifiesAtMs = fields.webhook_status === undefined ? workspace.verifiesAtMs : null;
   register(workspace, { ...registration, ...fields }, verifiesAtMs);
-}
-
-function dropUndefined<T extends object>(fields: T): Partial<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

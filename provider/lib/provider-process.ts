@@ -51,10 +51,8 @@ export type LineKind = "info" | "warning" | "progress";
 type Printer = (kind: LineKind, name: string, text: string) => void;
 
 /** Lines start with the resource's name, because the engine shows them under no resource. */
-let printer: Printer = (kind, name, line) => {
-  const text = kind === "warning" ? `warning: ${line}` : line;
-  console.log(`${name}: ${text}`);
-};
+let printer: Printer = (kind, name, text) =>
+  console.log(`${name}: ${kind === "warning" ? "warning: " : ""}${text}`);
 
 const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), text);
 

@@ -142,10 +142,11 @@ function spellingsOf(secret: string): string[] {
 
 const toJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-const toPhpJson = (json: string): string =>
+/** Escapes JSON as PHP does: slashes, and all characters beyond ASCII, those beyond the BMP as two surrogates. */
+export const toPhpJson = (json: string): string =>
   json
     .replaceAll("/", "\\/")
-    .replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Returns base64 of the bytes alone, and at each of three offsets in a longer text the characters that depend only on them. */
 function base64Of(bytes: Uint8Array): string[] {

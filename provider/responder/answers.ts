@@ -55,9 +55,6 @@ export function answerChallenge(challenge: string): Answer {
   };
 }
 
-/** Answers a delivery that was handled: 200 without a body. */
-export const answerHandled = (): Answer => ({ status: 200, headers: {}, body: "" });
-
 /**
  * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full. The response
  * is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.

@@ -75,22 +75,17 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
 }
 
 function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
-  if (isV2(event)) return fromV2(event);
-  if (isV1(event)) return fromV1(event);
+  // The configured trigger decides what the function is called with, so the types prove nothing here.
+  const { rawPath, requestContext, httpMethod, path } = (event ?? {}) as Partial<
+    LambdaEventV1 & LambdaEventV2
+  >;
+  if (typeof rawPath === "string" && typeof requestContext?.http?.method === "string") {
+    return fromV2(event as LambdaEventV2);
+  }
+  if (typeof httpMethod === "string" && typeof path === "string") return fromV1(event as LambdaEventV1);
   throw new TypeError(
     "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; write a handler of your own for other triggers",
   );
-}
-
-// The configured trigger decides what the function is called with, so the types prove nothing here.
-function isV2(event: LambdaHttpEvent): event is LambdaEventV2 {
-  const { rawPath, requestContext } = (event ?? {}) as Partial<LambdaEventV2>;
-  return typeof rawPath === "string" && typeof requestContext?.http?.method === "string";
-}
-
-function isV1(event: LambdaHttpEvent): event is LambdaEventV1 {
-  const { httpMethod, path } = (event ?? {}) as Partial<LambdaEventV1>;
-  return typeof httpMethod === "string" && typeof path === "string";
 }
 
 function fromV2(event: LambdaEventV2): IncomingRequest {

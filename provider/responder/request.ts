@@ -30,24 +30,12 @@ export interface Answer {
 
 /** The path of a request's target, as sent. */
 export function pathOf(url: string): string {
-  const path = withoutOrigin(url);
-  const end = path.search(/[?#]/);
-  return end < 0 ? path : path.slice(0, end);
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "");
+  return path.startsWith("/") ? path : `/${path}`;
 }
 
 /** The query of a request's target, without its question mark; empty if there is none. */
-export function queryOf(url: string): string {
-  const start = url.indexOf("?");
-  if (start < 0) return "";
-  const end = url.indexOf("#", start);
-  return url.slice(start + 1, end < 0 ? undefined : end);
-}
-
-function withoutOrigin(url: string): string {
-  if (url.startsWith("/")) return url;
-  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
-  return path.startsWith("/") ? path : `/${path}`;
-}
+export const queryOf = (url: string): string => /\?([^#]*)/.exec(url)?.[1] ?? "";
 
 /** Keeps work alive after the response. */
 export type WaitUntil = (promise: Promise<unknown>) => void;

@@ -1,10 +1,4 @@
-import {
-  answerChallenge,
-  answerError,
-  answerHandled,
-  answerUnavailable,
-  UnavailableError,
-} from "./answers.js";
+import { answerChallenge, answerError, answerUnavailable, UnavailableError } from "./answers.js";
 import { type Delivery, parseMessage } from "./delivery.js";
 import {
   findHandshake,
@@ -259,7 +253,7 @@ async function answerDelivery(
   };
   try {
     await onDelivery(delivery, { request, waitUntil: continueWork });
-    return answerHandled();
+    return { status: 200, headers: {}, body: "" };
   } catch (error) {
     if (error instanceof UnavailableError) return answerUnavailable(error);
     reportError("onDelivery", error, keys);

@@ -96,14 +96,8 @@ export async function createDelivery(
  * const response = await responder(createHandshake({ verificationKey, challenge: "c1" }));
  */
 export function createHandshake(options: CreateHandshakeOptions): Request {
-  const {
-    verificationKey,
-    url = "http://localhost/",
-    encoding = "form",
-    challenge = randomChallenge(),
-  } = options;
-  const sent = encodeHandshake(url, { encoding, token: verificationKey, challenge });
+  const { verificationKey: token, url = "http://localhost/", encoding = "form" } = options;
+  const { challenge = crypto.randomUUID().replaceAll("-", "") } = options;
+  const sent = encodeHandshake(url, { encoding, token, challenge });
   return new Request(sent.url, { method: "POST", headers: sent.headers, body: sent.body || null });
 }
-
-const randomChallenge = (): string => crypto.randomUUID().replaceAll("-", "");

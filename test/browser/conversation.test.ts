@@ -50,6 +50,18 @@ describe("a contact, with the flow menu", () => {
     await page.getByText("You chose card 2.").first().waitFor();
   });
 
+  test("writes on while a message is being sent, and nothing of it is lost", async () => {
+    const { page, ...service } = await openService({}, { begun: true });
+    const typed = Promise.withResolvers<void>();
+    await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
+    await write(page, "first");
+    await page.getByTestId("contact-text").fill("second");
+    typed.resolve();
+    await expectSoon(() => received(service).length).toBe(1);
+    await page.locator("form[aria-busy=true]").waitFor({ state: "detached" });
+    expect(await page.getByTestId("contact-text").inputValue()).toBe("second");
+  });
+
   test("sends media of every kind", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     for (const kind of KINDS) {

@@ -4,19 +4,13 @@ import { exchangesOf, expectSoon, openInbox, startService, unfold, type Service 
 
 let service: Service;
 
-const sayTo = ({ acme }: Service, text: string, conversation = 2): Promise<unknown> =>
+const sayTo = ({ acme }: Pick<Service, "acme">, text: string, conversation = 2): Promise<unknown> =>
   acme.send({
     event: "message_created",
     message_type: "incoming",
     content: text,
     conversation_id: conversation,
-    sender: {
-      id: `contact-${conversation}`,
-      name: `Contact ${conversation}`,
-      email: "",
-      phone_number: "",
-      type: "contact",
-    },
+    sender: { id: `contact-${conversation}`, name: `Contact ${conversation}`, type: "contact" },
   });
 
 /** A conversation whose delivery failed, and 1,001 later ones of another. */
@@ -57,6 +51,18 @@ test("a search says how far it reaches, and finds older exchanges once they are 
   await search(page).fill("503");
   await exchangesOf(page, "delivery", "long ago").waitFor();
   expect(await page.getByRole("button", { name: "Load older" }).count()).toBe(0);
+});
+
+test("a workspace lists its conversations beside another one that has a thousand newer ones", async () => {
+  const { emulator, acme } = await startService();
+  const globex = emulator.addWorkspace({ name: "globex", apiKey: "globex-key" });
+  await sayTo({ acme: globex }, "Oi", 1);
+  for (let sent = 0; sent <= 1000; sent += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => sayTo({ acme }, "Oi", 2 + sent + index)));
+  }
+  const { page } = await openInbox(emulator, { choice: "workspace=globex" });
+  await page.getByTestId("conversations").getByRole("button", { name: "Contact 1" }).click();
+  await expectSoon(() => page.locator("article").allInnerTexts()).toEqual([expect.stringContaining("Oi")]);
 });
 
 test("exchanges that arrive wait behind a button while one is open, which stays in its place", async () => {

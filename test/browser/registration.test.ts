@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { expectSoon, openService, write } from "./harness.ts";
-import { shownMessages } from "./shown.ts";
 
 test("another system registers and removes by the page, and a program sees it", async () => {
   const { page, acme } = await openService();
@@ -41,10 +40,11 @@ test("a workspace is created, chosen and deleted", async () => {
   await expectSoon(() => workspaces.innerText()).not.toContain("globex");
 });
 
-test("a reset empties the page and keeps workspace and registration", async () => {
+test("a reset empties the page, of an exchange that is linked too, and keeps workspace and registration", async () => {
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   await write(page, "Oi");
-  await expectSoon(async () => (await shownMessages(page)).length).toBe(2);
+  await page.getByRole("button", { name: "delivered" }).click();
+  await page.locator("[data-testid=exchange][open]").waitFor();
   await page.getByTestId("open-reset").click();
   await page.getByRole("dialog").getByTestId("submit").click();
   await page.getByTestId("done").getByText("The emulator is reset.").waitFor();
@@ -52,4 +52,5 @@ test("a reset empties the page and keeps workspace and registration", async () =
   await expectSoon(() => page.getByTestId("conversations").innerText()).toBe("");
   expect(await page.getByTestId("workspaces").innerText()).toContain("acme");
   expect(await page.getByTestId("registration").innerText()).toContain(`${endpoint.url}/webhook`);
+  expect(await page.getByTestId("error").innerText()).toBe("");
 });

@@ -145,6 +145,25 @@ test("keys are masked everywhere until they are asked for", async () => {
   await expectShown(page, secrets, []);
 });
 
+test("keys that are being loaded when they are hidden again are not shown", async () => {
+  const { page } = await openDeliveries();
+  const hidden = Promise.withResolvers<void>();
+  await page.route(/\/handshakes\?.*reveal=true/, (route) => hidden.promise.then(() => route.continue()));
+  const [request] = await Promise.all([
+    page.waitForRequest(/\/handshakes\?.*reveal=true/),
+    page.getByTestId("reveal").check(),
+  ]);
+  // Nothing is loaded again: the page waits for the new stream.
+  await page.route(/\/events\?$/, () => {});
+  await page.getByTestId("reveal").uncheck();
+  hidden.resolve();
+  await (await request.response())?.finished();
+  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))");
+  // The text of closed folds too.
+  const text = await page.locator("body").textContent();
+  expect([API_KEY, VERIFICATION_KEY].filter((key) => text?.includes(key))).toEqual([]);
+});
+
 async function expectShown(page: Page, secrets: Record<string, string>, names: string[]): Promise<void> {
   await expectSoon(async () => {
     const text = await page.locator("body").innerText();

@@ -1,12 +1,13 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
+import { toPhpJson } from "../../lib/redact.js";
 import { SIGNATURE_HEADER, signBody } from "../../responder/signature.js";
 import {
   addMessage,
-  encodeMessage,
   getOrCreateConversation,
   keyOf,
   recordCopy,
   recordDelivery,
+  serializeMessage,
   withDigits,
 } from "../conversations.js";
 import { invalidOption } from "../checks.js";
@@ -101,12 +102,14 @@ function recordOutbound(
   { from, body, written, url, dueMs = Date.now() }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const { state } = place;
+  const json = serializeMessage(body);
+  const encoded = state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
   const numbered = nextRecord(state, "delivery");
   const message = addMessage(place, { from, body, delivery: numbered.id });
   const delivery = {
     message: withDigits(body),
     url,
-    request: { headers: {}, body: written ?? encodeMessage(body, state.settings.deliveryEncoding) },
+    request: { headers: {}, body: written ?? encoded },
     dueAt: new Date(dueMs).toISOString(),
     resendOf: null,
   };
@@ -155,12 +158,8 @@ export function resendDelivery(
 }
 
 /** A delivery with everything that its attempts need. */
-interface DeliveryJob extends Place {
+interface DeliveryJob extends Place, Omit<DeliveryOptions, "body"> {
   delivery: DeliveryRecord;
-  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
-  timeoutMs?: number | undefined;
-  /** Sent instead of the right signature. */
-  signature?: string | undefined;
 }
 
 /** Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes; never rejects. */

@@ -36,6 +36,8 @@ export function connect(): void {
   source?.close();
   clearTimeout(retry);
   gathered = [];
+  // What is still being loaded may hold secrets that are hidden by now.
+  meanwhile = undefined;
   const opened = new EventSource(routeOf(["events"], revealed.value ? IN_CLEAR : {}));
   source = opened;
   opened.addEventListener("open", () => {
@@ -63,8 +65,12 @@ function receive(): void {
   data.value = applyEvents(data.value, events);
   const { scope, workspaces } = data.value;
   for (const event of events) {
-    if (event.type !== "flow-failed" || event.failure.workspace !== scope.workspace) continue;
-    showError(t("The flow failed, so there is no reply: {reason}", { reason: event.failure.reason }));
+    if (event.type === "flow-failed" && event.failure.workspace === scope.workspace) {
+      showError(t("The flow failed, so there is no reply: {reason}", { reason: event.failure.reason }));
+    }
+    const isOurs = event.type === "workspace-removed" && event.name === scope.workspace;
+    // To look for an exchange that is gone would be an error.
+    if (event.type === "reset" || isOurs) linked.value = null;
   }
   const isFirst = scope.workspace === null && workspaces.size > 0;
   const isRemoved = events.some(({ type }) => type === "reset" || type === "workspace-removed");
@@ -77,14 +83,15 @@ export async function load(): Promise<void> {
   meanwhile = arrived;
   try {
     const chosen = data.value.scope;
-    const [workspaces, conversations, faults, settings] = await Promise.all([
+    const [workspaces, faults, settings] = await Promise.all([
       read<WorkspaceView[]>(["workspaces"]),
-      read<ConversationView[]>(["conversations"]),
       read<FaultView[]>(["faults"]),
       read<SettingsView>(["settings"]),
     ]);
     const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
-    const talk = conversations.find((item) => item.id === chosen.conversation && item.workspace === place);
+    const conversations =
+      place === null ? [] : await read<ConversationView[]>(["conversations"], { workspace: place });
+    const talk = conversations.find(({ id }) => id === chosen.conversation);
     const scope = { workspace: place, conversation: talk?.id ?? null };
     const { reach } = data.value;
     const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope, reach)]);

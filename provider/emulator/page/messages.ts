@@ -125,15 +125,12 @@ function contactFields(content: ContactContent) {
   return { event: "message_created", content: "", attachments } as const;
 }
 
-/** The JSON of an agent's reply (section 2.4). */
-export function agentBody(party: Party, content: AgentContent): string {
-  return withDigits("conv_id", party, {
-    sender_id: party.contactId,
-    message_type: "outgoing",
-    private: false,
-    ...agentFields(content),
-  } satisfies Without<OutboundMessage, "conv_id">);
-}
+/** The JSON of an agent's reply (section 2.4). The emulator adds the fields that are the same in every reply. */
+export const agentBody = (party: Party, content: AgentContent): string =>
+  withDigits("conv_id", party, { sender_id: party.contactId, ...agentFields(content) } satisfies Without<
+    OutboundMessage,
+    "conv_id" | "message_type" | "private"
+  >);
 
 /** One type for each kind, as the messages have them. */
 type MediaFields = { [Kind in MediaKind]: { type: Kind; url: string } }[MediaKind];

@@ -1,4 +1,3 @@
-import type { ReceivedResponse } from "../service/outgoing.js";
 import type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "../state.js";
 import { parseJson } from "./json.js";
 import { contentOf, type MessageContent } from "./messages.js";
@@ -37,13 +36,8 @@ export const conversationOf = ({ kind, record }: Exchange): string | null =>
 export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");
 
 /** One HTTP call: a delivery has several if it is tried again. */
-interface Call {
-  durationMs: number;
-  response: ReceivedResponse | null;
-  reason?: string;
-  /** The injected fault that matched it, as JSON; empty if none. */
-  fault?: string;
-}
+type Attempt = DeliveryRecord["attempts"][number];
+type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
 
 /** The HTTP calls of an exchange, with their responses. */
 export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>

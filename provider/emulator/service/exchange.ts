@@ -27,29 +27,34 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
 }
 
 /** What a request with a known workspace and the right key is for. */
-export interface Call {
+interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
   /** Makes the change. May throw an HttpError. */
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns what a request with this body is for, and completes its record. May throw an HttpError. */
-type Identify = (record: RecordedRequest, body: string) => Call;
+/** Returns what a request is for, whose body this is, and completes its record. May throw an HttpError. */
+export type Identify = (
+  state: EmulatorState,
+  request: HttpRequest,
+  record: RecordedRequest,
+  body: string,
+) => Call;
 
 /** Responds to one request of the service as its fault and `errorShape` say. Its record is written before the response. */
 export async function respondRecorded(
   state: EmulatorState,
   to: RecordedRequest["interface"],
-  request: HttpRequest,
   identify: Identify,
+  request: HttpRequest,
 ): Promise<HttpResponse> {
   const { faults, settings, outgoing, changes } = state;
   const begun = performance.now();
   const record = recordRequest(state, to, request);
   const response = await catchErrors(settings.errorShape, () => {
     if (typeof request.body !== "string") throw request.body;
-    const { operation, workspace, perform } = identify(record, request.body);
+    const { operation, workspace, perform } = identify(state, request, record, request.body);
     countWithinRate(workspace, settings.requestsPerSecond);
     const fault = faults.take(operation, workspace.name);
     if (fault === undefined) return perform();

@@ -50,7 +50,7 @@ export async function performHandshake(
     at,
     workspace: workspace.name,
     encoding,
-    url,
+    url: sent.url,
     challenge,
     verdict: reason === "" ? "passed" : "failed",
     reason,

@@ -5,8 +5,9 @@ import { BODY_LIMIT_BYTES } from "../../responder/request.js";
 import { isLoopback } from "../../lib/url.js";
 import { HttpError, invalidOption } from "../checks.js";
 import { assertSameOrigin } from "../control/guard.js";
-import type { EmulatorState } from "../state.js";
-import { toJson, type HttpRequest, type HttpResponse } from "./exchange.js";
+import type { EmulatorState, RecordedRequest } from "../state.js";
+import { respondRecorded, toJson, type HttpResponse, type Identify } from "./exchange.js";
+import { toStrings } from "./outgoing.js";
 
 /** Longer than clients keep an idle connection, so that none is closed while they send. */
 const KEEP_ALIVE_MS = 60_000;
@@ -24,16 +25,16 @@ export function addressOf({ url: target = "/" }: IncomingMessage): URL {
  */
 export function createService(
   state: EmulatorState,
-  respond: (state: EmulatorState, request: HttpRequest) => Promise<HttpResponse>,
+  to: RecordedRequest["interface"],
+  identify: Identify,
 ): RequestHandler {
   return async (incoming, outgoing) => {
     try {
       if (isLoopback(state.settings.host)) assertSameOrigin(state.settings, incoming);
       const body = await readBody(incoming);
       const { method = "", headers } = incoming;
-      const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
-      const request = { method, address: addressOf(incoming), headers: Object.fromEntries(pairs), body };
-      send(outgoing, await respond(state, request));
+      const request = { method, address: addressOf(incoming), headers: toStrings(headers), body };
+      send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
       // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
       const text = error instanceof Error ? error.message : String(error);

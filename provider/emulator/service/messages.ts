@@ -6,21 +6,17 @@ import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, re
 import { runFlow } from "../flows/run-flow.js";
 import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
-import { respondRecorded, toJson, type Call, type HttpRequest, type HttpResponse } from "./exchange.js";
+import { toJson, type HttpRequest, type HttpResponse, type Identify } from "./exchange.js";
 
-/** Responds to one request to the bot host (section 4.2) and records it. */
-export const respondBot = (state: EmulatorState, request: HttpRequest): Promise<HttpResponse> =>
-  respondRecorded(state, "bot", request, (record, text) => identify(state, request, record, text));
-
-/** Checks address, method, key, and only then the body. */
-function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest, text: string): Call {
+/** Identifies a message to the bot host (section 4.2). Checks address, method, key, and only then the body. */
+export const identifyMessage: Identify = (state, request, record, text) => {
   const workspace = findBot(state, request.address);
   record.workspace = workspace.name;
   if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   record.operation = "message";
   const body = readAuthorized(workspace, request.headers, text, state.settings.flowKey);
   return { operation: "message", workspace, perform: () => acceptMessage(state, workspace, body, record) };
-}
+};
 
 function findBot({ directory }: EmulatorState, { pathname }: URL): WorkspaceState {
   const code = /^\/api\/apichat\/([^/]+)$/.exec(pathname)?.[1];

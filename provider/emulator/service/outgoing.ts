@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { Dispatcher } from "undici";
@@ -52,17 +53,16 @@ export async function post(
       ...options,
       ...framePost(sent, userAgent),
     });
-    const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
-    return {
-      status,
-      headers: Object.fromEntries(pairs) as ReceivedResponse["headers"],
-      body: body.toString("utf8"),
-    };
+    return { status, headers: toStrings(headers), body: body.toString("utf8") };
   } catch (error) {
     const isTimeout = error instanceof PostError && error.failure === "timeout";
     return { reason: isTimeout ? describeTimeout(timeoutMs) : `no answer: ${describeCause(error)}`, error };
   }
 }
+
+/** The headers as they are recorded. */
+export const toStrings = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** A body to be cut has the `content-length` of the whole, and ends with an error after its first part. */
 function framePost(

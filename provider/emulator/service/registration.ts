@@ -7,10 +7,10 @@ import {
   type WebhookConfiguration,
 } from "../../../schema/registration.js";
 import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
-import type { EmulatorState, RecordedRequest, WorkspaceState } from "../state.js";
+import type { EmulatorState, WorkspaceState } from "../state.js";
 import type { Reading, SwitchSettings } from "../switches.js";
 import { publishWorkspace, readConfiguration, register } from "../workspaces.js";
-import { respondRecorded, toJson, type Call, type HttpRequest, type HttpResponse } from "./exchange.js";
+import { toJson, type HttpResponse, type Identify } from "./exchange.js";
 import { performHandshake } from "./handshake.js";
 
 const requestSchemas: Record<RegistrationAction, z.ZodType> = {
@@ -19,12 +19,11 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
   "delete-webhook": deleteWebhookRequest,
 };
 
-/** Responds to one request of the registration interface (section 4.1) and records it. */
-export const respondRegistration = (state: EmulatorState, request: HttpRequest): Promise<HttpResponse> =>
-  respondRecorded(state, "registration", request, (record, text) => identify(state, request, record, text));
-
-/** Checks address, method, action, key, and only then the rest of the body. */
-function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest, text: string): Call {
+/**
+ * Identifies an action of the registration interface (section 4.1). Checks address, method, action, key, and only then the rest
+ * of the body.
+ */
+export const identifyAction: Identify = (state, request, record, text) => {
   if (isAction(record.action)) record.operation = record.action;
   const candidates = workspacesAt(state, request.address);
   if (candidates.length === 1) record.workspace = candidates[0]?.name ?? null;
@@ -50,7 +49,7 @@ function identify(state: EmulatorState, request: HttpRequest, record: RecordedRe
     }
   };
   return { operation, workspace, perform: () => state.turns.run(workspace, perform) };
-}
+};
 
 /** Returns the workspaces at an address; the API key tells them apart. */
 function workspacesAt({ directory }: EmulatorState, { pathname, searchParams }: URL): WorkspaceState[] {

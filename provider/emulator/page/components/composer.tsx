@@ -63,10 +63,12 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
     draft.value = { ...draft.value, ...part };
   };
   async function send(): Promise<void> {
-    const content = { kind, ...draft.value };
+    const sent = draft.value;
+    const content = { kind, ...sent };
     if (from === "agent") await sendAsAgent(party, content);
     else await sendAsContact(party, content as ContactContent);
-    draft.value = emptyDraft();
+    // What was written meanwhile is not sent yet.
+    if (draft.value === sent) draft.value = emptyDraft();
   }
   return (
     <Form class="compose" aria-label={t(AUTHORS[from])} action={send}>

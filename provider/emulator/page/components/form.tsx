@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, ComponentProps, TargetedSubmitEvent } from "preact";
+import type { ComponentProps, TargetedSubmitEvent } from "preact";
 import { useId } from "preact/hooks";
 import { attempt } from "../notices.js";
 
@@ -65,13 +65,9 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
   );
 }
 
-interface CheckProps {
-  name?: string;
-  checked?: boolean;
-  defaultChecked?: boolean;
+type CheckProps = Omit<ComponentProps<"input">, "onChange" | "role"> & {
   onChange?: (checked: boolean) => unknown;
-  children: ComponentChildren;
-}
+};
 
 /** A labelled check box. */
 export function Check({ onChange, children, ...input }: CheckProps) {
@@ -86,13 +82,10 @@ export function Check({ onChange, children, ...input }: CheckProps) {
 /** The values of a form by field name. A check box that is not checked is missing. */
 export type Fields = Readonly<Record<string, string>>;
 
-interface FormProps {
-  class?: string;
-  "aria-label"?: string;
+type FormProps = Omit<ComponentProps<"form">, "action"> & {
   /** Its failure is shown, and the form stays filled in. */
   action: (fields: Fields) => Promise<unknown>;
-  children: ComponentChildren;
-}
+};
 
 /** A form that is submitted once at a time. */
 export function Form({ action, children, ...form }: FormProps) {

@@ -18,9 +18,8 @@ export function fileNameOf(url: string): string {
   const segment = pathname.split("/").findLast((part) => part !== "") ?? host;
   try {
     return decodeURIComponent(segment);
-  } catch (error) {
-    if (error instanceof URIError) return segment;
-    throw error;
+  } catch {
+    return segment;
   }
 }
 

@@ -34,7 +34,7 @@ export function WorkspacePanel() {
       </ul>
       {workspace.value !== null && (
         <>
-          <Registration key={workspace.value.name} workspace={workspace.value} />
+          <Registration key={workspace.value.name} {...workspace.value} />
           <ConversationList />
         </>
       )}
@@ -45,16 +45,13 @@ export function WorkspacePanel() {
 /** A workspace or conversation of a list. */
 function Choice({ children, ...target }: Scope & { children: ComponentChildren }) {
   const { scope } = data.value;
-  const isConversation = target.conversation !== null;
-  const isCurrent = isConversation
-    ? target.conversation === scope.conversation
-    : target.workspace === scope.workspace;
+  const kind = target.conversation === null ? "workspace" : "conversation";
   return (
     <li>
       <button
         type="button"
         class="ghost"
-        aria-current={isCurrent || undefined}
+        aria-current={target[kind] === scope[kind] || undefined}
         onClick={() => choose(target)}
       >
         {children}
@@ -101,11 +98,7 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
 }
 
 /** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
-function Registration({
-  workspace: { name, registration, flow, mayManageFlow },
-}: {
-  workspace: WorkspaceView;
-}) {
+function Registration({ name, registration, flow, mayManageFlow }: WorkspaceView) {
   async function change(part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], part));
     // Draws the control again, which already shows the rejected value.
@@ -156,7 +149,7 @@ function Registration({
           </FormDialog>
         </div>
       </details>
-      <OutsideChange workspace={name} registered={(registration?.webhook_url ?? "") !== ""} />
+      <OutsideChange workspace={name} registered={Boolean(registration?.webhook_url)} />
     </section>
   );
 }
