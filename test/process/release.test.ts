@@ -9,8 +9,7 @@ import { packFolder } from "../../tools/plugin-archives/archives.ts";
 import { writeBill } from "../../tools/release/papers.ts";
 import { startServer, type Received } from "../support/http.ts";
 import { makeFolder } from "./program.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
 const runTool = (tool: string, args: readonly string[], options = {}) =>
