@@ -25,7 +25,7 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 5680,
   "schema/": 908,
   "tools/": 4661,
-  "test/": 31_944,
+  "test/": 31_938,
 };
 /** What is published, as a whole. */
 const PROVIDER_AND_SCHEMA = 30_024;
