@@ -1,15 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { expect, test } from "vitest";
 import { afterTests, freePort } from "../support/http.ts";
 import { expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
+import { makeFolder } from "../support/folder.ts";
 
 test("the page is live again when the emulator has restarted, with what happened before and after", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-inbox-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder();
   const [port, botPort] = [await freePort(), await freePort()];
   const options = { port, botPort, flow: "echo", data: join(folder, "emulator.sqlite") };
   const { page, problems, emulator } = await openService(options, { begun: true });

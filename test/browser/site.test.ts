@@ -1,14 +1,12 @@
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir } from "node:fs/promises";
 import { dirname, extname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
 import { AxeBuilder } from "@axe-core/playwright";
 import { execa } from "execa";
 import { chromium, type BrowserContextOptions, type Page } from "playwright-core";
 import { beforeAll, expect, inject, test } from "vitest";
-import { afterTests, startServer } from "../support/http.ts";
-
-const clone = fileURLToPath(new URL("../..", import.meta.url));
+import { startServer } from "../support/http.ts";
+import { makeFolder } from "../support/folder.ts";
+import { root } from "../support/pages.ts";
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
 /** All files of the site, by path. */
@@ -17,10 +15,9 @@ let url = "";
 
 /** The site as `npm run docs` builds it; a warning fails it. */
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-site-"));
-  afterTests(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   await execa("typedoc", ["--options", ".typedoc.json", "--out", folder], {
-    cwd: clone,
+    cwd: root,
     preferLocal: true,
   });
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { deriveVerificationKeys, signBody } from "pulumi-apichat/responder";
 import { SEED } from "../support/derived-keys.ts";
 import { afterTests } from "../support/http.ts";
 import type { SentRequest } from "../support/lambda-events.ts";
 import type { AwsEndpoint, SentMessage } from "./aws-endpoint.ts";
+import { root } from "../support/pages.ts";
 
 export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 
@@ -52,9 +52,6 @@ process.on("message", ({ event }) =>
     ({ name, message }) => process.send({ error: { name, message } }),
   ),
 );`;
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-
 /** Starts a function of the example. Its modules are those of Lambda's runtime, no others. */
 async function startFunction(
   name: "receive" | "forward",
@@ -63,7 +60,7 @@ async function startFunction(
   const folder = await mkdtemp(join(tmpdir(), "apichat-lambda-"));
   const modules = join(folder, "runtime");
   await mkdir(modules);
-  await symlink(join(repository, "node_modules", "@aws-sdk"), join(modules, "@aws-sdk"));
+  await symlink(join(root, "node_modules", "@aws-sdk"), join(modules, "@aws-sdk"));
   await writeFile(join(folder, "index.cjs"), bundleFunction(name));
   await writeFile(join(folder, "runtime.cjs"), RUNTIME);
   const credentials = { AWS_ACCESS_KEY_ID: "tested", AWS_SECRET_ACCESS_KEY: "tested" };

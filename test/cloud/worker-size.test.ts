@@ -1,7 +1,7 @@
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { root } from "../support/pages.ts";
 
 /** The smallest Worker that receives deliveries. */
 const WORKER = `import { createResponder } from "pulumi-apichat/responder";
@@ -12,9 +12,8 @@ export default {
 `;
 
 test("a Worker with the responder has at most 6 KiB, minified and gzipped", async () => {
-  const resolveDir = fileURLToPath(new URL("../..", import.meta.url));
   const { outputFiles } = await build({
-    stdin: { contents: WORKER, resolveDir, sourcefile: "worker.js" },
+    stdin: { contents: WORKER, resolveDir: root, sourcefile: "worker.js" },
     ...({ bundle: true, minify: true, write: false, format: "esm", target: "es2024" } as const),
     platform: "neutral",
     mainFields: ["module", "main"],

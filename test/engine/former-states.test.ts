@@ -1,15 +1,13 @@
 import { readdirSync } from "node:fs";
 import { copyFile, cp, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { expect, test } from "vitest";
 import { afterTests } from "../support/http.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { createBackend } from "../support/stack.ts";
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-const fixtures = join(repository, "test/fixtures");
+import { root } from "../support/pages.ts";
+const fixtures = join(root, "test/fixtures");
 const states = readdirSync(fixtures, { recursive: true, encoding: "utf8" })
   .filter((path) => /^[^/]+[/](?:dynamic|plugin)\.json$/.test(path))
   .map((path) => path.replace(".json", "").split("/") as [release: string, stack: string]);
@@ -23,7 +21,7 @@ test.concurrent.each(states)(
     const emulator = await startEmulator({ data });
     afterTests(() => emulator.close());
     await cp(join(fixtures, "programs", stack), folder, { recursive: true });
-    await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     // The emulator is at other ports now.
     const write = async (from: string, name: string): Promise<void> => {
       const text = (await readFile(from, "utf8")).replaceAll("http://127.0.0.1:14000", emulator.url);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 import type { DeliveryRecord } from "pulumi-apichat/emulator";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
 import { openScene, type Scene } from "../support/scene.ts";
@@ -37,7 +37,7 @@ function declare(rotation: string): PulumiFn {
       webhookVerificationKey: key.current,
       timeouts: { readySeconds: 5 },
     });
-    return { pid: responder.pid, port: responder.port, status: webhook.status };
+    return { status: webhook.status };
   };
 }
 
@@ -88,82 +88,34 @@ function startPump(): Pump {
   };
 }
 
-const numberOf = (body: Buffer): number =>
-  Number((JSON.parse(body.toString("utf8")) as { text: string }).text);
+/** Of the deliveries that reached the receiver. */
+const receivedNumbers = (): number[] =>
+  receiver.received
+    .map(({ body }) => Number((JSON.parse(body.toString("utf8")) as { text: string }).text))
+    .toSorted((a, b) => a - b);
 
-/** The numbers of the deliveries that reached the receiver, by their id. */
-function receivedNumbers(): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const { id, body } of receiver.received) {
-    const number = numberOf(body);
-    const before = numbers.get(id);
-    if (before !== undefined && before !== number) throw new Error(`${id}: two deliveries have this id`);
-    numbers.set(id, number);
-  }
-  return numbers;
-}
-
-const waitForNumbers = (numbers: readonly number[]): Promise<void> =>
-  vi.waitFor(
-    () => {
-      const received = new Set(receivedNumbers().values());
-      expect(numbers.filter((number) => !received.has(number))).toEqual([]);
-    },
-    { timeout: 60_000, interval: 200 },
-  );
-
-describe("the shared key is rotated while deliveries arrive without pause", () => {
-  test("rotations lose no delivery, refuse none, and forward each once, also while set-webhook fails", async () => {
-    const pump = startPump();
-    const keys = [registeredKey()];
-    /** More of them arrive during what is done. */
-    const whileDelivering = async (work: () => Promise<unknown>): Promise<void> => {
-      const sentBefore = pump.results.length;
-      await work();
-      expect(pump.results.length).toBeGreaterThan(sentBefore);
-      keys.push(registeredKey());
-    };
-    await whileDelivering(() => rotate("second"));
-    scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
-    stack.run(declare("third"));
-    await whileDelivering(() => stack.fails("up"));
-    scene.emulator.clearFaults();
-    await whileDelivering(() => rotate("third"));
-    const results = await pump.finish(200);
-
-    const [first, second, ...later] = keys;
-    expect(later).toEqual([second, expect.any(String)]);
-    expect(new Set([first, second, later.at(-1)]).size, "each rotation registered a new key").toBe(3);
-    expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
-    const everyNumber = results.map((_, number) => number);
-    await waitForNumbers(everyNumber);
-    const numbers = receiver.received.map(({ body }) => numberOf(body));
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(everyNumber);
-  });
-
-  test("kill -9 of the responder loses nothing that was acknowledged", async () => {
-    receiver.received.length = 0;
-    // So that a good part of what is acknowledged has not been forwarded yet.
-    receiver.answerWith(503);
-    const pump = startPump();
-    const { pid, port } = (await stack.outputs()) as { pid: number; port: number };
-    await vi.waitUntil(() => receiver.received.length > CONVERSATIONS, { timeout: 60_000 });
-    process.kill(pid, "SIGKILL");
-    receiver.answerWith(200);
-    stack.run(declare("fourth"));
-    await stack.up({ refresh: true });
-    const again = await stack.outputs();
-    expect(again["port"]).toBe(port);
-    expect(again["pid"]).not.toBe(pid);
+test("rotations under deliveries without pause lose none, refuse none, and forward each once, also while set-webhook fails", async () => {
+  const pump = startPump();
+  const keys = [registeredKey()];
+  /** More of them arrive during what is done. */
+  const whileDelivering = async (work: () => Promise<unknown>): Promise<void> => {
     const sentBefore = pump.results.length;
-    const results = await pump.finish(200);
+    await work();
+    expect(pump.results.length).toBeGreaterThan(sentBefore);
+    keys.push(registeredKey());
+  };
+  await whileDelivering(() => rotate("second"));
+  scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
+  stack.run(declare("third"));
+  await whileDelivering(() => stack.fails("up"));
+  scene.emulator.clearFaults();
+  await whileDelivering(() => rotate("third"));
+  const results = await pump.finish(200);
 
-    const acknowledged = results.flatMap(({ status }, number) => (status === 200 ? [number] : []));
-    expect(results.length - acknowledged.length, "some were sent while nothing listened").toBeGreaterThan(0);
-    expect(acknowledged.filter((number) => number >= sentBefore)).toHaveLength(results.length - sentBefore);
-    await waitForNumbers(acknowledged);
-    // What was forwarded twice has kept its id: as many ids as deliveries.
-    const numbers = [...receivedNumbers().values()];
-    expect(new Set(numbers).size).toBe(numbers.length);
-  });
+  const [first, second, ...later] = keys;
+  expect(later).toEqual([second, expect.any(String)]);
+  expect(new Set([first, second, later.at(-1)]).size, "each rotation registered a new key").toBe(3);
+  expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
+  const everyNumber = results.map((_, number) => number);
+  await expect.poll(receivedNumbers, { timeout: 60_000 }).toEqual(everyNumber);
 });

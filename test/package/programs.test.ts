@@ -1,6 +1,5 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,6 +8,7 @@ import { packPackage, type PackageManager, type PackedPackage } from "../support
 import { openProgramFolder, type ProgramFolder } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
+import { root } from "../support/pages.ts";
 
 const body = `
 const webhook = new ApiChatWebhook("acme", {
@@ -89,14 +89,11 @@ test.each(managers)(
     expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
   },
 );
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-
 test("npm run test:portable passes with the packed tarball, and leaves nothing behind", async () => {
   const temporary = join(packed.folder, "temporary");
   await mkdir(temporary);
   const env = { ...backend.environment, TARBALL_FOLDER: packed.folder, TMPDIR: temporary };
-  const options = { cwd: repository, env, extendEnv: false, all: true, reject: false } as const;
+  const options = { cwd: root, env, extendEnv: false, all: true, reject: false } as const;
   const { exitCode, all } = await execa("npm", ["run", "--silent", "test:portable"], options);
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
   expect(all).toMatch(/^pulumi v3\..*\nnpm install .*\n(.*\n)*.* in nodejs\n.* in yaml\npassed on linux/m);
@@ -104,7 +101,7 @@ test("npm run test:portable passes with the packed tarball, and leaves nothing b
 });
 
 test("npm run test:portable says what it needs where there is no pulumi", async () => {
-  const options = { cwd: repository, env: { PATH: "" }, extendEnv: false, reject: false } as const;
+  const options = { cwd: root, env: { PATH: "" }, extendEnv: false, reject: false } as const;
   const { exitCode, stderr } = await execa(process.execPath, ["tools/portable/main.ts"], options);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,

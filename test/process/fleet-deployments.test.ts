@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { execa } from "execa";
 import { expect, test } from "vitest";
-import { afterTests, startServer } from "../support/http.ts";
+import { startServer } from "../support/http.ts";
 import { copyExample } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
+import { makeFolder } from "../support/folder.ts";
 
 const SECRETS = { APICHAT_API_KEY: 'the "api" key', KEY_SEED: "the seed", PULUMI_ACCESS_TOKEN: "the token" };
 const stackAt = (index: number): string => `/api/stacks/acme/apichat-fleet/example-${index}-of-3/deployments`;
@@ -17,8 +15,7 @@ const scheduled: Record<string, object[]> = {
 };
 
 async function runScript(environment: Record<string, string>, ...args: string[]) {
-  const folder = await mkdtemp(join(tmpdir(), "deployments-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder();
   const { path } = await copyExample({ folder, environment: {} }, "fleet");
   const repository = "https://github.com/acme/fleet.git";
   return execa(process.execPath, ["deployments.ts", "acme", repository, ...args], {

@@ -1,21 +1,21 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { readInstance, type Instance } from "../../dist/provider/server/control-client.js";
+import { makeFolder } from "../support/folder.ts";
+
+export { makeFolder };
 
 /** The built program, as the package's bin runs it. */
 export const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
 
 const programs: Program[] = [];
-const folders: string[] = [];
 afterAll(async () => {
   for (const { child } of programs) child.kill("SIGKILL");
   await Promise.allSettled(programs.map(({ ended }) => ended));
-  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
 });
 
 /** What a run of the program has said. */
@@ -69,13 +69,6 @@ export const run = (...parameters: string[]): Promise<Said> => startProgram(para
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
-
-/** A folder that is gone after the tests. */
-export async function makeFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat-process-")));
-  folders.push(folder);
-  return folder;
-}
 
 /** A folder with a configuration in it, gone after the tests. */
 export interface Home {

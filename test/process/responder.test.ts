@@ -81,6 +81,8 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
+    // And under the same id.
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {
       expect(Number(number)).toBeGreaterThan(last.get(conversation) ?? -1);

@@ -1,11 +1,10 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { findPython, MIN_PYTHON, preparePackages } from "../../tools/openapi/environment.ts";
-import { afterTests } from "../support/http.ts";
+import { makeFolder } from "../support/folder.ts";
 
 const WORKFLOWS = {
   "of the repository": { from: "../../.github", names: ["check", "nightly", "pages", "portable", "release"] },
@@ -23,8 +22,7 @@ describe.runIf(python)(
   `zizmor${python ? "" : `: NOT AUDITED, because there is no Python ${MIN_PYTHON} or newer with venv`}`,
   () => {
     it.each(Object.entries(WORKFLOWS))("finds nothing wrong with those %s", async (_, { from, names }) => {
-      const folder = await mkdtemp(join(tmpdir(), "workflow-audit-"));
-      afterTests(() => rm(folder, { recursive: true }));
+      const folder = await makeFolder();
       const source = fileURLToPath(new URL(from, import.meta.url));
       await cp(source, join(folder, ".github"), { recursive: true });
       if (python === undefined) throw new Error("no Python");

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { startProvider, type Provider } from "./harness.ts";
+import { makeFolder } from "../support/folder.ts";
 
 /** A call that makes the process load `pulumi-apichat/dynamic`. */
 const expectCheck = async (provider: Provider): Promise<void> => {
@@ -41,8 +41,7 @@ test("it does not end because its stdin is /dev/null", async () => {
 });
 
 test("its open stdin does not keep it from ending by itself", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-provider-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const script = join(folder, "node_modules", "@pulumi", "pulumi", "cmd", "dynamic-provider");
   await mkdir(script, { recursive: true });
   await writeFile(join(script, "index.js"), `(async () => { ${loadDynamic} console.log("loaded"); })();`);

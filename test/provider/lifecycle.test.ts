@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
 import { expect, onTestFinished, test } from "vitest";
 import { providerSource } from "../../dist/provider/lib/resource-class.js";
@@ -9,6 +6,7 @@ import { API_KEY, VERIFICATION_KEY, startEndpoint } from "../support/endpoint.js
 import { failureOf, partOf } from "../support/provider-failure.js";
 import { findSecrets } from "../support/secrets.js";
 import { startProvider, type Provider } from "./harness.js";
+import { makeFolder } from "../support/folder.ts";
 
 type Values = Record<string, unknown>;
 
@@ -61,8 +59,7 @@ test("a create that is partly done keeps the resource, and update completes it",
 
 test("where the package is missing, each call says what to install", async () => {
   const { args } = await startAcme();
-  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bare-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const provider = await startRun({ folder });
   const { check, read, create } = provider;
   for (const call of [check(args), read("id", args), provider.delete("id", args), create(args)]) {

@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { hasHost } from "../../tools/engine/languages.ts";
 import { findPythonSdk } from "../../tools/sdk/python.ts";
+import { root } from "./pages.ts";
 import { engine } from "./stack.ts";
 
 /** A Pulumi language whose programs run on the resource plugin here. */
@@ -29,7 +29,7 @@ const python = (environment: string): PluginLanguage => ({
   install: async () => {},
 });
 
-const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const inClone = (path: string): string => `${root}${path}`;
 
 /** The modules of the examples, which are those of every program on the SDK. */
 async function installGo(folder: string): Promise<void> {

@@ -1,12 +1,9 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-
+import { root } from "./pages.ts";
 /** The last TypeScript that takes `moduleResolution: node` without a complaint: that of older Pulumi templates. */
 const typescriptOfTemplates = "~5.9.0";
 
@@ -33,7 +30,7 @@ const commands = {
 /** Packs the built package as it would be published. */
 export async function packPackage(): Promise<PackedPackage> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-pack-")));
-  await execa("npm", ["pack", "--pack-destination", folder], { cwd: repository });
+  await execa("npm", ["pack", "--pack-destination", folder], { cwd: root });
   const tarball = `file:${join(folder, `${packageJson.name}-${packageJson.version}.tgz`)}`;
   const install = async (name: string, manager: PackageManager, project: object): Promise<string> => {
     const path = join(folder, name);

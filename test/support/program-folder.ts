@@ -1,13 +1,10 @@
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { commandsIn, type Command } from "./command.ts";
 import { pluginFolder } from "./plugin.ts";
 import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import type { Backend } from "./stack.ts";
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-
+import { root } from "./pages.ts";
 /** A program in a folder, run with the CLI as a user does: engine, language host, program and provider are processes. */
 export interface ProgramFolder {
   path: string;
@@ -58,11 +55,11 @@ export async function copyExample(
   environment: Record<string, string> = {},
 ): Promise<ProgramFolder> {
   const path = join(backend.folder, "programs", example);
-  await cp(join(repository, "examples", example), path, {
+  await cp(join(root, "examples", example), path, {
     recursive: true,
     filter: (source) => !/(node_modules|target|\.fleet|\/state|Pulumi\.[^/]+\.yaml)$/.test(source),
   });
-  await symlink(join(repository, "node_modules"), join(path, "node_modules"));
+  await symlink(join(root, "node_modules"), join(path, "node_modules"));
   return openProgramFolder(backend, path, environment);
 }
 
@@ -85,7 +82,7 @@ for (const { name, args, options } of declarations) new ApiChatWebhook(name, arg
 export async function createProject(scene: Scene, environment?: Record<string, string>): Promise<Project> {
   const path = join(scene.backend.folder, "project");
   await mkdir(path);
-  await symlink(join(repository, "node_modules"), join(path, "node_modules"));
+  await symlink(join(root, "node_modules"), join(path, "node_modules"));
   await writeFile(join(path, "Pulumi.yaml"), "name: project\nruntime: nodejs\n");
   await writeFile(join(path, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   await writeFile(join(path, "index.js"), PROGRAM);

@@ -9,7 +9,6 @@ import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
 import vectors from "../../schema/vectors.json" with { type: "json" };
-import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
 import {
   blocksOf,
   headingsOf,
@@ -63,9 +62,6 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
     });
   expect(broken).toEqual([]);
 });
-
-test("docs/emulator-switches.md lists what the emulator has (else run: npm run schema)", () =>
-  expect(readPage("docs/emulator-switches.md").text).toBe(generateSwitchesPage()));
 
 test("the table of requirements says what the code checks", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];

@@ -1,7 +1,5 @@
-import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
@@ -10,16 +8,8 @@ import { packFolder } from "../../tools/plugin-archives/archives.ts";
 import { writeNotes } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
 import { writeSums } from "../../tools/release/sums.ts";
-import { afterTests } from "../support/http.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "release-"));
-  afterTests(() => rm(folder, { recursive: true }));
-  return folder;
-}
-
+import { makeFolder } from "../support/folder.ts";
+import { root } from "../support/pages.ts";
 test.each(["acme/hooks", "https://github.com/acme/hooks", "https://github.com/acme/hooks.git"])(
   "%s is a repository",
   (text) => expect(parseRepository(text)).toBe("acme/hooks"),

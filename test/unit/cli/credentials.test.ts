@@ -1,21 +1,20 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { askSecret } from "../../../provider/cli/confirm.js";
 import { type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
 import { takeText } from "../../support/stream.js";
+import { makeFolder } from "../../support/folder.ts";
 
 const API_KEY = "api-key-0123456789";
 const WRONG = "wrong-api-key-0123456789";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "apichat-credentials-"));
+  folder = await makeFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();

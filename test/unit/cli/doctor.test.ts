@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Credentials } from "../../../provider/cli/credentials.js";
@@ -8,17 +7,15 @@ import { startEmulator } from "../../../provider/emulator/index.js";
 import { afterTests, freePort } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import { API_KEY, startEndpoint, VERIFICATION_KEY } from "../webhook/harness.js";
+import { makeFolder } from "../../support/folder.ts";
 
 const QUERY_SECRET = "query-token-0123456789";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "apichat-doctor-"));
+  folder = await makeFolder();
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 type Files = Record<string, string | object>;
 

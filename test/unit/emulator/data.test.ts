@@ -1,8 +1,6 @@
-import { mkdtemp, rm, stat, writeFile, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   ChangeHub,
   HISTORY_LIMIT,
@@ -25,10 +23,10 @@ import {
   startEndpoint,
   startHeldEndpoint,
 } from "./harness.js";
+import { makeFolder } from "../../support/folder.ts";
 
 async function makeFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-emulator-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   return join(folder, "emulator.sqlite");
 }
 
@@ -100,12 +98,6 @@ describe("an emulator with data", () => {
   });
 });
 
-const makeDatabase = (pragma: string) => (path: string) => {
-  const database = new DatabaseSync(path);
-  database.exec(`CREATE TABLE t (x); PRAGMA ${pragma}`);
-  database.close();
-};
-
 describe("the file", () => {
   test("is for its owner and one emulator at a time, and its path is in health", async () => {
     const data = await makeFile();
@@ -115,19 +107,6 @@ describe("the file", () => {
     await expect(startEmulator({ data })).rejects.toThrow(refused("another process holds the file"));
     await first.close();
     expect([...(await start({ data })).workspaces.keys()]).toEqual(["acme"]);
-  });
-
-  const ofAnotherRelease = "application_id = 1634756965; PRAGMA user_version = 1";
-  test.each<[string, (path: string) => unknown, string]>([
-    ["that is something else", (path) => writeFile(path, "a diary, and no database"), "emulator.sqlite"],
-    ["of another program", makeDatabase("user_version = 1"), "another program's tables"],
-    ["of another release", makeDatabase(ofAnotherRelease), "version 1"],
-  ])("%s is refused by name, and left as it is", async (_what, make, named) => {
-    const data = await makeFile();
-    await make(data);
-    const before = [await readFile(data), (await stat(data)).mode];
-    await expect(startEmulator({ data })).rejects.toThrow(refused(named));
-    expect([await readFile(data), (await stat(data)).mode]).toEqual(before);
   });
 
   test("is let go when the emulator cannot start for another reason, and needs a folder that is there", async () => {

@@ -1,13 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readSeed } from "../../../provider/emulator/index.js";
 import { call, sendTo, start, text } from "./harness.js";
+import { makeFolder } from "../../support/folder.ts";
 
 async function write(content: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-seed-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const path = join(folder, "seed.yaml");
   await writeFile(path, content);
   return path;

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";
 import { failureOf } from "../client/harness.js";
-import { makeFolder, randomKeyWebhook } from "./harness.js";
+import { makeFolder } from "../../support/folder.ts";
+import { randomKeyWebhook } from "./harness.js";
 
 const SECRET = "secret-word-0123456789";
 

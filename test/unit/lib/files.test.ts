@@ -1,14 +1,12 @@
-import fs, { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import fs, { readdir, readFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { writePrivateFile } from "../../../provider/lib/files.js";
-import { afterTests } from "../../support/http.ts";
 import { pretendPlatform } from "../../support/platform.ts";
+import { makeFolder } from "../../support/folder.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "apichat-files-"));
-afterTests(() => rm(folder, { recursive: true }));
+const folder = await makeFolder();
 
 afterEach(() => {
   vi.restoreAllMocks();

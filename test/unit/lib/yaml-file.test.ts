@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod";
 import type { ApiChatError } from "../../../provider/errors/index.js";
 import { parseYaml, readYamlFile } from "../../../provider/lib/yaml-file.js";
+import { makeFolder } from "../../support/folder.ts";
 
 const place = z.strictObject({
   name: z.string(),
@@ -89,8 +89,7 @@ test.each([
 });
 
 test("a file is read, and its path starts the failure", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-yaml-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const file = join(folder, "places.yaml");
   await writeFile(file, "\uFEFFplaces: [{ name: olá }]\r\n");
   expect(await readYamlFile(file, shape)).toEqual({ places: [{ name: "olá" }] });

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { bundlePage } from "../../../tools/compile/page.ts";
+import { makeFolder } from "../../support/folder.ts";
 
 const MAX_BYTES = 40 * 1024;
 
@@ -12,11 +12,9 @@ let folder: string;
 const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "apichat-page-"));
+  folder = await makeFolder();
   await bundlePage(folder);
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it("is six files and nothing else", async () => {
   const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt", "sbom.cdx.json"];

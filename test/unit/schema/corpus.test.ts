@@ -5,12 +5,13 @@ import type * as z from "zod";
 import { reviveConversationId } from "../../../schema/message-kind.js";
 import * as shapes from "../../../schema/index.js";
 import * as received from "../../../schema/received-outbound.js";
-import { generateJsonSchemas } from "../../../tools/schema/json-schema.ts";
 import { samples, type SampleName } from "../../../tools/schema/samples.ts";
 import { parseJsonSchemas, walkFields } from "./json-schema-fields.js";
 import { isContainer, missing, putAt, toJson, valueAt } from "./values.js";
 
-const generated = generateJsonSchemas();
+const folder = new URL("../../../schema/", import.meta.url);
+const names = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
+const generated = new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
 const files = parseJsonSchemas(generated);
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
@@ -123,13 +124,6 @@ describe("zod and the JSON Schema judge alike", () => {
 });
 
 describe("the generated files", () => {
-  it("are those in schema/ (else run: node tools/schema/generate.ts)", () => {
-    const folder = new URL("../../../schema/", import.meta.url);
-    const names = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
-    const written = new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
-    expect(Object.fromEntries(written)).toEqual(Object.fromEntries(generated));
-  });
-
   it("describe every file, definition and field, without a link to code", () => {
     const undescribed = [...files].flatMap(([file, schema]) => [
       ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { ApiChatError } from "../../../provider/errors/index.js";
 import { readPlannedWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
+import { makeFolder } from "../../support/folder.ts";
 
 export const SECRET = "secret-word-0123456789";
 
@@ -17,8 +17,7 @@ export async function read(
   content: string | Uint8Array,
   reader: "fleet" | "plan" = "fleet",
 ) {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-list-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder();
   const path = join(folder, fileName);
   await writeFile(path, content);
   return READERS[reader](path);
@@ -38,7 +37,7 @@ export async function problemsOf(
   expect(error?.message).not.toContain(SECRET);
   return (error?.message ?? "")
     .split("\n")
-    .map((line) => line.replace(/^\S*apichat-list-[^/]+\//, "").replace(/;.*/, ""));
+    .map((line) => line.replace(/^\S*apichat-test-[^/]+\//, "").replace(/;.*/, ""));
 }
 
 /** Sets a variable of the environment until the test ends. */
