@@ -72,6 +72,8 @@ export interface HandshakeRecord extends Numbered {
   reason: string;
   /** How to fix it, in one line; missing if it passed, or failed because of a fault. */
   hint?: string;
+  /** The injected fault that applied, as JSON; missing if none did. */
+  fault?: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
   /** The status of the webhook URL's response; missing if there was none. */

@@ -37,6 +37,9 @@ test("a reply shows its verdict after a thousand later deliveries, and leads to 
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
   await page.locator("article").getByText("long ago").first().waitFor();
+  await search(page).fill("nothing like this");
+  await page.getByText("No exchange matches.").waitFor();
+  expect(await page.getByTestId("exchange").count()).toBe(0);
 });
 
 test("a search says how far it reaches, and finds older exchanges once they are loaded", async () => {

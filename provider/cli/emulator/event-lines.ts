@@ -91,11 +91,23 @@ function requestLine(request: RecordedRequest): Line | undefined {
   };
 }
 
-const handshakeLine = ({ encoding, url, reason, durationMs, ...handshake }: HandshakeRecord): Line => ({
+const handshakeLine = ({
+  encoding,
+  url,
+  reason,
+  durationMs,
+  fault,
+  ...handshake
+}: HandshakeRecord): Line => ({
   ...handshake,
   what: "handshake",
   mood: handshake.verdict === "passed" ? "good" : "bad",
-  details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
+  details: [
+    `as ${encoding} to ${formatUrl(url)}`,
+    `${Math.round(durationMs)} ms`,
+    reason,
+    fault ? `fault ${fault}` : "",
+  ],
 });
 
 function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Line | undefined {

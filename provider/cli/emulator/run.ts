@@ -41,7 +41,7 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
 
 /** What to do after the start. */
 const NEXT =
-  "next: apichat listen --port 4002, then apichat webhook set --webhook-url http://127.0.0.1:4002/\nPress Ctrl-C to stop";
+  "next: register an endpoint with the commands on the page, or write a program with npx apichat init\nPress Ctrl-C to stop";
 
 /** How many workspaces the first lines show. */
 const SHOWN_WORKSPACES = 5;

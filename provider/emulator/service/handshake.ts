@@ -54,6 +54,7 @@ export async function performHandshake(
     challenge,
     verdict: reason === "" ? "passed" : "failed",
     reason,
+    ...(fault !== undefined && { fault: JSON.stringify(fault) }),
     ...(reason !== "" && fault === undefined && { hint: findHint(result, challenge) }),
     request: { headers: sent.headers, body: sent.body },
     ...("status" in result && { status: result.status }),

@@ -190,7 +190,7 @@ describe("a fault of the handshake", () => {
     const { emulator, perform, changed, acme, handshakes } = await prepare("set-webhook");
     emulator.injectFault({ operation: "handshake", fault });
     expect((await perform()).status).toBe(422);
-    const failed = { verdict: "failed", reason: expect.stringMatching(reason) };
+    const failed = { verdict: "failed", fault: JSON.stringify(fault), reason: expect.stringMatching(reason) };
     expect(acme.handshakes.at(-1)).toMatchObject(failed);
     expect(changed()).toBe(false);
     expect(handshakes()).toBe(sent);

@@ -115,9 +115,9 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
       <HttpPart title={kind === "request" ? t("Received") : t("Sent")} part={record.request} />
       {calls.map(({ durationMs, response, reason = "", fault = "" }, index) => (
         <Fragment key={index}>
-          <HttpPart title={titleOf(durationMs, index)} part={response} />
           {calls.length > 1 && <Line name={t("Reason")} value={reason} />}
           <Line name={t("Injected fault")} value={fault} />
+          <HttpPart title={titleOf(durationMs, index)} part={response} />
         </Fragment>
       ))}
     </>

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t, timeOf } from "../i18n/translate.js";
 import { loadOlder } from "../live.js";
@@ -37,6 +37,11 @@ export function Wire() {
   const onlyFailed = useSignal(false);
   const search = useSignal("");
   const { conversation } = data.value.scope;
+  /** A linked exchange is shown whatever was chosen before, not whatever is chosen after. */
+  function choose<T>(choice: Signal<T>, value: T): void {
+    choice.value = value;
+    linked.value = null;
+  }
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
@@ -52,7 +57,7 @@ export function Wire() {
             value={kind.value}
             options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
             nameOf={(name) => t(WIRE_NAMES[name])}
-            onChange={(chosen) => (kind.value = chosen)}
+            onChange={(chosen) => choose(kind, chosen)}
             hideLabel
             data-testid="wire-kind"
           />
@@ -60,15 +65,15 @@ export function Wire() {
         <Field
           label={t("Search URL, status, operation or body")}
           value={search.value}
-          onText={(text) => (search.value = text)}
+          onText={(text) => choose(search, text)}
           aria-keyshortcuts="/"
           hideLabel
         />
         <div class="hstack">
-          <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
+          <Check checked={onlyConversation.value} onChange={(checked) => choose(onlyConversation, checked)}>
             {t("Only this conversation")}
           </Check>
-          <Check checked={onlyFailed.value} onChange={(checked) => (onlyFailed.value = checked)}>
+          <Check checked={onlyFailed.value} onChange={(checked) => choose(onlyFailed, checked)}>
             {t("Failed only")}
           </Check>
         </div>
