@@ -97,7 +97,7 @@ const HINTS = {
     program: (hint: HintData["remove_other"]) =>
       `If you may remove it, run: ${removalCommand(hint)}; then run pulumi up again`,
     command_line: (hint: HintData["remove_other"]) =>
-      `If you may remove it, run: ${removalCommand(hint)}; then run this again`,
+      `To replace it, pass --replace; to remove it first, run: ${removalCommand(hint)}`,
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
   other_workspace:

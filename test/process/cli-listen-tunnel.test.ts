@@ -82,6 +82,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     const { environment, registered } = await prepare("ngrok");
     const { own } = await registerOwn(environment);
     const { end } = await start("ngrok", environment, "--replace");
+    await expect.poll(registered).toMatch(/\/through$/);
     const through = registered();
     const refused = await runCli(["listen", "--tunnel", "ngrok"], { environment });
     expect(refused).toMatchObject({
@@ -96,6 +97,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     const { environment, registered } = await prepare("ngrok");
     const { own, close } = await registerOwn(environment);
     const { end } = await start("ngrok", environment, "--replace");
+    await expect.poll(registered).toMatch(/\/through$/);
     const through = registered() ?? "";
     await close();
     const { exitCode, stderr } = await end();

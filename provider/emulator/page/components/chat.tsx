@@ -57,8 +57,12 @@ function Start() {
       <dl>
         <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
         <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-        <Value label={t("Start an endpoint")} of={() => `${key} npx apichat listen --port 4002`} />
-        <Value label={t("Register it in another terminal")} of={setCommand} />
+        {workspace.value?.registration === null && (
+          <>
+            <Value label={t("Start an endpoint")} of={() => `${key} npx apichat listen --port 4002`} />
+            <Value label={t("Register it in another terminal")} of={setCommand} />
+          </>
+        )}
       </dl>
     </div>
   );

@@ -30,6 +30,12 @@ const WIRE_NAMES = {
   registration: "Registration",
 } as const;
 
+/** A linked exchange is shown whatever was chosen before, not whatever is chosen after. */
+function choose<T>(choice: Signal<T>, value: T): void {
+  choice.value = value;
+  linked.value = null;
+}
+
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
   const kind = useSignal<keyof typeof WIRE_NAMES>("all");
@@ -37,11 +43,6 @@ export function Wire() {
   const onlyFailed = useSignal(false);
   const search = useSignal("");
   const { conversation } = data.value.scope;
-  /** A linked exchange is shown whatever was chosen before, not whatever is chosen after. */
-  function choose<T>(choice: Signal<T>, value: T): void {
-    choice.value = value;
-    linked.value = null;
-  }
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
