@@ -49,10 +49,10 @@ const OWN_COMMANDS = ["completion", "complete"];
 
 const HELP = `
 How to install it:
-  bash        $ apichat completion bash >> ~/.bashrc
-  zsh         $ apichat completion zsh > "\${fpath[1]}/_apichat"
-  fish        $ apichat completion fish > ~/.config/fish/completions/apichat.fish
-  powershell  > apichat completion powershell >> $PROFILE
+  bash       $ apichat completion bash >> ~/.bashrc
+  zsh        $ apichat completion zsh > "\${fpath[1]}/_apichat"
+  fish       $ apichat completion fish > ~/.config/fish/completions/apichat.fish
+  powershell > apichat completion powershell >> $PROFILE
 Start a new shell to use it. The script runs apichat on each Tab, so apichat must be on PATH
 (npm install --global pulumi-apichat, or node_modules/.bin in PATH).
 

@@ -31,14 +31,14 @@ const SECRETS = {
     fileOption: "keyFile",
     fileFlag: "--key-file",
     variable: "APICHAT_VERIFICATION_KEY",
-    hint: "give the key alone, as the endpoint has it",
+    hint: "use the key alone, as the endpoint has it",
   },
   earlierKey: {
     label: "earlier verification key",
     fileOption: "earlierKeyFile",
     fileFlag: "--earlier-key-file",
     variable: "APICHAT_EARLIER_VERIFICATION_KEY",
-    hint: "give the key alone, as the endpoint has it",
+    hint: "use the key alone, as the endpoint has it",
   },
 } as const;
 

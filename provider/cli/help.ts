@@ -1,13 +1,15 @@
 import { Command, Help } from "commander";
+import { addCredentialOptions } from "./credentials.js";
 import { addOpenPointOptions } from "./emulator/open-points.js";
 
 /** The width of a help text that goes to no terminal, in characters. */
 const WIDTH = 80;
 
 export const credentialsTopic = (): Command =>
-  new Command("credentials")
-    .description("help topic: where credentials come from")
-    .addHelpText("after", CREDENTIALS);
+  addCredentialOptions(
+    new Command("credentials").description("help topic: the options of all commands for credentials"),
+    ["baseUrl", "botUrl", "apiKey", "flowApiKey", "verificationKey", "earlierKey"],
+  ).addHelpText("after", CREDENTIALS);
 
 export const openPointsTopic = (): Command =>
   addOpenPointOptions(
@@ -21,7 +23,7 @@ Each value comes from its option (for a secret, the file it names), else from it
 --credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
 itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it
 readable only by you (chmod 600):
-  { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
+  baseUrl, botUrl, apiKey, flowApiKey, verificationKey, earlierKey
 `;
 
 /** The width of the help on stdout. */

@@ -13,6 +13,7 @@ import {
 import { parsePort, parseUrl } from "./option-values.js";
 import { note, print } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
+import { formatUrl } from "../lib/url.js";
 import { divertLinesToStderr, untilStopped } from "./run-command.js";
 
 interface ListenOptions extends CredentialOptions {
@@ -52,7 +53,7 @@ export function listenCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared, ngrok or
 tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after Ctrl-C or a
-closed terminal, what was registered before is registered again. After a kill -9 the next start says what was. Anyone who knows the tunnel's URL
+closed terminal, what was registered before is registered again. After a kill -9 the next start does that at its end. Anyone who knows the tunnel's URL
 can reach the endpoint; it accepts only what is signed.
 
 Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
@@ -62,7 +63,7 @@ A delivery is answered with 200 if its signature is valid, else with 401, and pr
 Accepted deliveries are forwarded once, byte for byte, with their end-to-end headers, in order within a conversation.
 The service gets its response without waiting for that. Nothing is stored or retried; for that, use apichat responder.
 
-The first line is the URL. With --json "type" is listening, handshake, delivery, request or forward.
+The first line is the URL. With --json "type" is listening, registered, handshake, delivery, request or forward.
 
 Examples:
   $ apichat listen --port 8080
@@ -92,7 +93,15 @@ async function listen(options: ListenOptions): Promise<void> {
   try {
     if (tunnel === undefined || workspace === undefined) await stopped;
     else
-      await listenThroughTunnel(tunnel, { ...workspace, verificationKey, replace }, listening.url, stopped);
+      await listenThroughTunnel(
+        tunnel,
+        { ...workspace, verificationKey, replace },
+        {
+          local: listening.url,
+          stopped,
+          onEvent,
+        },
+      );
   } finally {
     await listening.close();
   }
@@ -102,8 +111,11 @@ async function listen(options: ListenOptions): Promise<void> {
 async function listenThroughTunnel(
   program: TunnelProgram,
   workspace: Omit<BorrowOptions, "webhookUrl" | "signal">,
-  local: string,
-  stopped: Promise<void>,
+  {
+    local,
+    stopped,
+    onEvent,
+  }: { local: string; stopped: Promise<void>; onEvent: (event: ListenEvent) => void },
 ): Promise<void> {
   const { borrowRegistration } = await import("./listen/borrow.js");
   divertLinesToStderr();
@@ -113,9 +125,9 @@ async function listenThroughTunnel(
   let tunnel: Tunnel | undefined;
   try {
     tunnel = await openTunnel(program, local, signal);
-    note(`${program} leads ${tunnel.url} here; registering it`);
+    note(`${program} forwards ${tunnel.url} to this endpoint; registering it`);
     const restore = await borrowRegistration({ ...workspace, webhookUrl: tunnel.url, signal });
-    note(`registered ${tunnel.url}; press Ctrl-C to stop and restore`);
+    onEvent({ type: "registered", at: new Date().toISOString(), url: formatUrl(tunnel.url) });
     const lastLines = await Promise.race([stopped, tunnel.ended]);
     await restore();
     if (typeof lastLines === "string") throw new Error(`${program} has ended: ${lastLines}`);

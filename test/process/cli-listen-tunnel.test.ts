@@ -57,8 +57,9 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     "%s: registers the URL that it prints, and removes the registration at %s",
     async (program, signal) => {
       const { environment, registered } = await prepare(program);
-      const { end } = await start(program, environment);
-      await expect.poll(registered).toMatch(/\/through$/);
+      const { end, waitFor } = await start(program, environment);
+      await waitFor(/^registered \S+\/through; press Ctrl-C/m);
+      expect(registered()).toMatch(/\/through$/);
       expect(await end(signal)).toMatchObject({
         exitCode: 0,
         stderr: expect.stringMatching(/the registration is removed\n$/),
@@ -143,7 +144,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     const { child, end } = startLive(["listen", "--tunnel", "cloudflared"], { environment });
     await new Promise((resolve) => child.stderr?.once("data", resolve));
     const { exitCode, stderr } = await end();
-    expect([exitCode, stderr.trimEnd().split("\n")]).toEqual([0, [expect.stringContaining("leads")]]);
+    expect([exitCode, stderr.trimEnd().split("\n")]).toEqual([0, [expect.stringContaining("forwards")]]);
     expect(registered()).toBeFalsy();
   });
 

@@ -36,7 +36,7 @@ test("it ends with 1 if the endpoint rejects the delivery or is not there", asyn
   const { to } = await startEndpoint("a key of somebody else");
   expect(await trigger("text", "--to", to)).toMatchObject({
     exitCode: 1,
-    stdout: expect.stringMatching(/^not accepted {2}HTTP 401/),
+    stdout: expect.stringMatching(/^not accepted {2}HTTP 401 .*\nhint: .*key/),
   });
   const nobody = await trigger("text", "--to", `http://127.0.0.1:${await freePort()}/?token=x`, "--json");
   expect(nobody).toMatchObject({

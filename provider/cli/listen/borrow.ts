@@ -83,7 +83,11 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
   try {
     await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
   } catch (error) {
-    await restore().catch((failure: unknown) => warn((failure as Error).message));
+    await restore().catch((failure: unknown) => {
+      // A stopped command has nothing else to report.
+      if (error === signal.reason) throw failure;
+      warn((failure as Error).message);
+    });
     throw error;
   }
   return restore;

@@ -15,6 +15,7 @@ export function formatListenEvent(event: ListenEvent, verbose: boolean): string 
     const target = event.forwardTo === null ? "" : `, forwarding to ${event.forwardTo}`;
     return `listening on ${event.url}${target}; press Ctrl-C to stop\n`;
   }
+  if (event.type === "registered") return `registered ${event.url}; press Ctrl-C to stop and restore\n`;
   const time = new Date(event.at).toTimeString().slice(0, 8);
   const text = event.type === "forward" ? describeForward(event) : describe(event);
   const line = `${time}  #${event.id} ${text}\n`;

@@ -20,6 +20,13 @@ interface ListeningEvent {
   forwardTo: string | null;
 }
 
+/** The URL of the tunnel is registered. */
+interface RegisteredEvent {
+  type: "registered";
+  at: string;
+  url: string;
+}
+
 /** The result of forwarding one delivery. */
 export interface ForwardEvent {
   type: "forward";
@@ -34,7 +41,7 @@ export interface ForwardEvent {
   durationMs: number;
 }
 
-export type ListenEvent = ListeningEvent | SeenRequest | ForwardEvent;
+export type ListenEvent = ListeningEvent | RegisteredEvent | SeenRequest | ForwardEvent;
 
 /** A responder that answers as the given one does, and reports each request before its response is sent. */
 export function watchResponder(

@@ -46,7 +46,9 @@ function SkipLink({ part, text }: { part: "chat" | "wire"; text: string }) {
 /** A slash goes to the search, unless something is being written or a dialog is open. */
 export function searchOnSlash(event: KeyboardEvent): void {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  const isTaken = target instanceof Element && target.closest("input, textarea, select, dialog") !== null;
+  const isTaken =
+    target instanceof Element &&
+    target.closest("input:not([type=checkbox]), textarea, select, dialog") !== null;
   if (key !== "/" || isTaken || ctrlKey || metaKey || altKey) return;
   event.preventDefault();
   focusIn("wire", ".wire input");

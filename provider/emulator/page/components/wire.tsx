@@ -67,6 +67,7 @@ export function Wire() {
           label={t("Search URL, status, operation or body")}
           value={search.value}
           onText={(text) => choose(search, text)}
+          type="search"
           aria-keyshortcuts="/"
           hideLabel
         />
