@@ -1,14 +1,29 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { orAborted } from "../lib/abort.js";
-import { EXIT } from "./output.js";
+import { EXIT, note } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
 /** The answer to a (y/N) question that agrees. */
-export const YES = /^y(es)?$/i;
+const YES = /^y(es)?$/i;
+
+/** Asks, unless `yes`. Returns whether the answer was `agreed`; if not, prints `otherwise`. Rejects when the signal fires. */
+export async function confirm(
+  question: string,
+  {
+    yes = false,
+    agreed = YES,
+    otherwise,
+    signal,
+  }: { yes?: boolean | undefined; agreed?: RegExp | undefined; otherwise: string; signal: AbortSignal },
+): Promise<boolean> {
+  const isAgreed = yes || agreed.test((await ask(question, signal)).trim());
+  if (!isAgreed) note(otherwise);
+  return isAgreed;
+}
 
 /** Asks on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
-export async function ask(question: string, signal: AbortSignal): Promise<string> {
+async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
   return orAborted(readLine(lines), signal).finally(() => lines.close());

@@ -7,6 +7,8 @@ import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
+const USE_KEY = "use the key alone, as the endpoint has it";
+
 /**
  * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and the variable. `hint` says
  * how to fix a malformed one.
@@ -31,14 +33,14 @@ const SECRETS = {
     fileOption: "keyFile",
     fileFlag: "--key-file",
     variable: "APICHAT_VERIFICATION_KEY",
-    hint: "use the key alone, as the endpoint has it",
+    hint: USE_KEY,
   },
   earlierKey: {
     label: "earlier verification key",
     fileOption: "earlierKeyFile",
     fileFlag: "--earlier-key-file",
     variable: "APICHAT_EARLIER_VERIFICATION_KEY",
-    hint: "use the key alone, as the endpoint has it",
+    hint: USE_KEY,
   },
 } as const;
 

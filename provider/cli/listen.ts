@@ -51,10 +51,10 @@ export function listenCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared, ngrok or
-tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after Ctrl-C or a
-closed terminal, what was registered before is registered again. After a kill -9 the next start does that at its end. Anyone who knows the tunnel's URL
-can reach the endpoint; it accepts only what is signed.
+It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared,
+ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after
+Ctrl-C or a closed terminal, what was registered before is registered again. After a kill -9 the next start does that at
+its end. Anyone who knows the tunnel's URL can reach the endpoint; it accepts only what is signed.
 
 Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
 any sender can copy.
@@ -77,7 +77,10 @@ async function listen(options: ListenOptions): Promise<void> {
   const { verbose = false, json = false, tunnel, replace = false } = options;
   const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
-  const workspace = tunnel && {
+  const borrowing = tunnel && {
+    tunnel,
+    verificationKey,
+    replace,
     baseUrl: await credentials.address("baseUrl"),
     apiKey: await credentials.secret("apiKey"),
   };
@@ -91,31 +94,24 @@ async function listen(options: ListenOptions): Promise<void> {
   const stopped = tunnel === undefined ? untilStopped() : untilStopped("SIGHUP");
   const listening = await startListening({ ...options, verificationKey, onEvent });
   try {
-    if (tunnel === undefined || workspace === undefined) await stopped;
-    else
-      await listenThroughTunnel(
-        tunnel,
-        { ...workspace, verificationKey, replace },
-        {
-          local: listening.url,
-          stopped,
-          onEvent,
-        },
-      );
+    if (borrowing === undefined) await stopped;
+    else await listenThroughTunnel(borrowing, { local: listening.url, stopped, onEvent });
   } finally {
     await listening.close();
   }
 }
 
+interface TunnelUse {
+  /** The URL to which the tunnel leads. */
+  local: string;
+  stopped: Promise<void>;
+  onEvent: (event: ListenEvent) => void;
+}
+
 /** Registers the URL of a tunnel until the command is stopped or the tunnel ends, which is an error. */
 async function listenThroughTunnel(
-  program: TunnelProgram,
-  workspace: Omit<BorrowOptions, "webhookUrl" | "signal">,
-  {
-    local,
-    stopped,
-    onEvent,
-  }: { local: string; stopped: Promise<void>; onEvent: (event: ListenEvent) => void },
+  { tunnel: program, ...workspace }: Omit<BorrowOptions, "webhookUrl" | "signal"> & { tunnel: TunnelProgram },
+  { local, stopped, onEvent }: TunnelUse,
 ): Promise<void> {
   const { borrowRegistration } = await import("./listen/borrow.js");
   divertLinesToStderr();

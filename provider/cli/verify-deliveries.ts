@@ -1,22 +1,19 @@
 import type { CheckEndpointOptions, EndpointCheck } from "../diagnosis/index.js";
 import { formatUrl } from "../lib/url.js";
-import { ask, requireTerminal, YES } from "./confirm.js";
-import { note, paint } from "./output.js";
+import { confirm, requireTerminal } from "./confirm.js";
+import { paint } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
 import { formatTable } from "./table.js";
 
 /** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
 export async function mayDeliver(
   url: string,
-  { yes = false }: { yes?: boolean },
+  { yes }: { yes?: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (yes) return true;
-  requireTerminal("verify --deliveries");
+  if (!yes) requireTerminal("verify --deliveries");
   const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
-  const isAgreed = YES.test((await ask(question, signal)).trim());
-  if (!isAgreed) note("nothing was sent");
-  return isAgreed;
+  return confirm(question, { yes, otherwise: "nothing was sent", signal });
 }
 
 /** Sends everything, and says on stderr how far it is if that takes longer than two seconds. */

@@ -533,7 +533,7 @@ type Reader = Pick<WorkspaceClient, "getWebhook">;
 export const mayMeanNeverSet = (error: unknown): boolean =>
   error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
 
-/** Reads the registration of a workspace that may never have had a webhook; undefined if there is none. */
+/** Reads the registration of a workspace that may never have had a webhook. Undefined without one. */
 export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
   client.getWebhook().catch((error: unknown) => {
     if (mayMeanNeverSet(error)) return undefined;

@@ -4,9 +4,9 @@ import { Option, type Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
 import { orAborted } from "../../lib/abort.js";
-import { ask, requireTerminal } from "../confirm.js";
+import { confirm, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
-import { ENDINGS, EXIT, note, print as printText } from "../output.js";
+import { ENDINGS, EXIT, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
 import { FleetProgress, type LiveLine } from "./progress.js";
@@ -102,12 +102,9 @@ function createSession(
         progress.end();
       }
     },
-    /** Asks, unless `--yes` was given. Returns whether the answer was `agreed`; if not, prints that nothing was changed. */
-    confirm: async (question: string, agreed: RegExp): Promise<boolean> => {
-      const isAgreed = output.yes === true || agreed.test((await ask(question, signal)).trim());
-      if (!isAgreed) note("nothing was changed");
-      return isAgreed;
-    },
+    /** Asks, unless `--yes` was given: see {@link confirm}. */
+    confirm: (question: string, agreed?: RegExp): Promise<boolean> =>
+      confirm(question, { yes: output.yes, agreed, otherwise: "nothing was changed", signal }),
     /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
     print: async (report: AnyReport): Promise<number> => {
       const { json, markdown, jsonFile, markdownFile } = output;

@@ -49,7 +49,7 @@ function toTextBlock(block: Block, options: TableOptions): string {
   return `${options.isColoured ? styleText("bold", text, { validateStream: false }) : text}\n`;
 }
 
-/** Of outcomes. A workspace with such a name is coloured too. */
+/** The colours of outcomes. A workspace of such a name gets them too. */
 const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
 
 const toTextTable = (table: Table, options: TableOptions): string =>

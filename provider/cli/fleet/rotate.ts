@@ -2,7 +2,6 @@ import { Command } from "commander";
 import type { RotateOptions } from "../../fleet/options.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
-import { YES } from "../confirm.js";
 import { runCommand, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 
@@ -24,7 +23,7 @@ an interrupted rotation. It asks on a terminal; without one it needs --yes.`,
       asks: () => true,
       work: async ({ fleet, run, confirm, print }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
-        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `, YES))) return EXIT.failed;
+        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `))) return EXIT.failed;
         return print(await run((given) => fleet.rotate({ ...given, ...options })));
       },
     },

@@ -4,7 +4,6 @@ import type { UpOptions } from "../../fleet/options.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
-import { YES } from "../confirm.js";
 import { runCommand, type RunSession, type FleetSource } from "./command.js";
 import { count } from "./document.js";
 import { MAX_REMOVALS_OPTION } from "./plan.js";
@@ -42,7 +41,7 @@ async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpComman
     if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
     const all = count(fleet.workspaces.length, "workspace");
     const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
-    if (!(await session.confirm(`${question} (y/N) `, YES))) return EXIT.failed;
+    if (!(await session.confirm(`${question} (y/N) `))) return EXIT.failed;
   }
   const report = await session.run((given) => fleet.up({ ...given, ...options }));
   return session.print(report);

@@ -150,6 +150,10 @@ export class Spool {
     this.#freshBytes = bytes;
   }
 
+  #lookUpAll(): void {
+    for (const workspace of this.#forwarded) this.#lookUp(workspace);
+  }
+
   /** Has what is due of a workspace read from the file. */
   #lookUp(workspace: string): void {
     if (this.#forwarded.has(workspace)) this.#dueMs.set(workspace, 0);
@@ -268,7 +272,7 @@ export class Spool {
     for (const delivery of waiting) this.release(delivery);
     this.#forwarded = new Set(workspaces);
     this.#dueMs.clear();
-    for (const workspace of workspaces) this.#lookUp(workspace);
+    this.#lookUpAll();
     return this.#commits.write("frees", () => {
       this.#statements.forgetOthers.run(JSON.stringify(workspaces));
       for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
@@ -281,7 +285,7 @@ export class Spool {
    */
   async retry(workspaces?: readonly string[]): Promise<number> {
     // Whatever another process has changed.
-    for (const workspace of this.#forwarded) this.#lookUp(workspace);
+    this.#lookUpAll();
     const nowMs = this.nowMs();
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
     const waiting = this.#statements.chooseWaiting.all({ given, nowMs });
@@ -316,7 +320,7 @@ export class Spool {
       count += await this.#commits.write("frees", () =>
         some.reduce((sum, { position }) => sum + change(Number(position)), 0),
       );
-      for (const workspace of this.#forwarded) this.#lookUp(workspace);
+      this.#lookUpAll();
     }
     return count;
   }
