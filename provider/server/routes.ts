@@ -30,8 +30,8 @@ interface Place {
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
 const HEALTH_MS = 2_000;
 
-/** The answers of the ready path and of the health path. */
-type ProbeAnswers = Record<"ready" | "health", Answer>;
+/** Whether to send requests here, and whether a restart would help. */
+type Probe = "ready" | "health";
 
 const SHOWN_PATH_CHARACTERS = 200;
 
@@ -47,7 +47,7 @@ export class Routes implements Pick<Responder, "answer"> {
   readonly #options: RoutesOptions;
   #places: ReadonlyMap<string, Place> = new Map();
   #healthPath = HEALTH_PATH;
-  #health: { answers: Promise<ProbeAnswers>; untilMs: number } | undefined;
+  readonly #probes = new Map<Probe, { answer: Promise<Answer>; untilMs: number }>();
   #isDraining = false;
 
   constructor(store: DeliveryStore, log: Log, options: RoutesOptions = {}) {
@@ -74,7 +74,8 @@ export class Routes implements Pick<Responder, "answer"> {
 
   async answer(request: IncomingRequest): Promise<Answer> {
     const path = pathOf(request.url);
-    if (path === this.#healthPath || path === READY_PATH) return this.#answerProbe(request.method, path);
+    if (path === READY_PATH) return this.#answerProbe(request.method, "ready");
+    if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await place.responder.answer(request);
     if (answer.status >= 400) this.#noteRefusal(answer, path, place?.workspace);
@@ -123,27 +124,29 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
   }
 
-  async #answerProbe(method: string, path: string): Promise<Answer> {
+  async #answerProbe(method: string, probe: Probe): Promise<Answer> {
     if (method !== "GET" && method !== "HEAD") return METHOD_NOT_ALLOWED;
     const nowMs = performance.now();
-    if (this.#health === undefined || nowMs >= this.#health.untilMs)
-      this.#health = { answers: this.#checkStore(), untilMs: nowMs + HEALTH_MS };
-    const { ready, health } = await this.#health.answers;
-    const readyNow = this.#isDraining ? DRAINING : ready;
-    const answer = path === READY_PATH ? readyNow : health;
+    let checked = this.#probes.get(probe);
+    if (checked === undefined || nowMs >= checked.untilMs) {
+      checked = { answer: this.#checkStore(probe), untilMs: nowMs + HEALTH_MS };
+      this.#probes.set(probe, checked);
+    }
+    const answer = probe === "ready" && this.#isDraining ? DRAINING : await checked.answer;
     return method === "HEAD" ? { ...answer, body: "" } : answer;
   }
 
-  async #checkStore(): Promise<ProbeAnswers> {
+  async #checkStore(probe: Probe): Promise<Answer> {
     try {
-      await this.#store.check();
-      return { ready: OK, health: OK };
+      // A restart does not make a slow disk faster.
+      await this.#store.check({ waitsForDisk: probe === "ready" });
+      return OK;
     } catch (cause) {
       const error = messageOf(cause);
       this.#log.limited("error", "not well", error, { error });
       // A restart makes no room on a disk, and would only delay the deliveries that wait.
       const mayPass = cause instanceof SqliteError && cause.code !== "failed";
-      return { ready: NOT_STORING, health: mayPass ? OK : NOT_STORING };
+      return probe === "health" && mayPass ? OK : NOT_STORING;
     }
   }
 

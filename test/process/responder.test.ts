@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { open, readdir, writeFile } from "node:fs/promises";
+import { open, readdir, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -89,6 +89,25 @@ describe("the responder as a process", () => {
       last.set(conversation, Number(number));
     }
     expect(await requestStatus({ ...instance, instance: "one that was killed" })).toBeUndefined();
+  });
+
+  it("takes no delivery once its log is removed, and has all that it acknowledged after a kill", async () => {
+    const home = await makeHome();
+    const { child, ended, origin } = await startResponder(home);
+    const deliver = () => deliverTo(`${origin}/acme`, KEY);
+    const probe = () => Promise.all(["healthz", "readyz"].map((path) => fetch(`${origin}/${path}`)));
+    const count = 20;
+    for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
+    await rm(join(home.dataDir, "spool.sqlite-wal"));
+    for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
+    // Another process makes a log of its own.
+    await run("responder", "deliveries", "--config", home.configFile);
+    expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
+    child.kill("SIGKILL");
+    await ended;
+    const { instance } = await startResponder(home);
+    const { pending } = (await requestStatus(instance))?.workspaces["acme"] ?? {};
+    expect(pending).toBeGreaterThanOrEqual(count);
   });
 
   it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {

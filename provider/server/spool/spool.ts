@@ -69,7 +69,9 @@ export interface DeadLetterChoice {
  */
 export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
   makeFolders(dataDir);
-  return new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+  const spool = new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+  spool.tidy();
+  return spool;
 }
 
 /** Opens the spool of a data folder like {@link openSpool}. Returns undefined if there is none. */
@@ -113,8 +115,8 @@ export class Spool {
   /**
    * Stores a delivery. Resolves once it is on the disk and may be acknowledged. All deliveries of one turn of the event
    * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is
-   * stored: `full` if the reserve on the disk would shrink, `failed` if the file was removed. `failed` also if the disk
-   * has failed: then it may be forwarded anyway.
+   * stored, unless it is `failed`: the disk has failed or a file was removed, and it may be forwarded anyway. `full`: the
+   * reserve on the disk would shrink.
    */
   async accept(delivery: AcceptedDelivery): Promise<void> {
     const { id, workspace, conversation = null, body } = delivery;
@@ -159,15 +161,24 @@ export class Spool {
     if (this.#forwarded.has(workspace)) this.#dueMs.set(workspace, 0);
   }
 
-  /** Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. */
-  check(): Promise<void> {
+  /**
+   * Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. Waits
+   * for the disk only if that is asked for.
+   */
+  async check({ waitsForDisk }: { waitsForDisk: boolean }): Promise<void> {
     const row = { id: "", workspace: "", conversation: null, headers: "[]", acceptedMs: 0, nowMs: 0 };
-    return this.#volume.claim(CHECK_BYTES, () =>
-      this.#commits.write("adds", () => {
+    await this.#volume.claim(CHECK_BYTES, () =>
+      this.#commits.write(waitsForDisk ? "adds" : "frees", () => {
         const stored = this.#statements.accept.get({ ...row, body: new Uint8Array(CHECK_BYTES) });
         this.#statements.remove.run(stored?.position ?? null);
       }),
     );
+    this.#commits.requireFiles();
+  }
+
+  /** Makes the reserve on the disk and tidies up the files; what cannot be done now, later. */
+  tidy(): void {
+    this.#volume.tidy();
   }
 
   /** The time by which deliveries are due. */

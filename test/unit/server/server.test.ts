@@ -6,6 +6,7 @@ import { createDelivery } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startReceiver } from "../../support/receiver.js";
 import { deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
+import { holdDisk } from "./spool-harness.js";
 
 it("takes no more headers than it can forward", async () => {
   const receiver = await startReceiver();
@@ -40,6 +41,17 @@ it("takes no delivery and is not well once its spool file is removed or replaced
   receiver.answerWith(200);
   server.retry();
   await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
+});
+
+it("is well while the disk hangs, and not ready before the disk answers", async () => {
+  const { origin } = await startTestServer();
+  const { end, untilCalls } = holdDisk();
+  const ready = fetch(`${origin()}/readyz`);
+  await untilCalls(1);
+  expect((await fetch(`${origin()}/healthz`)).status).toBe(200);
+  expect(await Promise.race([ready, "waits"])).toBe("waits");
+  end();
+  expect((await ready).status).toBe(200);
 });
 
 it("does not start on a data folder that another one has, but when that one has stopped", async () => {
