@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { JSON_FAILURES, note, print, printResult } from "./output.js";
+import { JSON_FAILURES, note, print, printResult, warn } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import { runToExit } from "./run-command.js";
@@ -214,7 +214,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
   const { all = false, workspace } = options;
   if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-  await withSpool(options, async (spool, dataDir) => {
+  await changeSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);
     const replayed = await spool.replay(all ? { workspace } : { ids });
     await report(options, dataDir, { replayed });
@@ -227,7 +227,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
 }
 
 const retry = (options: PlaceOptions): Promise<void> =>
-  withSpool(options, async (spool, dataDir) => {
+  changeSpool(options, async (spool, dataDir) => {
     const { workspace } = options;
     const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
     await report(options, dataDir, { retried });
@@ -248,6 +248,14 @@ async function report(
   const when = isRunning ? "" : " when the responder starts";
   printResult({ json }, counted, () => (count > 0 ? `${count} will be forwarded again${when}\n` : ""));
 }
+
+/** Opens a spool like `withSpool`, to write to it. */
+const changeSpool: typeof withSpool = async (options, work) => {
+  // Loaded here, because `--help` needs no SQLite.
+  const warning = (await import("../lib/sqlite.js")).warningOfSqlite();
+  if (warning !== undefined) warn(warning);
+  return withSpool(options, work);
+};
 
 /**
  * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one

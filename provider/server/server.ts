@@ -10,6 +10,7 @@ import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
+import { warningOfSqlite } from "../lib/sqlite.js";
 import { DEFAULT_HOST } from "../lib/url.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
@@ -181,8 +182,8 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
-  const warning = warningOfMode(dataDir, "messages");
-  if (warning !== undefined) log.warn("configuration", { warning });
+  for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite()])
+    if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }
 

@@ -81,9 +81,9 @@ test.each([
   async (_, megabytes, fill) => {
     const { volume, receiver, home, responder } = await startOnVolume("tmpfs", megabytes);
     const acknowledged = await fill(responder.origin);
-    const filler = await fillVolume(volume);
     responder.child.kill("SIGKILL");
     await responder.ended;
+    const filler = await fillVolume(volume);
     expect(await freeBytesOf(volume)).toBe(0);
     const { origin, instance } = await startResponder(home);
     expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);

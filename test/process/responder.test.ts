@@ -23,8 +23,9 @@ describe("the responder as a process", () => {
     const said = await ended;
     expect(said).toMatchObject({ exitCode: 0, signal: null, stdout: "" });
     const lines = said.stderr.trimEnd().split("\n");
-    const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
-    expect(events).toEqual(["started", "stopping", "stopped"]);
+    const events = lines.map((line) => JSON.parse(line) as { level: string; event: string });
+    const names = events.filter(({ level }) => level === "info").map(({ event }) => event);
+    expect(names).toEqual(["started", "stopping", "stopped"]);
     expect(await readdir(home.dataDir)).not.toContain("instance.json");
   });
 
