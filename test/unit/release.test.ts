@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/plugin-archives/archives.ts";
 import { writeNotes } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
@@ -76,6 +77,20 @@ test.each([
     expect(paths).toContain(`${path}/README.md`);
     expect(paths).not.toContain(`${path}/${file}`);
   }
+});
+
+test("npm takes the lock of examples/docker, which has a hash of each package but our own", async () => {
+  const folder = await makeFolder();
+  for (const name of ["package.json", "package-lock.json"])
+    await cp(join(root, "examples/docker", name), join(folder, name));
+  await execa("npm", ["ci", "--dry-run", "--offline"], { cwd: folder });
+  const lock = JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const bare = Object.keys(lock.packages).filter((path) => lock.packages[path]?.integrity === undefined);
+  expect(bare).toEqual(["", "node_modules/pulumi-apichat"]);
+  const dockerfile = await readFile(join(root, "examples/docker/Dockerfile"), "utf8");
+  expect(dockerfile).toContain(`PACKAGE=pulumi-apichat@${packageJson.version}\n`);
 });
 
 test("pip installs what builds the wheel only with the hashes that are known", async () => {
