@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
-
-interface Locked {
-  version: string;
-  dependencies?: Record<string, string>;
-}
+import packageJson from "../../package.json" with { type: "json" };
 
 interface Lock {
-  packages: Record<string, Locked> & { "": Locked & { name: string } };
+  packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
 }
 
 /**
@@ -14,48 +10,35 @@ interface Lock {
  * prom-client, with the packages that both need as our own lock file names them.
  */
 export function generateImageLock(): [file: string, text: string][] {
-  const read = (file: string): unknown =>
-    JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
-  const ours = (read("package-lock.json") as Lock).packages;
-  const { name, version, license, bin, engines, dependencies, peerDependencies, peerDependenciesMeta } = read(
-    "package.json",
-  ) as Record<string, unknown> & Lock["packages"][""];
-  const resolved = `file:${name}-${version}.tgz`;
-  const wanted = {
-    private: true,
-    dependencies: { "prom-client": ours["node_modules/prom-client"]?.version, [name]: resolved },
+  const { packages } = JSON.parse(
+    readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8"),
+  ) as Lock;
+  const find = (path: string) => {
+    const found = packages[path];
+    if (found === undefined) throw new Error(`package-lock.json has no "${path}", which the image needs`);
+    return found;
   };
-  const packages: Record<string, unknown> = {
-    "": { dependencies: wanted.dependencies },
-    [`node_modules/${name}`]: {
-      version,
-      resolved,
-      license,
-      bin,
-      engines,
-      dependencies,
-      peerDependencies,
-      peerDependenciesMeta,
-    },
-  };
-  const names = ["prom-client", ...Object.keys(dependencies ?? {})];
+  const { name, version } = packageJson;
+  const metrics = "prom-client";
+  const tarball = `file:${name}-${version}.tgz`;
+  const dependencies = { [metrics]: find(`node_modules/${metrics}`).version, [name]: tarball };
+  const own = { ...find(""), version, resolved: tarball, name: undefined, devDependencies: undefined };
+  const locked: Record<string, unknown> = { "": { dependencies }, [`node_modules/${name}`]: own };
+  const needed = [metrics, ...Object.keys(own.dependencies ?? {})];
   // It grows while it is read.
-  for (const one of names) {
+  for (const one of needed) {
     const path = `node_modules/${one}`;
-    const found = ours[path];
-    if (found === undefined) throw new Error(`package-lock.json has no ${path}, which the image needs`);
-    packages[path] = {
-      ...found,
-      dev: undefined,
-      optional: undefined,
-      devOptional: undefined,
-      peer: undefined,
-    };
-    names.push(...Object.keys(found.dependencies ?? {}).filter((next) => !names.includes(next)));
+    const found = find(path);
+    // What is for development in ours is not in the image's.
+    locked[path] = { ...found, dev: undefined, devOptional: undefined, optional: undefined, peer: undefined };
+    needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
   }
-  const sorted = Object.fromEntries(Object.entries(packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  const lock = { lockfileVersion: 3, requires: true, packages: sorted };
-  return Object.entries({ "package.json": wanted, "package-lock.json": lock }).map(([file, content]) => [
+  const sorted = Object.fromEntries(Object.entries(locked).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const files = {
+    "package.json": { private: true, dependencies },
+    "package-lock.json": { lockfileVersion: 3, requires: true, packages: sorted },
+  };
+  return Object.entries(files).map(([file, content]) => [
     `examples/docker/${file}`,
     `${JSON.stringify(content, undefined, 2)}\n`,
   ]);

@@ -24,12 +24,11 @@ const write = (path: string, sql: string): void => {
 };
 
 test.each([
-  ["22.19.0", "3.50.4", /^Node 22\.19\.0 has SQLite 3\.50\.4, .*update Node/],
+  ["22.19.0", "3.50.4", "Node 22.19.0 has SQLite 3.50.4"],
   ["22.23.3", "3.51.3", undefined],
   ["26.10.0", "3.53.4", undefined],
 ])("of Node %s with SQLite %s it warns: %s", (node, sqlite, warning) => {
-  const said = warningOfSqlite({ node, sqlite });
-  expect(said).toEqual(warning && expect.stringMatching(warning));
+  expect(warningOfSqlite({ node, sqlite })?.split(",")[0]).toBe(warning);
 });
 
 test("makes a file for its owner only, and opens it again", () => {
