@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
@@ -129,8 +130,11 @@ export class Credentials {
   async secret(kind: SecretKind): Promise<string> {
     const found = await this.findSecret(kind);
     if (found !== undefined) return found;
-    const { label } = SECRETS[kind];
-    if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
+    const { label, variable } = SECRETS[kind];
+    if (!process.stdin.isTTY)
+      throw new UsageError(
+        `the ${label} is missing; ${howToGive(SECRETS[kind])}${fromProject(kind, variable)}`,
+      );
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
     return requireValid(kind, `the ${label}`, await askSecret(question));
   }
@@ -153,7 +157,9 @@ export class Credentials {
     const found = await this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
-    throw new UsageError(`the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}`);
+    throw new UsageError(
+      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${fromProject(kind, variable)}`,
+    );
   }
 
   async findAddress(kind: AddressKind): Promise<string | undefined> {
@@ -177,6 +183,12 @@ export class Credentials {
     return (this.#file ??= readCredentialsFile(this.#options.credentials ?? process.env[FILE_VARIABLE]));
   }
 }
+
+/** How to set a variable from the project in this folder, if it may be in its configuration. */
+const fromProject = (kind: SecretKind | AddressKind, variable: string): string =>
+  ["baseUrl", "apiKey"].includes(kind) && existsSync("Pulumi.yaml")
+    ? `; from the project in this folder: export ${variable}="$(pulumi config get apichat:${kind})"`
+    : "";
 
 /** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readCredentialsFile(

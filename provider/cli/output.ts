@@ -1,3 +1,4 @@
+import { text as readText } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
@@ -32,9 +33,21 @@ export function toJsonText(value: unknown): string {
   return `${lines.map(toPlainText).join("\n")}\n`;
 }
 
+/** All of stdin, without the line break at its end. */
+export const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
+
 /** Text in colours and styles, where stdout shows them. */
 export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
   styleText(style, text, { stream: process.stdout });
+
+const STARTED_ON = new Date().toDateString();
+
+/** The local time of an event, with its date if the process did not start on that day. */
+export function formatTime(at: string): string {
+  const date = new Date(at);
+  const day = date.toDateString() === STARTED_ON ? "" : `${date.toLocaleDateString("sv")} `;
+  return day + date.toTimeString().slice(0, 8);
+}
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

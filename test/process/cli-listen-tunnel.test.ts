@@ -49,7 +49,7 @@ async function registerOwn(environment: Record<string, string>) {
 
 async function start(program: string, environment: Record<string, string>, ...options: string[]) {
   const live = startLive(["listen", "--tunnel", program, ...options], { environment });
-  await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed  as form$/m);
+  await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed .* as form$/m);
   return live;
 }
 

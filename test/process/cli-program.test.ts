@@ -1,7 +1,8 @@
+import { dirname } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
-import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError } from "./cli-harness.ts";
+import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError, type CliRun } from "./cli-harness.ts";
 import { PROGRAM, startProgram } from "./program.ts";
 
 let writeFile: Awaited<ReturnType<typeof makeWriter>>;
@@ -25,15 +26,46 @@ describe("what the command line does not know is wrong use, and the error names 
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
     [
       `webhook get ${API_KEY}`,
-      "too many arguments for 'get'. Expected 0 arguments but got 1; see apichat webhook get --help",
+      /^too many arguments for 'get'. Expected 0 arguments but got 1; usage: apichat webhook get \[options\]; see/,
     ],
-    [`trigger text --to ${API_KEY}`, /^option '--to <url>' must be an absolute http.*got "\*{3}"/],
+    [
+      "responder deliveries list",
+      /usage: apichat responder deliveries \[options\] \[command\], with the commands resend; see/,
+    ],
+    [`trigger ${API_KEY}`, /^argument 'url' must be an absolute http.*got "\*{3}"/],
+    [
+      `responder deliveries resend 1 --to ${API_KEY}`,
+      /^option '--to <url>' must be an absolute http.*got "\*{3}"/,
+    ],
     ["verify", "missing required argument 'url'; see apichat verify --help"],
     [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
   ])("apichat %s", async (words, message) => {
     expect(await runCli([...words.split(" "), "--json"])).toMatchObject(usageError(message));
   });
 });
+
+test("in the folder of a Pulumi project, the error for a missing setting has the command that reads its configuration", async () => {
+  const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
+  const get = (environment = {}) => runCli(["webhook", "get", "--json"], { cwd, environment });
+  expect(await get()).toMatchObject(
+    usageError(/export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)"$/),
+  );
+  expect(await get({ APICHAT_BASE_URL: "http://127.0.0.1/" })).toMatchObject(
+    usageError(/export APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/),
+  );
+});
+
+test.each(["credentials", "open-points", "fleet"])(
+  "the topic %s is printed in each form of help",
+  async (topic) => {
+    const runs = await Promise.all(
+      [["help", topic], [topic, "--help"], [topic]].map((words) => runCli(words)),
+    );
+    const [{ stdout }] = runs as [CliRun, ...CliRun[]];
+    expect(stdout).toContain(`help topic`);
+    for (const said of runs) expect(said).toMatchObject({ exitCode: 0, stdout });
+  },
+);
 
 test.each([
   [[], "interrupted\n"],
