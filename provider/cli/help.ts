@@ -31,6 +31,7 @@ const topic = (name: string, what: string): Command =>
 const FLEET = `
 They are plan, up, rotate, watch and others. Its program calls runFleetCommand of pulumi-apichat/fleet, as
 node_modules/pulumi-apichat/examples/fleet/fleet.ts does.
+
 Examples:
   $ node fleet.ts --help
 `;

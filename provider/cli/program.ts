@@ -34,6 +34,7 @@ export const apichatProgram = (): Command =>
     .description("Webhooks and messages of the API Channel service from a shell")
     .version(VERSION)
     .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText("after", EXAMPLES)
     .addCommand(initCommand())
     .addCommand(emulatorCommand())

@@ -63,8 +63,19 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await expectSoon(() => opener.innerText()).toContain("1 active");
 
   await write(page, "assinatura errada");
-  const exchange = exchangesOf(page, "delivery", "invalid signature");
+  const exchange = exchangesOf(page, "delivery", "Injected fault: wrong-signature");
   await expectSoon(() => exchange.getAttribute("data-outcome")).toBe("bad");
+  const marker = () =>
+    exchange
+      .locator("summary")
+      .first()
+      .evaluate((one) => getComputedStyle(one, "::before").content);
+  expect(await marker()).toContain("▸");
+  await unfold(exchange);
+  await expectSoon(() => exchange.innerText()).toMatch(
+    /Reason Injected fault: wrong-signature · answered HTTP 401/,
+  );
+  expect(await marker()).toContain("▾");
   await page.locator("article[data-from=flow]").getByText("delivery failed").waitFor();
   expect(endpoint.deliveries).toEqual([]);
   await expectSoon(() => opener.innerText()).not.toContain("active");

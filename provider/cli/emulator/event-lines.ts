@@ -153,6 +153,7 @@ function deliveryLine(delivery: DeliveryRecord): Line | undefined {
       attempts.length > 1 ? `attempt ${attempts.length}` : "",
       signature === "wrong" ? "wrong signature" : "",
       resendOf === null ? "" : "sent again",
+      last.fault === "" ? "" : `fault ${last.fault}`,
       isRetried ? last.reason : reason,
     ],
   };

@@ -5,6 +5,7 @@ import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf, t } from "../i18n/translate.js";
+import type { Party } from "../messages.js";
 import { attempt, showDone } from "../notices.js";
 import { begun, connection, conversations, data, flows, workspace } from "../store.js";
 import { CopyButton, Tool, walk } from "./buttons.js";
@@ -86,13 +87,13 @@ function NewWorkspace() {
   );
 }
 
-/** The unchanged `webhook_status`. */
+/** The `webhook_status`; only the one that the specification names is translated. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
   if (status === "") return <span class="badge outline">{t("not registered")}</span>;
   return (
     <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
-      {visibleText(status)}
+      {status === "verified" ? t("verified") : visibleText(status)}
     </span>
   );
 }
@@ -232,13 +233,20 @@ function ConversationList() {
             </strong>
             <time dateTime={lastAt}>{clockOf(lastAt)}</time>
             <small>
-              <Text>{item.contactId}</Text> · #<Text>{item.conversationId}</Text> ·{" "}
-              {count === 1 ? t("1 message") : t("{count} messages", { count })}
+              <PartyIds {...item} /> · {count === 1 ? t("1 message") : t("{count} messages", { count })}
             </small>
           </Choice>
         ))}
       </ul>
     </section>
+  );
+}
+
+export function PartyIds({ contactId, conversationId }: Pick<Party, "contactId" | "conversationId">) {
+  return (
+    <>
+      {t("Contact")} <Text>{contactId}</Text> · {t("Conversation {id}", { id: conversationId })}
+    </>
   );
 }
 
