@@ -130,11 +130,8 @@ export class Credentials {
   async secret(kind: SecretKind): Promise<string> {
     const found = await this.findSecret(kind);
     if (found !== undefined) return found;
-    const { label, variable } = SECRETS[kind];
-    if (!process.stdin.isTTY)
-      throw new UsageError(
-        `the ${label} is missing; ${howToGive(SECRETS[kind])}${fromProject(kind, variable)}`,
-      );
+    const { label } = SECRETS[kind];
+    if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
     return requireValid(kind, `the ${label}`, await askSecret(question));
   }
@@ -157,8 +154,9 @@ export class Credentials {
     const found = await this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
+    const isInProject = kind === "baseUrl" && existsSync("Pulumi.yaml");
     throw new UsageError(
-      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${fromProject(kind, variable)}`,
+      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${isInProject ? FROM_PROJECT : ""}`,
     );
   }
 
@@ -184,11 +182,7 @@ export class Credentials {
   }
 }
 
-/** How to set a variable from the project in this folder, if it may be in its configuration. */
-const fromProject = (kind: SecretKind | AddressKind, variable: string): string =>
-  ["baseUrl", "apiKey"].includes(kind) && existsSync("Pulumi.yaml")
-    ? `; from the project in this folder: export ${variable}="$(pulumi config get apichat:${kind})"`
-    : "";
+const FROM_PROJECT = `. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"`;
 
 /** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readCredentialsFile(

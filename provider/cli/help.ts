@@ -6,35 +6,17 @@ import { addOpenPointOptions } from "./emulator/open-points.js";
 const WIDTH = 80;
 
 export const credentialsTopic = (): Command =>
-  addCredentialOptions(topic("credentials", "the options of all commands for credentials"), [
-    "baseUrl",
-    "botUrl",
-    "apiKey",
-    "flowApiKey",
-    "verificationKey",
-    "earlierKey",
-  ]).addHelpText("after", CREDENTIALS);
+  addCredentialOptions(
+    new Command("credentials").description("help topic: the options of all commands for credentials"),
+    ["baseUrl", "botUrl", "apiKey", "flowApiKey", "verificationKey", "earlierKey"],
+  ).addHelpText("after", CREDENTIALS);
 
 export const openPointsTopic = (): Command =>
   addOpenPointOptions(
-    topic("open-points", "the options of apichat emulator for the open points of the specification"),
+    new Command("open-points").description(
+      "help topic: the options of apichat emulator for the open points of the specification",
+    ),
   );
-
-export const fleetTopic = (): Command =>
-  topic("fleet", "the commands of a fleet are those of its program").addHelpText("after", FLEET);
-
-const topic = (name: string, what: string): Command =>
-  new Command(name)
-    .description(`help topic: ${what}`)
-    .action((_options: object, command: Command) => command.help());
-
-const FLEET = `
-They are plan, up, rotate, watch and others. Its program calls runFleetCommand of pulumi-apichat/fleet, as
-node_modules/pulumi-apichat/examples/fleet/fleet.ts does.
-
-Examples:
-  $ node fleet.ts --help
-`;
 
 const CREDENTIALS = `
 Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the

@@ -40,14 +40,12 @@ export const readStdin = async (): Promise<string> => (await readText(process.st
 export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
   styleText(style, text, { stream: process.stdout });
 
-const STARTED_ON = new Date().toDateString();
+/** In the locale that writes a date as ISO 8601 does. */
+const STARTED_ON = new Date().toLocaleDateString("sv");
 
 /** The local time of an event, with its date if the process did not start on that day. */
-export function formatTime(at: string): string {
-  const date = new Date(at);
-  const day = date.toDateString() === STARTED_ON ? "" : `${date.toLocaleDateString("sv")} `;
-  return day + date.toTimeString().slice(0, 8);
-}
+export const formatTime = (at: string): string =>
+  new Date(at).toLocaleString("sv").replace(`${STARTED_ON} `, "");
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

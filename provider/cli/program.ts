@@ -3,7 +3,7 @@ import { VERSION } from "../lib/version.js";
 import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";
-import { credentialsTopic, fleetTopic, openPointsTopic } from "./help.js";
+import { credentialsTopic, openPointsTopic } from "./help.js";
 import { initCommand } from "./init.js";
 import { listenCommand } from "./listen.js";
 import { ENDINGS } from "./output.js";
@@ -25,7 +25,8 @@ Examples:
   $ apichat send text "Good morning" --sender-id 42 --sender-name Ana --conversation-id 7
   $ apichat responder --config /etc/apichat/responder.json
 
-Help topics, such as apichat help fleet: credentials, fleet, open-points.
+Help topics: apichat help credentials, apichat help open-points.
+The commands of a fleet are those of its program: node fleet.ts --help.
 ${ENDINGS}`;
 
 /** The whole command line. */
@@ -49,8 +50,7 @@ export const apichatProgram = (): Command =>
     .addCommand(completionCommand())
     .addCommand(completeCommand(), { hidden: true })
     .addCommand(credentialsTopic(), { hidden: true })
-    .addCommand(openPointsTopic(), { hidden: true })
-    .addCommand(fleetTopic(), { hidden: true });
+    .addCommand(openPointsTopic(), { hidden: true });
 
 /** Runs the command line of this process. */
 export async function runProgram(): Promise<void> {

@@ -41,19 +41,16 @@ function reportUsageError(command: Command, line: string): void {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  const usage = problem.startsWith("too many arguments") ? `; ${usageOf(command)}` : "";
-  printError({ code: "usage", message: `${problem}${usage}; see ${nameOf(command)} --help` });
+  const name = nameOf(command);
+  const subcommands = command.commands.map((subcommand) => subcommand.name()).join("|");
+  const usage = `; usage: ${name} ${command.usage().replace("[command]", `[${subcommands}]`)}`;
+  const accepted = problem.startsWith("too many arguments") ? usage : "";
+  printError({ code: "usage", message: `${problem}${accepted}; see ${name} --help` });
 }
 
 /** The full name, such as `apichat webhook get`. */
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
-
-function usageOf(command: Command): string {
-  const names = command.commands.map((subcommand) => subcommand.name());
-  const commands = names.length === 0 ? "" : `, with the commands ${names.join(", ")}`;
-  return `usage: ${nameOf(command)} ${command.usage()}${commands}`;
-}
 
 /** Commander quotes `--api-kye=the-key` and surplus arguments as a whole, and a URL with its query. */
 const hideValues = (line: string): string =>

@@ -101,9 +101,6 @@ async function serve({ config, ...options }: ResponderOptions): Promise<void> {
   await serveUntilSignal({ configFile: config, ...options });
 }
 
-/** How many URLs are printed. */
-const SHOWN_URLS = 5;
-
 /** Prints what to register, for people: the log is for programs. */
 async function printUrls(config: string): Promise<void> {
   const [{ readPlace }, { urlsOf }] = await Promise.all([
@@ -111,6 +108,6 @@ async function printUrls(config: string): Promise<void> {
     import("../handshake-responder/addresses.js"),
   ]);
   const urls = Object.entries(urlsOf(await readPlace(config)));
-  for (const [name, url] of urls.slice(0, SHOWN_URLS)) note(`webhook URL of ${name}: ${url}`);
-  if (urls.length > SHOWN_URLS) note(`and ${urls.length - SHOWN_URLS} more workspaces`);
+  for (const [name, url] of urls.slice(0, 5)) note(`webhook URL of ${name}: ${url}`);
+  if (urls.length > 5) note(`and ${urls.length - 5} more workspaces`);
 }

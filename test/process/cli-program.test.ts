@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
-import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError, type CliRun } from "./cli-harness.ts";
+import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError } from "./cli-harness.ts";
 import { PROGRAM, startProgram } from "./program.ts";
 
 let writeFile: Awaited<ReturnType<typeof makeWriter>>;
@@ -28,10 +28,7 @@ describe("what the command line does not know is wrong use, and the error names 
       `webhook get ${API_KEY}`,
       /^too many arguments for 'get'. Expected 0 arguments but got 1; usage: apichat webhook get \[options\]; see/,
     ],
-    [
-      "responder deliveries list",
-      /usage: apichat responder deliveries \[options\] \[command\], with the commands resend; see/,
-    ],
+    ["responder deliveries list", /usage: apichat responder deliveries \[options\] \[resend\]; see/],
     [`trigger ${API_KEY}`, /^argument 'url' must be an absolute http.*got "\*{3}"/],
     [
       `responder deliveries resend 1 --to ${API_KEY}`,
@@ -46,26 +43,17 @@ describe("what the command line does not know is wrong use, and the error names 
 
 test("in the folder of a Pulumi project, the error for a missing setting has the command that reads its configuration", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
-  const get = (environment = {}) => runCli(["webhook", "get", "--json"], { cwd, environment });
-  expect(await get()).toMatchObject(
-    usageError(/export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)"$/),
-  );
-  expect(await get({ APICHAT_BASE_URL: "http://127.0.0.1/" })).toMatchObject(
-    usageError(/export APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/),
+  expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
+    usageError(
+      /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/,
+    ),
   );
 });
 
-test.each(["credentials", "open-points", "fleet"])(
-  "the topic %s is printed in each form of help",
-  async (topic) => {
-    const runs = await Promise.all(
-      [["help", topic], [topic, "--help"], [topic]].map((words) => runCli(words)),
-    );
-    const [{ stdout }] = runs as [CliRun, ...CliRun[]];
-    expect(stdout).toContain(`help topic`);
-    for (const said of runs) expect(said).toMatchObject({ exitCode: 0, stdout });
-  },
-);
+test("the help of a command that does not exist says where the commands of a fleet are", async () => {
+  const { exitCode, stdout } = await runCli(["fleet", "--help"]);
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("node fleet.ts --help")]);
+});
 
 test.each([
   [[], "interrupted\n"],

@@ -39,15 +39,11 @@ interface Note {
   tunnel: Pick<Tunnel, "program" | "pid">;
 }
 
-/** A workspace that no other run has until `release`, and what the last one has noted, if it could not end properly. */
-interface Reservation {
-  file: string;
-  left: Note | undefined;
-  release: () => void;
-}
-
-/** Reserves a workspace, and names the tunnel that a killed run has left. Throws if another run has the workspace. */
-export function reserveWorkspace(baseUrl: string, apiKey: string): Reservation {
+/**
+ * Reserves a workspace until `release`, and returns what an earlier run has left. Names the tunnel of that run. Throws if another run has
+ * the workspace.
+ */
+export function reserveWorkspace(baseUrl: string, apiKey: string) {
   const file = join(stateFolder(), `listen-${workspaceOf(baseUrl, apiKey).slice(0, 16)}.json`);
   makeFolders(dirname(file));
   const lock = lockFile(`${file}.lock`, 0);
@@ -73,7 +69,7 @@ export function reserveWorkspace(baseUrl: string, apiKey: string): Reservation {
  */
 export async function borrowRegistration(
   { baseUrl, apiKey, verificationKey: webhookVerificationKey, replace, signal }: BorrowOptions,
-  { file, left }: Reservation,
+  { file, left }: ReturnType<typeof reserveWorkspace>,
   { url: webhookUrl, program, pid }: Tunnel,
 ): Promise<() => Promise<void>> {
   const at = formatUrl(baseUrl);

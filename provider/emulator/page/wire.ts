@@ -43,12 +43,6 @@ export type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
 export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
   kind === "delivery" ? record.attempts : [record];
 
-/** The fault that was injected into a call; empty if none was. */
-export function faultOf({ fault = "" }: Call): string {
-  const parsed = parseJson(fault);
-  return typeof parsed === "string" ? parsed : fault;
-}
-
 /** By record, which is a new object after a change. Caches the text, because each key press searches again. */
 const searched = new WeakMap<Exchange["record"], string>();
 

@@ -6,7 +6,7 @@ import { messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
-import { PartyIds, Value } from "./workspaces.js";
+import { Value } from "./workspaces.js";
 
 /** A conversation as its contact sees it, and the forms that write into it. */
 export function Chat() {
@@ -21,7 +21,7 @@ export function Chat() {
       <div class="head hstack gap-2">
         <h2>{contactName === "" ? t("no name") : <Text>{contactName}</Text>}</h2>
         <p class="text-light">
-          <PartyIds contactId={contactId} conversationId={conversationId} />
+          <Text>{contactId}</Text> · {t("Conversation {id}", { id: conversationId })}
         </p>
       </div>
       <MessageLog key={id} />

@@ -9,7 +9,7 @@ import { IN_CLEAR, read } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { t } from "../i18n/translate.js";
 import { indentJson, isIndentable } from "../json.js";
-import { callsOf, conversationOf, faultOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
+import { callsOf, conversationOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Check } from "./form.js";
@@ -124,10 +124,8 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
 }
 
 /** An injected fault is the reason; what follows from it comes after it. */
-function reasonOf(call: Call | undefined, reason = ""): string {
-  const fault = call && faultOf(call);
-  return [fault && `${t("Injected fault")}: ${fault}`, reason].filter(Boolean).join(" · ");
-}
+const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
+  [fault && `${t("Injected fault")}: ${fault}`, reason].filter(Boolean).join(" · ");
 
 function Line({ name, value }: { name: string; value: string }) {
   if (value === "") return null;

@@ -7,7 +7,6 @@ import { data, exchanges, held, isLinked, linked } from "../store.js";
 import {
   callsOf,
   conversationOf,
-  faultOf,
   holds,
   isSuccess,
   keyOf,
@@ -182,7 +181,8 @@ function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
 function Line({ entry }: { entry: Exchange }) {
   const { kind, record } = entry;
   const calls = callsOf(entry);
-  const faults = [...new Set(calls.map(faultOf))].filter((fault) => fault !== "");
+  const faults = new Set(calls.map(({ fault }) => fault || ""));
+  faults.delete("");
   const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
   return (
     <>
@@ -204,9 +204,9 @@ function Line({ entry }: { entry: Exchange }) {
           <span class="bad">{t("invalid signature")}</span>
         )}
         {calls.length > 1 && <span>{t("{count} attempts", { count: calls.length })}</span>}
-        {faults.length > 0 && (
+        {faults.size > 0 && (
           <span class="badge" data-variant="warning">
-            {t("Injected fault")}: {faults.join(", ")}
+            {t("Injected fault")}: {[...faults].join(", ")}
           </span>
         )}
         <span>{Math.round(durationMs)} ms</span>

@@ -5,7 +5,6 @@ import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf, t } from "../i18n/translate.js";
-import type { Party } from "../messages.js";
 import { attempt, showDone } from "../notices.js";
 import { begun, connection, conversations, data, flows, workspace } from "../store.js";
 import { CopyButton, Tool, walk } from "./buttons.js";
@@ -233,20 +232,14 @@ function ConversationList() {
             </strong>
             <time dateTime={lastAt}>{clockOf(lastAt)}</time>
             <small>
-              <PartyIds {...item} /> · {count === 1 ? t("1 message") : t("{count} messages", { count })}
+              {t("Contact")} <Text>{item.contactId}</Text> ·{" "}
+              {t("Conversation {id}", { id: item.conversationId })} ·{" "}
+              {count === 1 ? t("1 message") : t("{count} messages", { count })}
             </small>
           </Choice>
         ))}
       </ul>
     </section>
-  );
-}
-
-export function PartyIds({ contactId, conversationId }: Pick<Party, "contactId" | "conversationId">) {
-  return (
-    <>
-      {t("Contact")} <Text>{contactId}</Text> · {t("Conversation {id}", { id: conversationId })}
-    </>
   );
 }
 
