@@ -245,7 +245,7 @@ export function refuseLoops(config: ServerConfig, { port }: Address): void {
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
-/** Reads where a configuration listens and keeps its deliveries, and of which workspaces. Reads no keys. Throws `invalid_config`. */
+/** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
 export async function readPlace(
   file: string,
 ): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {

@@ -31,7 +31,7 @@ export interface BorrowOptions {
   signal: AbortSignal;
 }
 
-/** What a run notes for the next one. It explains what is found and never decides what is removed. It contains no secrets. */
+/** What a run notes for the next one, without secrets. It explains what is found and never decides what is removed. */
 interface Note {
   webhookUrl: string;
   /** The URL that was registered before it, without the values of its query. */
@@ -40,8 +40,8 @@ interface Note {
 }
 
 /**
- * Reserves a workspace until `release`, and returns what an earlier run has left. Names the tunnel of that run. Throws if another run has
- * the workspace.
+ * Reserves a workspace until `release`, and returns what an earlier run has noted. Names the tunnel of that run. Throws if
+ * another run has the workspace.
  */
 export function reserveWorkspace(baseUrl: string, apiKey: string) {
   const file = join(stateFolder(), `listen-${workspaceOf(baseUrl, apiKey).slice(0, 16)}.json`);
@@ -63,9 +63,9 @@ export function reserveWorkspace(baseUrl: string, apiKey: string) {
 }
 
 /**
- * Registers the URL of a tunnel for a while, as the resource registers a webhook. Returns a function that restores what was registered
- * before, or removes the registration if there was none; it leaves what somebody else has set in the meantime. Throws if what is registered
- * was left by a killed run, or could not be restored.
+ * Registers the URL of a tunnel for a while, as the resource registers a webhook. Returns a function that restores what was
+ * registered before, or removes the registration if there was none; it leaves what somebody else has set in the meantime.
+ * Throws if what is registered was left by a killed run, or could not be restored.
  */
 export async function borrowRegistration(
   { baseUrl, apiKey, verificationKey: webhookVerificationKey, replace, signal }: BorrowOptions,
@@ -79,7 +79,7 @@ export async function borrowRegistration(
   const inputs = requireInputs({ ...given, onExisting }, run);
   const client = createClient(inputs, apiKey);
   const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
-  // With the key, because a tunnel with a fixed name has the same URL again, and somebody may have registered it on purpose.
+  // With the key: somebody may have registered the URL on purpose, and a tunnel with a fixed name has the same one again.
   if (left !== undefined && isSame(seen, { ...left, webhookVerificationKey }))
     throw new Error(`an earlier run has left its webhook at ${at}; ${howToUndo(left)}`);
   if (seen !== undefined) {
@@ -134,7 +134,7 @@ const howToUndo = ({ webhookUrl, before }: Note): string =>
     ? `to remove it: apichat webhook delete --webhook-url ${shellQuote(formatUrl(webhookUrl))}`
     : `to register ${before} again: apichat webhook set --replace --webhook-url ${shellQuote(before)}`;
 
-/** Throws a UsageError if the key is not known, or if the handshake of the restored webhook would reach this endpoint with a different key. */
+/** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would refuse a different key. */
 function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration, ours: Shown): void {
   const isShown = key !== "" && !looksMasked(key);
   if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;

@@ -46,7 +46,7 @@ function MessageLog() {
   );
 }
 
-/** What connects an endpoint to a workspace. A copy has the key in clear text; the command asks for one that is not shown. */
+/** What connects an endpoint to a workspace. A copy has the API key; a command that is shown without it asks for it. */
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses ";
   const isRegistered = workspace.value?.registration?.webhook_url;
