@@ -65,11 +65,8 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await write(page, "assinatura errada");
   const exchange = exchangesOf(page, "delivery", 'Injected fault: "wrong-signature"');
   await expectSoon(() => exchange.getAttribute("data-outcome")).toBe("bad");
-  const marker = () =>
-    exchange
-      .locator("summary")
-      .first()
-      .evaluate((one) => getComputedStyle(one, "::before").content);
+  const summary = 'document.querySelector("[data-kind=delivery] > summary")';
+  const marker = () => page.evaluate<string>(`getComputedStyle(${summary}, "::before").content`);
   expect(await marker()).toContain("▸");
   await unfold(exchange);
   await expectSoon(() => exchange.innerText()).toMatch(
