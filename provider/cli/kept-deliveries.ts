@@ -272,7 +272,7 @@ async function withSpool<T>(
   // Loaded here, because `--help` needs no zod.
   const place =
     config === undefined ? undefined : await (await import("../server/config.js")).readPlace(config);
-  const { dataDir, workspaces } = place ?? { dataDir: resolve(named ?? "") };
+  const { dataDir, workspaces } = { dataDir: resolve(named ?? ""), ...place };
   const { findSpool } = await import("../server/spool/spool.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) {
@@ -281,7 +281,7 @@ async function withSpool<T>(
     );
   }
   try {
-    const known = new Set([...(workspaces ?? []), ...spool.counts().keys()]);
+    const known = new Set([...Object.keys(workspaces ?? {}), ...spool.counts().keys()]);
     if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
       throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
     }

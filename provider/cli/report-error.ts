@@ -41,7 +41,11 @@ function reportUsageError(command: Command, line: string): void {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  printError({ code: "usage", message: `${problem}; see ${nameOf(command)} --help` });
+  const name = nameOf(command);
+  const subcommands = command.commands.map((subcommand) => subcommand.name()).join("|");
+  const usage = `; usage: ${name} ${command.usage().replace("[command]", `[${subcommands}]`)}`;
+  const accepted = problem.startsWith("too many arguments") ? usage : "";
+  printError({ code: "usage", message: `${problem}${accepted}; see ${name} --help` });
 }
 
 /** The full name, such as `apichat webhook get`. */

@@ -245,10 +245,12 @@ export function refuseLoops(config: ServerConfig, { port }: Address): void {
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
-/** Reads where a configuration keeps its deliveries, and of which workspaces, without its keys. Throws `invalid_config`. */
-export async function readPlace(file: string): Promise<{ dataDir: string; workspaces: string[] }> {
-  const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
-  return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
+/** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
+export async function readPlace(
+  file: string,
+): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {
+  const config = requireConfig(file, await readTextFile(file, "configuration"));
+  return { ...config, dataDir: resolve(dirname(resolve(file)), config.dataDir) };
 }
 
 function requireConfig(file: string, text: string): FileConfig {
