@@ -5,7 +5,7 @@ import { orAborted, NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { post, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { CAUSES } from "./causes.js";
+import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, performHandshake } from "./handshake.js";
@@ -162,8 +162,6 @@ function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs:
 
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
 const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
-const FORMS_FAIL =
-  "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 
 function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
   if (outcome === "redirected") return NO_REDIRECT;
