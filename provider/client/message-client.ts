@@ -1,13 +1,11 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { anySignal } from "../lib/abort.js";
 import { isMap } from "../lib/checks.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call } from "./call.js";
-import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
-  type BatchMessage,
   checkMessage,
   type MessageReceipt,
+  type MessageToSend,
   type SendButtonOptions,
   type SendMediaOptions,
   type SendOptions,
@@ -82,8 +80,8 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message in wire format, exactly as given, or by its kind, as {@link sendBatch} accepts it. */
-  async send(message: BatchMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
+  /** Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`. */
+  async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
     const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
@@ -110,26 +108,6 @@ export class MessageClient {
       hintsFor: hintsForMessage,
     });
     return { ...result, attempts };
-  }
-
-  /**
-   * Sends many messages, each in wire format or as a `kind` with the options of that method, such as `{ kind: "text",
-   * sender, conversationId, text }`. At most `concurrency` are in flight at once, and each conversation is sent in the
-   * given order: a message is sent only after the previous one has its result. After a failure, the rest of that
-   * conversation is skipped, because it would arrive out of order; other conversations continue. The source is read as
-   * results come in, at most eight times `concurrency` ahead.
-   *
-   * Resolves to one result per message read, in the given order, even if some failed. If the signal fires, reading
-   * stops, messages in flight fail with the signal's reason, and waiting messages are skipped. Rejects only with
-   * `invalid_config` for an invalid `concurrency`, or with an error thrown by the source or `onResult`; messages
-   * already read are still sent.
-   */
-  async sendBatch<Message extends BatchMessage>(
-    messages: MessageSource<Message>,
-    options: BatchOptions<Message> = {},
-  ): Promise<BatchResult<Message>[]> {
-    const signal = anySignal(options.signal, this.#options.signal);
-    return sendInOrder(messages, (message) => this.send(message, options), { ...options, signal });
   }
 }
 

@@ -61,13 +61,13 @@ export type MessageOfKind =
   | ({ kind: MediaKind } & SendMediaOptions);
 
 /** A message in its shape on the wire (section 4.2), or by its kind. */
-export type BatchMessage = InboundMessage | MessageOfKind;
+export type MessageToSend = InboundMessage | MessageOfKind;
 
 /**
  * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the fields that are
  * wrong, by the names that the caller knows, and none of their values.
  */
-export function checkMessage(message: BatchMessage): InboundMessage {
+export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
     const text = `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`;
@@ -80,7 +80,7 @@ export function checkMessage(message: BatchMessage): InboundMessage {
 }
 
 /** A value that is not an object is treated as wire format, so that its check refuses it. */
-const isWire = (message: BatchMessage | null | undefined): message is InboundMessage =>
+const isWire = (message: MessageToSend | null | undefined): message is InboundMessage =>
   typeof message !== "object" ||
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
@@ -122,17 +122,3 @@ const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind)
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")
     .map(({ field, text }) => ({ field: OPTION_OF_FIELD[field] ?? field, text }));
-
-/** What a caller without types may hand over in place of a message. */
-interface MessageLike {
-  conversation_id?: unknown;
-  conversationId?: unknown;
-  sender?: { id?: unknown } | null;
-}
-
-/**
- * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,
- * which then fails validation.
- */
-export const conversationOf = (message: MessageLike | null | undefined): string =>
-  `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -7,7 +7,7 @@ import {
   type HandshakeStep,
 } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
-import { encodeHandshake } from "../lib/handshake-encoding.js";
+import { encodeHandshake, type HandshakeFields } from "../lib/handshake-encoding.js";
 import { type Answer, connectionCode, post, PostError, type PostPhase } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
@@ -24,6 +24,8 @@ export interface HandshakeRequest {
   token: string;
   /** Sent as `hub_challenge`. */
   challenge: string;
+  /** Sent instead of the three parameters. */
+  fields?: HandshakeFields | undefined;
   /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
   /** The time for the whole exchange, in milliseconds. */

@@ -76,7 +76,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` reads the former ones too. */
+/** Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads the former ones too. */
 const STATE_VERSION: number = 1;
 
 /** The outputs in the state. */
@@ -125,9 +125,7 @@ export function requireState(stored: WebhookState): WebhookState {
     STATE_VERSION,
     "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
   );
-  // The first states do not repeat in `applied` what is also an output.
-  const outputs = { url: stored.webhookUrl, botUrl: stored.botUrl };
-  return { ...stored, applied: { ...outputs, ...stored.applied } };
+  return stored;
 }
 
 /** The inputs in a state. */

@@ -74,7 +74,6 @@ describe("Every public import of the packed tarball", () => {
       export const same: [
         IsSame<inferred.InboundMessage, written.InboundMessage>,
         IsSame<inferred.OutboundMessage, written.OutboundMessage>,
-        IsSame<inferred.ReceivedOutbound, written.ReceivedOutbound>,
         IsSame<inferred.HandshakeParameters, written.HandshakeParameters>,
         IsSame<inferred.RegistrationEnvelope, written.RegistrationEnvelope>,
         IsSame<inferred.WebhookConfiguration, written.WebhookConfiguration>,
