@@ -53,6 +53,15 @@ async function start(program: string, environment: Record<string, string>, ...op
   return live;
 }
 
+/** A run with its webhook at a port that the next one can have too, killed. Its tunnel still runs. */
+async function killOne(environment: Record<string, string>, registered: () => string | undefined) {
+  const port = String(await freePort());
+  const { end } = await start("ngrok", environment, "--replace", "--port", port);
+  await expect.poll(registered).toMatch(/\/through$/);
+  await end("SIGKILL");
+  return port;
+}
+
 describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
   test.each([
     ["cloudflared", "SIGINT"],
@@ -112,15 +121,6 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
       `${through} may still be registered at ${environment.APICHAT_BASE_URL}; to register ${own} again: `,
     );
   });
-
-  /** A run with its webhook at a port that the next one can have too, killed. Its tunnel still runs. */
-  async function killOne(environment: Record<string, string>, registered: () => string | undefined) {
-    const port = String(await freePort());
-    const { end } = await start("ngrok", environment, "--replace", "--port", port);
-    await expect.poll(registered).toMatch(/\/through$/);
-    await end("SIGKILL");
-    return port;
-  }
 
   test.each([
     ["a webhook", true, "apichat webhook set --replace --webhook-url"],

@@ -15,7 +15,6 @@ import {
 } from "../../webhook/lifecycle.js";
 import { register } from "../../webhook/register.js";
 import { Run, workspaceOf } from "../../webhook/run.js";
-import type { WebhookInputs } from "../../webhook/state.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";

@@ -46,12 +46,13 @@ function MessageLog() {
   );
 }
 
+const withKey = (command: string, { baseUrl, apiKey }: WorkspaceView): string =>
+  `${apiKey === MASK ? "" : `APICHAT_API_KEY=${shellQuote(apiKey)} `}${command} --base-url ${shellQuote(baseUrl)}`;
+
 /** What connects an endpoint to a workspace. A copy has the API key; a command that is shown without it asks for it. */
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses ";
   const isRegistered = workspace.value?.registration?.webhook_url;
-  const withKey = (command: string, { baseUrl, apiKey }: WorkspaceView): string =>
-    `${apiKey === MASK ? "" : `APICHAT_API_KEY=${shellQuote(apiKey)} `}${command} --base-url ${shellQuote(baseUrl)}`;
   const set = `${key}npx apichat webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
   return (
     <div class="vstack p-4" data-testid="start">
