@@ -21,8 +21,8 @@ export type KnownOutbound =
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
 /**
- * A delivery with its kind, and `raw`, the whole body as parsed JSON. A shape that is not in the specification is of kind
- * `unknown`, and has `raw` only.
+ * A delivery with its kind, and `raw`, the whole body as parsed JSON. A shape that is not in the specification has the
+ * kind `unknown`, and `raw` only.
  */
 export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & { raw: unknown };
 
@@ -49,12 +49,11 @@ export class OutboundFormatError extends Error {
 const discriminators = z.object({ type: z.string(), content_type: z.string().nullish() });
 
 /**
- * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). Ids may be text or numbers, and what may
- * be absent may be missing, null or empty: `message` has the form of the specification. Its `kind` is `unknown` for every
- * other shape, so also for a `type`, or a `content_type` of a text, that is not in the specification. Fields that are not in
- * the specification are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint,
- * with all its digits.
- * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} for a body that is not JSON in UTF-8.
+ * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). Ids may be text or numbers, and
+ * optional fields may be missing, null or empty: `message` has the form of the specification. The kind is `unknown` for
+ * every other shape, such as a new `type`, a new `content_type` of a text, or a wrong field. Fields that are not in the
+ * specification are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint.
+ * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);

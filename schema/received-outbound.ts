@@ -44,8 +44,8 @@ function toConversationId(id: unknown): unknown {
 }
 
 /**
- * Converts a delivery to the form in outbound.ts, where the specification leaves it open (section 2.4): ids may be text or
- * numbers, and what may be absent may also be null, an empty text or an empty list. Everything else stays as it is.
+ * Converts a delivery to the form in outbound.ts (section 2.4). Ids may be text or numbers, and optional fields may be
+ * missing, null, an empty text or an empty list. Everything else is unchanged.
  */
 export function toSpecifiedForm(kind: OutboundKind, raw: unknown): unknown {
   const message = fill(raw, { message_type: "outgoing", private: false, ...OPTIONAL[kind] });

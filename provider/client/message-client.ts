@@ -80,7 +80,9 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`. */
+  /**
+   * Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`.
+   */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;

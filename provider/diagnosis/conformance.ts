@@ -56,7 +56,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
-  /** The first check of each encoding and of deliveries: a plain request. Where it fails, others fail for the same reason. */
+  /** The first check of each encoding, and of deliveries: others fail for the same reason as this plain request. */
   const plain = new Map<string, EndpointCheck>();
   const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
     const check = judge(vector, seen, slowMs);

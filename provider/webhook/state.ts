@@ -76,7 +76,10 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads the former ones too. */
+/**
+ * Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads
+ * the former ones too.
+ */
 const STATE_VERSION: number = 1;
 
 /** The outputs in the state. */

@@ -67,15 +67,23 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
       ? []
       : { ...vector, signature: { of: undefined, prefix: undefined, algorithm: "sha256", ...signature } },
   );
-  it.each(signed)("the signature of: $name", async (vector) => {
+  it.each(signed)("the signature of: $name", (vector) => {
     const { key, of, algorithm, prefix = `${algorithm}=`, value } = vector.signature;
     const covered = of ?? bodyOf(vector);
     const hex = createHmac(algorithm, keys[key as KeyName])
       .update(covered)
       .digest("hex");
     expect(value).toBe(alter(`${prefix}${hex}`, vector.signature));
-    if (algorithm === "sha256" && key !== "empty")
-      expect(await signBody(keys[key as KeyName], covered)).toBe(`sha256=${hex}`);
+  });
+
+  const ours = signed.filter(
+    ({ signature }) => signature.algorithm === "sha256" && signature.key !== "empty",
+  );
+  it.each(ours)("signBody makes the signature of: $name", async (vector) => {
+    const { key, of = bodyOf(vector) } = vector.signature;
+    const value = await signBody(keys[key as KeyName], of);
+    const prefixed = value.replace("sha256=", vector.signature.prefix ?? "sha256=");
+    expect(alter(prefixed, vector.signature)).toBe(vector.signature.value);
   });
 
   it("has a body of 1 MiB to the byte", () => {

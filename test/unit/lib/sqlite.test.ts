@@ -93,7 +93,7 @@ test("converts a file of an earlier version step by step, and continues after a 
   expect(versionOf(path)).toBe(4);
 });
 
-test("converts nothing for a command beside the process that keeps the file, nor a version before the first step", () => {
+test("converts nothing without create, nor a version before the first step", () => {
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(

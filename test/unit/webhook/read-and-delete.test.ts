@@ -7,7 +7,6 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
-import * as fixture from "../../support/endpoint.js";
 import {
   ApiChatWebhook,
   API_KEY,
@@ -23,7 +22,6 @@ import {
   read,
   refresh,
   remove,
-  startAcme,
   startCreated,
   startEndpoint,
   startRun,
