@@ -20,7 +20,6 @@ import {
   pidsOf,
   read,
   readConfig,
-  responders,
   run,
   startRun,
   update,
