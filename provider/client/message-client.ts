@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { isMap } from "../lib/checks.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
-import { type AttemptFailure, call } from "./call.js";
+import { type AttemptFailure, call, hintForConnection } from "./call.js";
 import {
   checkMessage,
   type MessageReceipt,
@@ -128,7 +128,8 @@ const isRejection = (body: unknown): boolean => isMap(body) && body["status"] ==
 export type MessageRetry = "unsent" | "any";
 
 /** What to do next. */
-function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {
+function hintsForMessage(failure: AttemptFailure): Hint[] {
+  const { code, httpStatus, unsent, mayHaveBeenAccepted } = failure;
   if (code === "timeout") {
     return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }
@@ -136,7 +137,7 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 410)) {
     return [{ id: "read_bot_url" }];
   }
-  if (unsent) return [{ id: "message_not_sent" }, { id: "check_connection", address: "botUrl" }];
+  if (unsent) return [{ id: "message_not_sent" }, hintForConnection(failure, "botUrl")];
   return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 

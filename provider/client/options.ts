@@ -3,7 +3,8 @@ import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
-import { httpUrl, problemsOf } from "../lib/validate.js";
+import { formatGivenUrl, problemOfUrl } from "../lib/checks.js";
+import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 
 /** The options of both clients. */
 export interface ClientOptions {
@@ -93,9 +94,16 @@ const inHeader = (key: string, as: ApiKeyAs | FlowApiKeyAs): boolean =>
 const headerError =
   "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again";
 
+/** Returns what is wrong with the address of a registration interface, and how to fix it. */
+export function problemOfBaseUrl(value: unknown): string | undefined {
+  const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
+  if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
+  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
+}
+
 export const registrationOptions = z
   .object({
-    baseUrl: httpUrl("https://platform.example/acme/apichat"),
+    baseUrl: validatedBy<string>(problemOfBaseUrl),
     apiKey: z.string().min(1),
     apiKeyAs,
     requestSeconds,

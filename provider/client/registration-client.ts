@@ -10,7 +10,7 @@ import type { ApiChatError, Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
-import { call, type AttemptFailure, type Outcome } from "./call.js";
+import { call, hintForConnection, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
   invalidOptions,
@@ -168,7 +168,7 @@ function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailu
     return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
   }
   const isUnanswered = code === "unavailable" && httpStatus === undefined;
-  return isUnanswered ? [{ id: "check_connection", address: "baseUrl" }] : [];
+  return isUnanswered ? [hintForConnection(failure, "baseUrl")] : [];
 }
 
 const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };

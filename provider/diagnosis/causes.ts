@@ -5,6 +5,8 @@ interface CauseFacts {
   finding?: string;
   /** One line on how to fix it. */
   hint: string;
+  /** Whether waiting rarely helps: somebody must change something first. */
+  isLasting?: true;
 }
 
 const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
@@ -22,6 +24,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   name_not_resolved: {
     finding: "the name does not resolve",
     hint: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
+    isLasting: true,
   },
   connect_timeout: {
     finding: "connecting takes too long",
@@ -32,6 +35,10 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     finding: "nothing listens there",
     hint: CHECK_NETWORK,
   },
+  proxy_failed: {
+    hint: "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; the service may still reach the endpoint",
+    isLasting: true,
+  },
   closed_early: {
     finding: "the connection is closed before the answer is complete",
     hint: "check the logs of the endpoint, and of the proxy in front of it, for a crash during this request",
@@ -40,8 +47,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     finding: "what answers does not speak HTTP",
     hint: "check the port and the scheme, http or https, of the URL",
   },
+  tls_not_spoken: {
+    hint: "use the endpoint's TLS port, or http:// in the URL",
+    isLasting: true,
+  },
   tls_failed: {
-    hint: "if the endpoint speaks no TLS on this port, use http:// or its TLS port; if it does, let it speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
+    hint: "let the endpoint speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
   },
   tls_untrusted: {
     finding: "the certificate's issuer is not trusted",
@@ -54,10 +65,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   tls_wrong_host: {
     finding: "the certificate is for another host name",
     hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
+    isLasting: true,
   },
   tls_expired: {
     finding: "the certificate has expired",
     hint: "renew the endpoint's certificate, and let its server load the new one",
+    isLasting: true,
   },
   silent: {
     finding: "it accepts the connection and stays silent",
@@ -125,6 +138,8 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
   },
 };
+
+export const isLasting = (cause: HandshakeCause): boolean => CAUSES[cause].isLasting ?? false;
 
 /**
  * From the least to the most informative about the endpoint, by rule, or by cause where one stands apart from its rule: if several

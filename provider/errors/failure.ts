@@ -77,10 +77,12 @@ export const HANDSHAKE_RULES = {
   connection_refused: "unreachable",
   connect_timeout: "unreachable",
   connection_failed: "unreachable",
+  proxy_failed: "unreachable",
   tls_self_signed: "tls",
   tls_untrusted: "tls",
   tls_wrong_host: "tls",
   tls_expired: "tls",
+  tls_not_spoken: "tls",
   tls_failed: "tls",
   // No complete response.
   closed_early: "unreachable",

@@ -19,6 +19,7 @@ const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
 interface HintData {
+  check_address: { address: "baseUrl" | "botUrl" };
   check_connection: { address: "baseUrl" | "botUrl" };
   start_emulator: { address: "baseUrl" | "botUrl" };
   set_final_address: { address: "baseUrl" | "botUrl" };
@@ -64,12 +65,17 @@ const HINTS = {
     `${fieldName("flowApiKeyAs", audience)} selects another way`,
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
+  configure_base_url:
+    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are configured: set apichat:baseUrl and apichat:apiKey",
   forget_workspace: {
     program: "If the workspace no longer exists, pulumi state delete <urn>",
     command_line: "",
   },
+  check_address: ({ address, audience }: Context & HintData["check_address"]) =>
+    `Check the protocol, host name and port of ${fieldName(address, audience)}`,
   check_connection: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
+  check_proxy: "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and what the proxy allows",
   start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
     `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
   set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
@@ -79,6 +85,12 @@ const HINTS = {
       `Raise ${operation === "message" ? "" : "timeouts."}requestSeconds if the service is slow`,
     command_line: "Raise --request-seconds if the service is slow",
     doctor: "",
+  },
+  run_preflight: {
+    program:
+      'The preflight was off, so it is not known why: the endpoint may have a different verification key. Set preflight: "require" to find out',
+    command_line:
+      "The preflight was off, so it is not known why: the endpoint may have a different verification key. Use --preflight require to find out",
   },
   raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },
@@ -98,6 +110,12 @@ const HINTS = {
       `If you may remove it, run: ${removalCommand(hint)}; then run pulumi up again`,
     command_line: (hint: HintData["remove_other"]) =>
       `To replace it, pass --replace; to remove it first, run: ${removalCommand(hint)}`,
+  },
+  take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
+  own_webhook: {
+    program:
+      "If it is this stack's own, of a resource that was renamed, give this one the former name as an alias; of a resource that is no longer declared, remove that one first: pulumi destroy --target <urn>",
+    command_line: "",
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
   other_workspace:

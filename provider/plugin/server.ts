@@ -162,7 +162,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       const { values, secrets } = decodeValues(request.getNews());
       const news = named(call, values);
       const { outs } = request.getPreview()
-        ? { outs: resource.previewUpdate(request.getId(), state, news) }
+        ? { outs: await resource.previewUpdate(request.getId(), state, news, call) }
         : await lifecycle.update(request.getId(), state, news);
       return new messages.UpdateResponse().setProperties(encodeOuts(target, outs, secrets));
     }),

@@ -4,7 +4,7 @@ import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
-import type { WebhookInputs, WebhookState } from "./state.js";
+import { isOurs, type WebhookInputs, type WebhookState } from "./state.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */
 export const SETTINGS = {
@@ -101,7 +101,7 @@ export class Run {
   readonly #declaredByWorkspace = new Map<string, Declared[]>();
   readonly #declaredByResource = new Map<string, Declared[]>();
   readonly #claimsByBotCode = new Map<string, Claim>();
-  /** By resource: the state that diff was given. */
+  /** By resource: the state that diff or read was given. */
   readonly #states = new Map<string, WebhookState>();
   /** By claim: the name that the program uses now. */
   readonly #names = new Map<string, string>();
@@ -222,6 +222,19 @@ export class Run {
     if (isUnchanged && isDeclared) this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
   }
 
+  /** Records the state that a refresh was given, in the same run as the create of another resource. */
+  recordRead(state: WebhookState, resource: string): void {
+    this.#states.set(resource, state);
+  }
+
+  /** The name of another resource whose state registered this, if this run has seen that state. */
+  holderOf(seen: Registration, { resource }: Claim): string | undefined {
+    const holder = [...this.#states].find(
+      ([other, { applied }]) => other !== resource && isOurs(seen, applied),
+    );
+    return holder && this.currentNameOf(holder[1]);
+  }
+
   /** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
   currentNameOf({ name, applied }: WebhookState): string {
     return this.#names.get(applied.claimId) ?? name;
@@ -237,7 +250,7 @@ export class Run {
     return this.#handedOver.get(workspace);
   }
 
-  /** The state that diff was given. A create takes its place if an earlier run ended between delete and create. */
+  /** The state that diff or read was given. A create takes its place if an earlier run ended between delete and create. */
   stateOf(resource: string): WebhookState | undefined {
     return this.#states.get(resource);
   }

@@ -3,6 +3,7 @@ import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-c
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
+import type { Settling } from "./preview.js";
 import type { OnExisting, Preflight } from "./state.js";
 
 export interface ApiChatWebhookArgs {
@@ -78,8 +79,29 @@ export class ApiChatWebhook extends pulumi.CustomResource {
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
       deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
     });
+    if (!pulumi.runtime.isDryRun()) return;
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
-    if (pulumi.runtime.isDryRun()) this.botUrl = this.id;
+    this.botUrl = this.id;
+    if (!hasMocks()) void previewIfNew(this, name);
+  }
+}
+
+/**
+ * In a preview, only a resource that is to be created has no id: reports what its create would find. The SDK shows a
+ * rejection under the resource, and the preview fails.
+ */
+async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
+  // The program ends only after `done`.
+  const done = pulumi.runtime.rpcKeepAlive();
+  try {
+    // Rejects if the resource could not be registered, which the SDK reports.
+    if (await (webhook.id as unknown as Settling).isKnown.catch(() => true)) return;
+    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    const { reportCreate } = await import("./preview.js");
+    await reportCreate(webhook, name);
+  } finally {
+    // After the SDK has seen a rejection.
+    setImmediate(done);
   }
 }
 
@@ -134,7 +156,7 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
-    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    // Loaded on use, see above.
     const { readRegistration } = await import("./lifecycle.js");
     return readRegistration(url, key);
   });
