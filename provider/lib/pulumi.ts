@@ -25,6 +25,7 @@ export const {
   getOrganization,
   getProject,
   getStack,
+  log,
   output,
   Output,
   runtime,
