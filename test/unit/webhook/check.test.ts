@@ -100,7 +100,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [
       timeout("readySecond", 1),
       "timeouts.readySecond",
-      /is not a known timeout; use requestSeconds or readySeconds/,
+      /is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
     ],
     [timeout("toString", 1), "timeouts.toString", /is not a known/],
   ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {
