@@ -77,7 +77,8 @@ it("marks every key and seed as secret, wherever it is, and nothing else", () =>
 
 it("names no argument in the spelling of one language, and says where a section is listed", () => {
   const comments = walk(schema)
-    .map(([, { description }]) => String(description ?? "").replace(/\{\{% examples[^]*/, ""))
+    .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
+    .map((text) => text.replace(/\{\{% examples[^]*/, ""))
     .join("\n");
   const names = walk(schema).flatMap(([, { properties, inputProperties }]) =>
     Object.keys({ ...(properties as object), ...(inputProperties as object) }),
