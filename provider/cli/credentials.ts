@@ -60,7 +60,7 @@ export const ADDRESSES = {
   },
   botUrl: {
     label: "bot URL",
-    what: "URL to which the workspace's messages are sent; apichat webhook get shows it",
+    what: "URL to which the workspace's messages are sent; get-webhook and set-webhook return it",
     flag: "--bot-url",
     variable: "APICHAT_BOT_URL",
     example: "https://bots.example/api/apichat/f0123",

@@ -27,12 +27,16 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Makes commander report usage errors in this format and wrap its help; by default it prints its own and exits with 1. */
+/**
+ * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by default it prints
+ * its own and exits with 1.
+ */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),
     writeOut: (text) => void process.stdout.write(wrapHelp(text, helpWidthOf(process.stdout))),
   });
+  for (const option of command.options) if (option.mandatory) option.description += " (required)";
   for (const subcommand of command.commands) useOwnFormat(subcommand);
 }
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
 import { endProcess, EXIT, note } from "./output.js";
 import { reportError } from "./report-error.js";
@@ -22,11 +22,8 @@ export function responderCommand(): Command {
       )
       .enablePositionalOptions()
       .option("--config <file>", "configuration of the responder (JSON)")
-      .option(
-        "--instance <id>",
-        "id of this process; it then logs to responder.log in the data folder",
-        parseInstance,
-      )
+      // For HandshakeResponder: it then logs to responder.log in the data folder.
+      .addOption(new Option("--instance <id>", "id of this process").argParser(parseInstance).hideHelp())
       .option("--metrics-port <port>", "serve metrics for Prometheus there; needs prom-client", parsePort)
       .option("--metrics-host <host>", 'address for them (default: "127.0.0.1", this machine only)')
       .option("--log-deliveries", "log a line for each delivery, without its content")

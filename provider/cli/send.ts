@@ -54,7 +54,7 @@ const buttonCommand = (): Command =>
     );
 
 const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVideo" | "sendFile"): Command =>
-  messageCommand(kind, `send ${kind === "file" ? "a file" : `${kind} by its URL`}`)
+  messageCommand(kind, `send ${kind === "file" ? "a file" : kind}, given as a URL`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendOptions) =>

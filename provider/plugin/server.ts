@@ -17,7 +17,14 @@ import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { Run } from "../webhook/run.js";
-import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
+import {
+  changedConfig,
+  checkConfig,
+  readConfig,
+  secretsOfConfig,
+  warnOfConfig,
+  type ProviderConfig,
+} from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
@@ -113,6 +120,8 @@ function createService(engine: Engine): UntypedServiceImplementation {
 
     checkConfig: answer(async (request: messages.CheckRequest, redact) => {
       const given = decodeValues(request.getNews());
+      const urn = request.getUrn();
+      await engine.serve(urn, redact, async () => warnOfConfig(given.values, urn));
       const secrets = [...secretsOfConfig(given.values), ...given.secrets];
       const checked = { inputs: given.values, failures: checkConfig(given.values), secrets };
       return toCheckResponse(checked, redact);

@@ -63,7 +63,7 @@ const problemOfApiKey = (value: unknown): string | undefined =>
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"
-    ? "is not a known timeout; use requestSeconds or readySeconds"
+    ? "is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or ready_seconds"
     : expected("an object", "write { requestSeconds: 30, readySeconds: 60 }")(issue);
 
 const SCHEMA = z.object({

@@ -2,6 +2,7 @@ import * as pulumi from "../lib/pulumi.js";
 import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
+import { warningsOfConfiguration } from "./configuration.js";
 import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
 import type { Settling } from "./preview.js";
 import type { OnExisting, Preflight } from "./state.js";
@@ -72,6 +73,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
     refuseUnknownArgs(name, args, INPUTS.ApiChatWebhook);
+    warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
@@ -113,11 +115,29 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
   if (url === undefined) return undefined;
-  // Not in the SDK's types. If it is missing, assume that the value is secret.
-  const { isConfigSecret = () => true } = pulumi.runtime as { isConfigSecret?: (key: string) => boolean };
   const isConfigured = Boolean(pulumi.runtime.getConfig(config));
   const isSecret = (isConfigured && isConfigSecret(config)) || mayHoldQuery(url);
   return isSecret ? pulumi.secret(url) : undefined;
+}
+
+/** Whether a value of the stack's configuration is secret. Not in the SDK's types; if it is missing, assume so. */
+function isConfigSecret(key: string): boolean {
+  const { runtime } = pulumi as { runtime: { isConfigSecret?: (key: string) => boolean } };
+  return runtime.isConfigSecret?.(key) ?? true;
+}
+
+/** Of these stacks the configuration has been looked at. */
+const seenStacks = new Set<string>();
+
+/** Warns once of what should be fixed in the stack's configuration. */
+function warnOfConfiguration(): void {
+  const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
+  if (seenStacks.has(stack)) return;
+  seenStacks.add(stack);
+  const keys = Object.keys(pulumi.runtime.allConfig());
+  for (const { text, hint } of warningsOfConfiguration(keys, isConfigSecret)) {
+    void pulumi.log.warn(`${text}; ${hint}`);
+  }
 }
 
 export interface GetApiChatWebhookArgs {

@@ -13,12 +13,9 @@ export const checkBaseUrl: Check = async (facts) => {
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`pass ${flag} or set ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
-  if (apiKey === undefined)
-    return probe(
-      baseUrl,
-      "not checked further: set APICHAT_API_KEY for that, because the stack's own is encrypted",
-      facts,
-    );
+  if (apiKey === undefined) {
+    return probe(baseUrl, "set APICHAT_API_KEY to check further: doctor does not read a stack's key", facts);
+  }
   try {
     const registration = await facts.registration;
     const place = `${formatUrl(baseUrl)} accepts the API key`;
