@@ -1,7 +1,7 @@
 import type { WorkspaceView } from "../../control/shapes.js";
 import { shellQuote } from "../curl.js";
 import { t } from "../i18n/translate.js";
-import { messages, party, workspace } from "../store.js";
+import { commandLine, messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
@@ -49,7 +49,7 @@ function MessageLog() {
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses";
   const setCommand = ({ baseUrl, apiKey }: WorkspaceView): string =>
-    `${key} APICHAT_API_KEY=${shellQuote(apiKey)} npx apichat webhook set ` +
+    `${key} APICHAT_API_KEY=${shellQuote(apiKey)} ${commandLine.value} webhook set ` +
     `--base-url ${shellQuote(baseUrl)} --webhook-url http://127.0.0.1:4002/`;
   return (
     <div class="vstack p-4" data-testid="start">
@@ -59,7 +59,10 @@ function Start() {
         <Value label={t("API key")} of={({ apiKey }) => apiKey} />
         {workspace.value?.registration === null && (
           <>
-            <Value label={t("Start an endpoint")} of={() => `${key} npx apichat listen --port 4002`} />
+            <Value
+              label={t("Start an endpoint")}
+              of={() => `${key} ${commandLine.value} listen --port 4002`}
+            />
             <Value label={t("Register it in another terminal")} of={setCommand} />
           </>
         )}
