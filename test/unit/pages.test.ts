@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
@@ -62,6 +63,18 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
       return anchor !== undefined && !headingsOf(readPage(found)).map(slug).includes(anchor);
     });
   expect(broken).toEqual([]);
+});
+
+test("no text that is published has npx run what anybody may publish as apichat", () => {
+  const { status, stdout } = spawnSync(
+    "git",
+    ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
 test("the table of requirements says what the code checks", () => {
