@@ -52,8 +52,8 @@ names its folder, so each of these programs has a package.json for npm install.
 `;
 
 const WITHOUT_NPM = `
-The program uses the plugin that this command came with, and needs no Node. Programs in other languages are written by the
-command of the npm package.
+The program uses the plugin that this command came with, and needs no Node. The command of the npm package also writes
+programs in other languages.
 `;
 
 const HELP = `
@@ -140,7 +140,7 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
 
 /**
  * The folder of the package that runs, and how the program's package.json refers to it: as the running clone, as the tarball or folder
- * it was installed from, or by the registry version. The archive of the plugin is no npm package: no package.json refers to it.
+ * it was installed from, or by the registry version. In the archive of the plugin there is no npm package to refer to.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };

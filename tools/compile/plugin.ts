@@ -25,7 +25,8 @@ const OPTIONS = {
 } satisfies BuildOptions;
 
 /**
- * What plugin and command line use of undici. All of it, with `fetch`, web sockets, caches and mocks, takes a third of what a start computes.
+ * What plugin and command line use of undici. All of it, with `fetch`, web sockets, caches and mocks, takes a third of what a start
+ * computes.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";

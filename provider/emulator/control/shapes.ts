@@ -34,7 +34,7 @@ export interface HealthView {
   data: string | null;
 }
 
-/** `GET /_emulator/settings`: the readings of the specification's open points, the available flows, and the command line. */
+/** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
