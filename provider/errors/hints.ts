@@ -1,3 +1,5 @@
+import { commandLine } from "./command.js";
+
 /**
  * Who a message is for. `program`: authors of a Pulumi program and callers of a client. `command_line`: users of
  * `apichat`. `list`: users of `apichat` with a list of workspaces. `doctor`: users of commands without a time limit
@@ -77,7 +79,7 @@ const HINTS = {
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
   check_proxy: "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and what the proxy allows",
   start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
-    `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
+    `For the emulator, run ${commandLine()} emulator; else check ${fieldName(address, audience)}`,
   set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {
@@ -96,7 +98,7 @@ const HINTS = {
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },
   read_bot_url: {
     program: "botUrl may be outdated: read it again with getWebhook",
-    command_line: "--bot-url may be outdated: apichat webhook get shows it",
+    command_line: () => `--bot-url may be outdated: ${commandLine()} webhook get shows it`,
   },
   message_not_sent: "The message was not sent",
   message_may_be_taken:
@@ -126,7 +128,7 @@ const HINTS = {
   name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
   delete_again: {
     program: "Run pulumi refresh and try again",
-    command_line: "See what apichat webhook get shows, and try again",
+    command_line: () => `See what ${commandLine()} webhook get shows, and try again`,
   },
   fix_endpoint: ({ fix }: Context) => capitalize(fix),
   free_port: ({ port }: HintData["free_port"]) =>
@@ -164,7 +166,7 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
  * meantime stays. It accepts URLs whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
+  `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
 /** A URL as one word of a command line. */
 export const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

@@ -1,6 +1,7 @@
 import type { ApiChatErrorCode, ApiChatOperation, Failure, FieldProblem } from "./failure.js";
 import { fieldName, renderHint, type Audience } from "./hints.js";
 
+export { commandLine, isOfArchive, setFromArchive } from "./command.js";
 export * from "./failure.js";
 export { fieldName, removalCommand, type Audience, type Hint } from "./hints.js";
 

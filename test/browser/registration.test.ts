@@ -58,18 +58,22 @@ test("a reset empties the page, of an exchange that is linked too, and keeps wor
 test("a command that is shown has no mask in it, and its copy has the key; also while a webhook is registered", async () => {
   const { page, acme } = await openService({}, CLIPBOARD);
   const start = page.getByTestId("start");
-  const commands = async () => (await start.innerText()).match(/.*npx apichat.*/g);
+  const commands = async () => (await start.innerText()).match(/.*npx --package pulumi-apichat apichat.*/g);
   const address = `--base-url ${acme.baseUrl}`;
   await expectSoon(commands).toEqual([
-    expect.stringMatching(/^APICHAT_VERIFICATION_KEY=\S+ npx apichat listen --port 4002$/),
     expect.stringMatching(
-      new RegExp(`^APICHAT_VERIFICATION_KEY=\\S+ npx apichat webhook set .* --replace ${address}$`),
+      /^APICHAT_VERIFICATION_KEY=\S+ npx --package pulumi-apichat apichat listen --port 4002$/,
     ),
-    `npx apichat webhook get ${address}`,
+    expect.stringMatching(
+      new RegExp(
+        `^APICHAT_VERIFICATION_KEY=\\S+ npx --package pulumi-apichat apichat webhook set .* --replace ${address}$`,
+      ),
+    ),
+    `npx --package pulumi-apichat apichat webhook get ${address}`,
   ]);
   await page.getByRole("button", { name: "Copy Show what is registered" }).click();
   await expectSoon(() => clipboard(page)).toBe(
-    `APICHAT_API_KEY='${API_KEY}' npx apichat webhook get ${address}`,
+    `APICHAT_API_KEY='${API_KEY}' npx --package pulumi-apichat apichat webhook get ${address}`,
   );
   acme.removeRegistration();
   await expectSoon(async () => (await commands())?.map((command) => command.includes("--replace"))).toEqual([

@@ -1,4 +1,3 @@
-import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
@@ -61,9 +60,12 @@ async function performHandshake(
 async function probe(url: string, remark: string, { signal }: Facts): Promise<Finding> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   try {
-    const { statusCode, body } = await request(url, {
+    const { origin, pathname, search } = new URL(url);
+    const { statusCode, body } = await sharedDispatcher().request({
+      method: "GET",
+      origin,
+      path: pathname + search,
       headers: { "user-agent": USER_AGENT },
-      dispatcher: sharedDispatcher(),
       signal: AbortSignal.any([signal, limit]),
     });
     await body.dump();

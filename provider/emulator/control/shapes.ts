@@ -34,11 +34,13 @@ export interface HealthView {
   data: string | null;
 }
 
-/** `GET /_emulator/settings`: the readings of the specification's open points, and the available flows. */
+/** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
   flows: string[];
+  /** How a user starts the command line, such as `apichat`. */
+  commandLine: string;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { WorkspaceView } from "../../control/shapes.js";
 import { MASK } from "../api.js";
 import { shellQuote } from "../curl.js";
 import { t } from "../i18n/translate.js";
-import { messages, party, workspace } from "../store.js";
+import { commandLine, messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
@@ -53,19 +53,19 @@ const withKey = (command: string, { baseUrl, apiKey }: WorkspaceView): string =>
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses ";
   const isRegistered = workspace.value?.registration?.webhook_url;
-  const set = `${key}npx apichat webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
+  const set = `${key}${commandLine.value} webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
   return (
     <div class="vstack p-4" data-testid="start">
       <p class="text-light">{t("Choose a conversation or start a new one.")}</p>
       <dl>
         <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
         <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-        <Value label={t("Start an endpoint")} of={() => `${key}npx apichat listen --port 4002`} />
+        <Value label={t("Start an endpoint")} of={() => `${key}${commandLine.value} listen --port 4002`} />
         <Value label={t("Register it in another terminal")} of={(place) => withKey(set, place)} />
         {isRegistered && (
           <Value
             label={t("Show what is registered")}
-            of={(place) => withKey("npx apichat webhook get", place)}
+            of={(place) => withKey(`${commandLine.value} webhook get`, place)}
           />
         )}
       </dl>
