@@ -220,7 +220,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   if (derivedFrom !== undefined && keys.problems.length === 0)
     keys.problems.push(...problemsOfDerivation({ derivedFrom }));
   const warnings: string[] = [];
-  const workspaces: [name: string, WorkspaceConfig][] = [];
+  const workspaces: ServerConfig["workspaces"] = {};
   for await (const [name, workspace] of inSlices(Object.entries(given.workspaces))) {
     const { path = defaultPath(name), forwardTo } = workspace;
     const field = `workspaces.${name}.verificationKeys`;
@@ -228,7 +228,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     keys.problems.push(
       ...verificationKeys.flatMap(problemsOfKey).map((problem) => ({ field, text: problem })),
     );
-    workspaces.push([name, { ...workspace, verificationKeys, path: toWirePath(path) }]);
+    workspaces[name] = { ...workspace, verificationKeys, path: toWirePath(path) };
     if (forwardTo !== undefined && isClearText(forwardTo))
       warnings.push(
         `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
@@ -239,7 +239,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     ...given,
     derivedFrom,
     dataDir: resolve(dirname(file), given.dataDir),
-    workspaces: Object.fromEntries(workspaces),
+    workspaces,
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
   return {
@@ -278,18 +278,18 @@ export async function readPlace(file: string): Promise<{ dataDir: string; worksp
 async function requireConfig(file: string, text: string): Promise<FileConfig> {
   const given = parseJson(file, text);
   const values = isMap(given) ? given : {};
-  const { data, problems: problemsOfTop = [] } = parse(topShape, given);
-  const problems: FieldProblem[] = [...problemsOfTop];
-  const entries = isMap(values["workspaces"]) ? Object.entries(values["workspaces"]) : [];
-  const workspaces: [name: string, FileConfig["workspaces"][string]][] = [];
-  for await (const entry of inSlices(entries)) {
-    const parsed = parse(entryShape, { workspaces: Object.fromEntries([entry]) });
-    problems.push(...(parsed.problems ?? []));
-    workspaces.push(...Object.entries(parsed.data?.workspaces ?? {}));
+  const listed = isMap(values["workspaces"]) ? values["workspaces"] : {};
+  const top = parse(topShape, listed === values["workspaces"] ? { ...values, workspaces: {} } : given);
+  const problems: FieldProblem[] = [...(top.problems ?? [])];
+  const workspaces: FileConfig["workspaces"] = {};
+  for await (const [name, workspace] of inSlices(Object.entries(listed))) {
+    const { data } = parse(workspaceShape, workspace);
+    if (data !== undefined) workspaces[name] = data;
+    else problems.push(...(parse(entryShape, { workspaces: { [name]: workspace } }).problems ?? []));
   }
   problems.push(...(await findProblemsTogether(values)));
-  if (data === undefined || problems.length > 0) throw invalid(file, problems);
-  return { ...data, workspaces: Object.fromEntries(workspaces) };
+  if (top.data === undefined || problems.length > 0) throw invalid(file, problems);
+  return { ...top.data, workspaces };
 }
 
 async function findProblemsTogether(values: Values): Promise<FieldProblem[]> {

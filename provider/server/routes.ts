@@ -59,9 +59,10 @@ export class Routes implements Pick<Responder, "answer"> {
   /** Switches to this configuration; requests in progress finish with the old one. */
   configure(config: ServerConfig): void {
     this.#healthPath = config.healthPath;
-    this.#places = new Map(
-      Object.entries(config.workspaces).map(([workspace, { path }]) => [path, { workspace, config }]),
-    );
+    const places = new Map<string, Place>();
+    for (const [workspace, { path }] of Object.entries(config.workspaces))
+      places.set(path, { workspace, config });
+    this.#places = places;
   }
 
   /** Answers the ready path with 503 from now on, and everything else as before. */

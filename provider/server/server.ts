@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
@@ -126,12 +127,13 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
           await answerBy(next);
+          // Each of both takes a slice of time with 30,000 workspaces.
+          await nextTurn();
           forwardBy(next, "reloaded");
         } catch (error) {
           log.error("not reloaded", { error: messageOf(error) });
           throw error;
         }
-        return server.status();
       }),
     retry: (workspace) => forwarder.retry(workspace),
     drain: () => {
