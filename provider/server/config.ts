@@ -8,15 +8,7 @@ import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../li
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { inSlices } from "../lib/in-slices.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "../lib/url.js";
-import {
-  expected,
-  httpUrl,
-  parse,
-  refineWith,
-  showName,
-  toField,
-  validatedBy,
-} from "../lib/validate.js";
+import { expected, httpUrl, parse, refineWith, showName, toField, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
 import { reachesAddress, type Address } from "./listener.js";
@@ -140,7 +132,10 @@ function* problemsTogether({
   const owners = new Map([[wirePathOf(healthPath), "healthPath"]]).set(READY_PATH, "the ready path");
   const entries = Object.entries(workspaces);
   if (entries.length === 0)
-    yield { path: ["workspaces"], message: "must have at least one; for example { acme: { verificationKeys: … } }" };
+    yield {
+      path: ["workspaces"],
+      message: "must have at least one; for example { acme: { verificationKeys: … } }",
+    };
   for (const [name, workspace] of entries) {
     yield undefined;
     if (!WORKSPACE_NAME.test(name))

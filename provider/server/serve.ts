@@ -28,7 +28,8 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
 }
 
 /** Where an error comes from, without its message. */
-const framesOf = ({ stack = "" }: Error): string => (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
+const framesOf = ({ stack = "" }: Error): string =>
+  (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
 
 /** Obeys a signal that arrives during the start after it. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
