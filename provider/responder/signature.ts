@@ -58,7 +58,8 @@ export function findSigningKey(options: VerifySignatureOptions): number | Promis
   return findSigner(keys, body, signature.slice(PREFIX_CHARACTERS));
 }
 
-const isSignature = (value: unknown): value is string =>
+/** Whether a value has the form of a signature. */
+export const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**

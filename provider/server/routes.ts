@@ -3,7 +3,7 @@ import { answerError, UnavailableError, type ResponderErrorCode } from "../respo
 import type { Answer, IncomingRequest } from "../responder/request.js";
 import { pathOf } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
-import type { ServerConfig } from "./config.js";
+import { keysOf, type ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import { SqliteError } from "../lib/sqlite.js";
@@ -21,10 +21,12 @@ export interface RoutesOptions {
   logDeliveries?: boolean | undefined;
 }
 
-/** The responder for the path of a workspace. */
+/** What is on the path of a workspace. */
 interface Place {
   workspace: string;
-  responder: Responder;
+  config: ServerConfig;
+  /** Created at the first request. */
+  responder?: Promise<Responder>;
 }
 
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
@@ -32,8 +34,6 @@ const HEALTH_MS = 2_000;
 
 /** Whether to send requests here, and whether a restart would help. */
 type Probe = "ready" | "health";
-
-const SHOWN_PATH_CHARACTERS = 200;
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries before it
@@ -59,12 +59,10 @@ export class Routes implements Pick<Responder, "answer"> {
   /** Switches to this configuration; requests in progress finish with the old one. */
   configure(config: ServerConfig): void {
     this.#healthPath = config.healthPath;
-    this.#places = new Map(
-      Object.entries(config.workspaces).map(([workspace, { path, verificationKeys }]) => [
-        path,
-        { workspace, responder: this.#createResponder(workspace, verificationKeys, config.bodyLimitBytes) },
-      ]),
-    );
+    const places = new Map<string, Place>();
+    for (const [workspace, { path }] of Object.entries(config.workspaces))
+      places.set(path, { workspace, config });
+    this.#places = places;
   }
 
   /** Answers the ready path with 503 from now on, and everything else as before. */
@@ -77,15 +75,21 @@ export class Routes implements Pick<Responder, "answer"> {
     if (path === READY_PATH) return this.#answerProbe(request.method, "ready");
     if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
-    const answer = place === undefined ? NOT_FOUND : await place.responder.answer(request);
-    if (answer.status >= 400) this.#noteRefusal(answer, path, place?.workspace);
+    const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
+    if (answer.status >= 400) this.#noteRefusal(answer, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
-  #createResponder(workspace: string, verificationKeys: string[], bodyLimitBytes?: number): Responder {
+  async #answerAt(place: Place, request: IncomingRequest): Promise<Answer> {
+    const responder = await (place.responder ??= this.#createResponder(place));
+    return responder.answer(request);
+  }
+
+  async #createResponder({ workspace, config }: Place): Promise<Responder> {
     const { metrics, logDeliveries } = this.#options;
+    const { bodyLimitBytes } = config;
     return createResponder({
-      verificationKeys,
+      verificationKeys: await keysOf(config, workspace),
       ...(bodyLimitBytes !== undefined && { bodyLimitBytes }),
       onHandshake: ({ encoding, keyIndex }) => {
         this.#log.info("handshake", { workspace, encoding, keyIndex });
@@ -150,12 +154,10 @@ export class Routes implements Pick<Responder, "answer"> {
     }
   }
 
-  #noteRefusal({ status, body }: Answer, path: string, workspace: string | undefined): void {
+  #noteRefusal({ status, body }: Answer, workspace: string | undefined): void {
     const { code } = (JSON.parse(body) as { error: { code: ResponderErrorCode } }).error;
     this.#options.metrics?.rejected(workspace, code);
-    // The path shows a wrong webhook URL; its query is left out.
-    const fields = { workspace, path: path.slice(0, SHOWN_PATH_CHARACTERS), status, code };
-    this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, fields);
+    this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }
 }
 

@@ -152,8 +152,10 @@ export class Spool {
     this.#freshBytes = bytes;
   }
 
+  /** Reads from the file when something of each workspace is due: another process may have changed it. */
   #lookUpAll(): void {
-    for (const workspace of this.#forwarded) this.#lookUp(workspace);
+    for (const { workspace, due_ms: dueMs } of this.#statements.firstDue.all())
+      if (this.#forwarded.has(String(workspace))) this.#dueMs.set(String(workspace), Number(dueMs));
   }
 
   /** Has what is due of a workspace read from the file. */
@@ -285,8 +287,9 @@ export class Spool {
     this.#dueMs.clear();
     this.#lookUpAll();
     return this.#commits.write("frees", () => {
-      this.#statements.forgetOthers.run(JSON.stringify(workspaces));
-      for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
+      const given = JSON.stringify(workspaces);
+      this.#statements.forgetOthers.run(given);
+      this.#statements.noteForwarded.run({ given, nowMs });
     });
   }
 
@@ -322,7 +325,7 @@ export class Spool {
   }
 
   async #changeEach(
-    rows: readonly { position?: unknown }[],
+    rows: readonly { position?: unknown; workspace?: unknown }[],
     change: (position: number) => number,
   ): Promise<number> {
     let count = 0;
@@ -331,7 +334,7 @@ export class Spool {
       count += await this.#commits.write("frees", () =>
         some.reduce((sum, { position }) => sum + change(Number(position)), 0),
       );
-      this.#lookUpAll();
+      for (const { workspace } of some) this.#lookUp(String(workspace));
     }
     return count;
   }
@@ -401,6 +404,9 @@ function prepareStatements(database: DatabaseSync) {
            WHERE taken.workspace = head.workspace AND taken.conversation = head.conversation)
        ORDER BY due_ms, position LIMIT :limit`,
     ),
+    firstDue: database.prepare(
+      "SELECT workspace, min(due_ms) AS due_ms FROM deliveries WHERE due_ms IS NOT NULL GROUP BY workspace",
+    ),
     nextDue: database.prepare(
       "SELECT due_ms FROM deliveries WHERE workspace = ? AND due_ms > ? ORDER BY due_ms LIMIT 1",
     ),
@@ -425,20 +431,21 @@ function prepareStatements(database: DatabaseSync) {
        FROM deliveries WHERE position = ?`,
     ),
     noteForwarded: database.prepare(
-      "INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      `INSERT INTO forwarded_workspaces (workspace, since_ms)
+       SELECT value, :nowMs FROM json_each(:given) WHERE true ON CONFLICT DO NOTHING`,
     ),
     forgetOthers: database.prepare(
       "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
     ),
     chooseWaiting: database.prepare(
-      `SELECT position FROM deliveries WHERE due_ms > :nowMs
+      `SELECT position, workspace FROM deliveries WHERE due_ms > :nowMs
        AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given)))`,
     ),
     retry: database.prepare(
       "UPDATE deliveries SET due_ms = :nowMs WHERE position = :position AND due_ms > :nowMs",
     ),
     chooseDead: database.prepare(
-      `SELECT position FROM dead_letters
+      `SELECT position, workspace FROM dead_letters
        WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
     ),
     // The first waiting delivery of a conversation is no longer the first if the dead letter was before it.

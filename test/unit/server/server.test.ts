@@ -87,7 +87,8 @@ describe("a reload", () => {
     await writeFile(file, SECOND_KEY, { mode: 0o644 });
     await configure({ workspaces: { beta: { verificationKeys: { file }, path: "/b" } } });
     expect(await log()).not.toContain("chmod 600");
-    const status = await server.reload();
+    await server.reload();
+    const status = server.status();
     expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`)).toBe(404);
     const applied = await readFile(configFile);
