@@ -20,25 +20,33 @@ import {
 
 /** A delivery of one of the seven kinds, with its kind. */
 export type KnownOutbound =
-  | { kind: "text"; message: OutboundText }
+  | {
+      /** What `type` and `content_type` say it is. */
+      kind: "text";
+      /** Its fields, in the form of the specification. */
+      message: OutboundText;
+    }
   | { kind: MediaKind; message: OutboundMedia }
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
-/**
- * A delivery with its kind, and `raw`, the whole body as parsed JSON. A kind that is not in the specification has `raw`
- * only.
- */
-export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & { raw: unknown };
+/** A delivery with its kind. A kind that is not in the specification has `raw` only. */
+export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & {
+  /** The whole body as parsed JSON. */
+  raw: unknown;
+};
 
 /** One wrong field of a delivery: its path, empty for the whole body, and what is expected. */
 export interface OutboundIssue {
+  /** The field, such as `content_attributes.buttons[0].title`; empty for the whole body. */
   path: string;
+  /** What is expected there, without the value. */
   reason: string;
 }
 
 /** A delivery that is not JSON, or whose fields are wrong for its kind. The message contains no values of the delivery. */
 export class OutboundFormatError extends Error {
+  /** Always `OutboundFormatError`. */
   override readonly name = "OutboundFormatError";
   /** All wrong fields, not only the first. */
   readonly issues: readonly OutboundIssue[];

@@ -32,15 +32,25 @@ interface BatchEntry<Message extends BatchMessage> {
 }
 
 /**
- * What became of one message. `failed` has an ApiChatError, or the signal's reason if it fired while the message was in
- * progress. `skipped` was not sent: `earlier-failed` if one before it in its conversation was not sent, `aborted` if the
+ * What became of one message. `failed` may have been accepted: see the error. `skipped` was not sent: `earlier-failed` if one before it in its conversation was not sent, `aborted` if the
  * signal fired.
  */
 export type BatchResult<Message extends BatchMessage = InboundMessage> = BatchEntry<Message> &
   (
-    | ({ outcome: "sent" } & MessageReceipt)
-    | { outcome: "failed"; error: unknown }
-    | { outcome: "skipped"; because: "earlier-failed" | "aborted" }
+    | ({
+        /** What became of it. */
+        outcome: "sent";
+      } & MessageReceipt)
+    | {
+        outcome: "failed";
+        /** An ApiChatError, or the signal's reason. */
+        error: unknown;
+      }
+    | {
+        outcome: "skipped";
+        /** Why it was not sent. */
+        because: "earlier-failed" | "aborted";
+      }
   );
 
 /**

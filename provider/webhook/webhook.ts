@@ -5,6 +5,7 @@ import { mayHoldQuery } from "../lib/url.js";
 import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
 import type { OnExisting, Preflight } from "./state.js";
 
+/** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {
   /**
    * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
@@ -64,8 +65,11 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   declare readonly botUrl: pulumi.Output<string>;
   /** The `webhook_status` of the service: `verified` (section 3). */
   declare readonly status: pulumi.Output<string>;
+  /** The registered webhook URL, as the program gave it; after a refresh, as the service shows it. */
   declare readonly webhookUrl: pulumi.Output<string>;
+  /** Address of the workspace's registration interface (section 4.1). */
   declare readonly baseUrl: pulumi.Output<string>;
+  /** The shared secret (section 2.1), as the program gave it. Secret. */
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -98,6 +102,7 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
+/** The workspace to read. */
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
   baseUrl?: pulumi.Input<string | undefined>;
