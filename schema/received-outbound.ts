@@ -114,7 +114,7 @@ interface ReceivedMedia extends z.input<typeof receivedMedia> {}
 const receivedButton = z.object({
   /** `postback` is the only value shown. Missing and null are read as empty, here and in the other texts. */
   type: looseText,
-  /** What the button says. */
+  /** The button's title. */
   title: looseText,
   /** What a press sends back. */
   payload: looseText,
@@ -131,7 +131,7 @@ interface ReceivedButtonsWithGaps {
 const receivedButtons = looseList<Button, ReceivedButton, ReceivedButtonsWithGaps>(receivedButton);
 
 const receivedButtonTemplateAttributes = z.object({
-  /** The text above the buttons. */
+  /** A text; where it is displayed is not in the specification. */
   text: looseText,
   /** The buttons; missing, null and empty mean none. A list with gaps may come as an object. */
   buttons: receivedButtons,
@@ -158,7 +158,7 @@ export const receivedButtonTemplate = z.object({
 interface ReceivedButtonTemplate extends z.input<typeof receivedButtonTemplate> {}
 
 const receivedGenericTemplateItem = z.object({
-  /** The card's heading. */
+  /** The card's title. */
   title: looseText,
   /**
    * Absolute http or https URL of the card's image, or one without its scheme; empty, null and missing mean none.
@@ -166,13 +166,13 @@ const receivedGenericTemplateItem = z.object({
    */
   image_url: convertedIfAny<string, string>(receivedUrlOrEmpty, (taken) => toAbsolute(taken ?? "")),
   /**
-   * Absolute http or https URL that the card leads to, or one without its scheme; empty, null and missing mean nowhere.
+   * Absolute http or https URL of the card, or one without its scheme; empty, null and missing mean none.
    * @pattern ^$|^([Hh][Tt][Tt][Pp][Ss]?:)?//[^\s/?#]
    */
   item_url: convertedIfAny<string, string | null>(receivedUrlOrEmpty.nullable(), (taken) =>
     isBlank(taken) ? null : toAbsolute(taken),
   ),
-  /** The text below the heading. */
+  /** The card's subtitle. */
   subtitle: looseText,
   /** An object whose structure is not in the specification; null, missing, `[]` and empty mean none. */
   default_action: convertedIfAny<DefaultAction | [] | "", DefaultAction | null>(

@@ -64,7 +64,7 @@ export interface Failure {
   facts: Facts;
   /** What to do next, the most useful first; empty if there is nothing to say. */
   hints: readonly Hint[];
-  /** How many requests were sent; 0 if none was. */
+  /** How many requests were sent, of `handshake_failed` how many rounds; 0 if none was. */
   attempts: number;
   /** An attempt may have taken effect although its response does not say so. */
   mayHaveBeenAccepted?: boolean;

@@ -78,7 +78,7 @@ const HINTS = {
   rotated_api_key:
     "Refresh and destroy know the key of the last pulumi up, also of one that failed: if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
-    'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
+    'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
     `${fieldName("flowApiKeyAs", audience)} selects another way`,
   check_base_url: ({ audience }: Context) =>
