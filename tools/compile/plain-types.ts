@@ -52,9 +52,10 @@ function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeCh
     const one = written.find((variable) => variable.name.getText() === name.getText());
     if (type && one) walk(type, checker.getTypeAtLocation(one));
   }
-  const insert = (result: string, [at, comment]: [number, string]): string =>
-    result.slice(0, at) + comment + result.slice(at);
-  return ts.createPrinter().printFile(parse(comments.reduceRight(insert, text)));
+  let result = text;
+  for (const [at, comment] of comments.toReversed())
+    result = result.slice(0, at) + comment + result.slice(at);
+  return ts.createPrinter().printFile(parse(result));
 }
 
 const variablesOf = (file: ts.SourceFile): ts.VariableDeclaration[] =>
