@@ -18,7 +18,7 @@ const statusFault = z.strictObject({
   status: z.int().min(200).max(599),
   /** The header `Retry-After`, in seconds. */
   retryAfterSeconds: z.number().min(0).optional(),
-  /** The body of the response. Default: empty. */
+  /** The body of the response. */
   body: z.string().optional(),
   ...afterward,
 });

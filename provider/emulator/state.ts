@@ -244,7 +244,7 @@ interface FlowFailure {
 /** Something is new or has changed; contains the complete record, as the memory or as the control API has it. */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
-      /** What the record is. */
+      /** What is new or has changed. */
       type: "workspace";
       /** The workspace. */
       workspace: Workspace;

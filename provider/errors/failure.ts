@@ -62,7 +62,7 @@ export interface Failure {
   details?: readonly string[];
   /** Addresses and codes; empty if there are none. */
   facts: Facts;
-  /** What to do next, the most useful first; empty if there is nothing to say. */
+  /** What to do next; empty if there is nothing to say. */
   hints: readonly Hint[];
   /** How many requests were sent, of `handshake_failed` how many rounds; 0 if none was. */
   attempts: number;
