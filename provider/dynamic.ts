@@ -37,4 +37,5 @@ export function createWebhookProvider(run: Run) {
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK, nameOf }, webhookLifecycle({ run })) };
 }
 
+/** An `ApiChatWebhook`. */
 export const ApiChatWebhook = createWebhookProvider(new Run());

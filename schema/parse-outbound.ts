@@ -15,25 +15,33 @@ import { toSpecifiedForm } from "./received-outbound.js";
 
 /** A delivery of one of the seven kinds, with its kind. */
 export type KnownOutbound =
-  | { kind: "text"; message: OutboundText }
+  | {
+      /** What `type` and `content_type` say it is. */
+      kind: "text";
+      /** Its fields, in the form of the specification. */
+      message: OutboundText;
+    }
   | { kind: MediaKind; message: OutboundMedia }
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
-/**
- * A delivery with its kind, and `raw`, the whole body as parsed JSON. A shape that is not in the specification has the
- * kind `unknown`, and `raw` only.
- */
-export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & { raw: unknown };
+/** A delivery with its kind. A shape that is not in the specification has the kind `unknown`, and `raw` only. */
+export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & {
+  /** The whole body as parsed JSON. */
+  raw: unknown;
+};
 
 /** One wrong field of a delivery: its path, empty for the whole body, and what is expected. */
 export interface OutboundIssue {
+  /** The field, such as `content_attributes.buttons[0].title`; empty for the whole body. */
   path: string;
+  /** What is expected there, without the value. */
   reason: string;
 }
 
 /** A body that is not JSON, or a message to send whose fields are wrong. The error contains no values of it. */
 export class OutboundFormatError extends Error {
+  /** Always `OutboundFormatError`. */
   override readonly name = "OutboundFormatError";
   /** All wrong fields, not only the first. */
   readonly issues: readonly OutboundIssue[];

@@ -22,6 +22,7 @@ import type { Hint } from "../errors/index.js";
 import { jsonOrText } from "../lib/post.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
+/** The bot's address and key, and what is retried. */
 export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;

@@ -16,11 +16,13 @@ export interface MessageAddress {
   conversationId: number;
 }
 
+/** A text (section 4.2). */
 export interface SendTextOptions extends MessageAddress {
   /** Must not be empty. */
   text: string;
 }
 
+/** The press of a button that a delivery offered (section 4.2). */
 export interface SendButtonOptions extends MessageAddress {
   /** The title of the button that the contact pressed. */
   title: string;
@@ -28,11 +30,13 @@ export interface SendButtonOptions extends MessageAddress {
   payload: string;
 }
 
+/** An image, a sound, a video or a file, by its URL (section 4.2). */
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
 }
 
+/** The options of one call. */
 export interface SendOptions {
   /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
   signal?: AbortSignal;
@@ -56,7 +60,10 @@ export interface MessageReceipt {
 
 /** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */
 export type MessageOfKind =
-  | ({ kind: "text" } & SendTextOptions)
+  | ({
+      /** Which of the other options the message has. */
+      kind: "text";
+    } & SendTextOptions)
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 

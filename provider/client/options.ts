@@ -15,7 +15,12 @@ export interface ClientOptions {
   /** undici's dispatcher. Default: the pool of this process, which uses the environment's proxies. */
   dispatcher?: Dispatcher;
   /** Called for each failed attempt that will be retried. */
-  onRetry?: (retry: Retry & { operation: ApiChatOperation }) => void;
+  onRetry?: (
+    retry: Retry & {
+      /** What is being retried. */
+      operation: ApiChatOperation;
+    },
+  ) => void;
 }
 
 /** `invalid_config`, for problems that show no value. */
@@ -43,7 +48,14 @@ export function requireOptions(client: string, schema: z.ZodType, options: objec
  * How the flow API key is sent to `bot_url`, which section 5 does not specify: `bearer` as `Authorization: Bearer`,
  * `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
  */
-export type FlowApiKeyAs = "bearer" | "raw" | "body" | { header: string };
+export type FlowApiKeyAs =
+  | "bearer"
+  | "raw"
+  | "body"
+  | {
+      /** The name of the header, such as `x-api-key`. */
+      header: string;
+    };
 
 /**
  * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1), `body-and-bearer`

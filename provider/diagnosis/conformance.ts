@@ -27,6 +27,7 @@ export interface EndpointCheck {
   hint?: string;
 }
 
+/** The webhook URL to check, with its keys, and the time limits. */
 export interface CheckEndpointOptions {
   /** The webhook URL. */
   url: string;

@@ -107,8 +107,11 @@ export const SLOW_MS = 5_000;
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
 
+/** Something that may fail later although the handshake passed, or that should be fixed as well. */
 export interface HandshakeWarning {
+  /** The kind of warning: decide by this. */
   code: HandshakeWarningCode;
+  /** What was seen and how to fix it, in one line. */
   text: string;
 }
 

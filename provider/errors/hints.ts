@@ -21,20 +21,42 @@ const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
 interface HintData {
-  check_address: { address: "baseUrl" | "botUrl" };
-  check_connection: { address: "baseUrl" | "botUrl" };
+  check_address: {
+    /** The option with the address that was called. */
+    address: "baseUrl" | "botUrl";
+  };
+  check_connection: {
+    /** The option with the address that was called. */
+    address: "baseUrl" | "botUrl";
+  };
   start_emulator: { address: "baseUrl" | "botUrl" };
   set_final_address: { address: "baseUrl" | "botUrl" };
-  /** Query values are hidden. */
-  remove_other: { baseUrl: string; webhookUrl: string };
-  free_port: { port: number };
-  end_process: { pid: number };
-  warn_only: { unless: keyof typeof REACHES };
+  remove_other: {
+    /** The workspace's address; query values are hidden. */
+    baseUrl: string;
+    /** The URL that is registered there; query values are hidden. */
+    webhookUrl: string;
+  };
+  free_port: {
+    /** The port that is in use. */
+    port: number;
+  };
+  end_process: {
+    /** The process that holds it. */
+    pid: number;
+  };
+  warn_only: {
+    /** What makes a warning unnecessary. */
+    unless: keyof typeof REACHES;
+  };
 }
 
 /** What to do next. `hints.ts` has the words of each, for every audience. */
 export type Hint = {
-  [Id in keyof typeof HINTS]: { id: Id } & (Id extends keyof HintData ? HintData[Id] : unknown);
+  [Id in keyof typeof HINTS]: {
+    /** Names the advice: decide by this. */
+    id: Id;
+  } & (Id extends keyof HintData ? HintData[Id] : unknown);
 }[keyof typeof HINTS];
 
 /** What the words of a hint depend on, in addition to its data. */
@@ -62,7 +84,7 @@ const HINTS = {
   rotated_api_key:
     "Refresh and destroy know the key of the last pulumi up, also of one that failed: if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
-    'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
+    'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
     `${fieldName("flowApiKeyAs", audience)} selects another way`,
   check_base_url: ({ audience }: Context) =>

@@ -76,7 +76,10 @@ async function answerRequest(
   }
 }
 
-/** Converts the request of Node's HTTP server. */
+/**
+ * Converts the request of Node's HTTP server.
+ * @internal
+ */
 export const fromIncomingMessage = (req: FrameworkRequest): IncomingRequest => ({
   method: req.method ?? "GET",
   // Express removes the mount path of a router from `url`.

@@ -43,12 +43,14 @@ export interface DeliveryContext {
 /** Handles a verified delivery. It is acknowledged when this returns; if it throws or rejects, the response is 500. */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
+/** The keys of an endpoint, and what it does with deliveries. */
 export interface ResponderOptions {
   /**
    * One key, or up to 32 while keys are being rotated: all of them verify deliveries and answer handshakes. A function is
    * called for each request.
    */
   verificationKeys: VerificationKeySource;
+  /** Called for each delivery whose signature is right, before it is acknowledged. */
   onDelivery: DeliveryHandler;
   /** Called for each handshake that passes, before it is answered. If it throws, the response is 500. */
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
@@ -60,6 +62,7 @@ export interface ResponderOptions {
 
 /** What an adapter may pass in addition to a request. */
 export interface AnswerContext {
+  /** Keeps the instance alive for work after the response. Default: nothing does. */
   waitUntil?: WaitUntil | undefined;
 }
 

@@ -10,6 +10,7 @@ const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]+$/;
 const PREFIX_CHARACTERS = "sha256=".length;
 const SIGNATURE_CHARACTERS = PREFIX_CHARACTERS + 64;
 
+/** A body with its signature, and the keys that may have signed it. */
 export interface VerifySignatureOptions {
   /** The keys of which any may have signed. */
   verificationKeys: VerificationKeys;

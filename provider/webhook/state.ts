@@ -63,9 +63,11 @@ export interface Applied {
 
 /** A difference between the service and what was last applied. It contains no secrets. */
 export interface DriftedProperty {
+  /** The output that differs. */
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
   /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
   expected: string;
+  /** What the service shows, written as `expected` is. */
   actual: string;
 }
 

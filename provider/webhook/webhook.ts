@@ -7,6 +7,7 @@ import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
 import type { Settling } from "./preview.js";
 import type { OnExisting, Preflight } from "./state.js";
 
+/** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {
   /**
    * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
@@ -38,9 +39,9 @@ export interface ApiChatWebhookArgs {
   /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
-        /** The time limit of one call to the service with its retries, in seconds. Default 30. */
+        /** The time limit of one call to the service with its retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long the endpoint may take to answer, and the service to verify, in seconds. Default 60. */
+        /** How long the endpoint may take to answer, and the service to verify, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -64,10 +65,13 @@ export interface ApiChatWebhookArgs {
 export class ApiChatWebhook extends pulumi.CustomResource {
   /** Where messages of the workspace's contacts are posted (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
-  /** The `webhook_status` of the service: `verified` (section 3). */
+  /** The `webhook_status` of the service: `verified` after `up`, after a refresh perhaps another (section 3). */
   declare readonly status: pulumi.Output<string>;
+  /** The registered webhook URL, as the program gave it; after a refresh, as the service shows it. */
   declare readonly webhookUrl: pulumi.Output<string>;
+  /** Address of the workspace's registration interface (section 4.1). */
   declare readonly baseUrl: pulumi.Output<string>;
+  /** The shared secret (section 2.1), as the program gave it. Secret. */
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -140,6 +144,7 @@ function warnOfConfiguration(): void {
   }
 }
 
+/** The workspace to read. */
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
   baseUrl?: pulumi.Input<string | undefined>;
@@ -147,7 +152,7 @@ export interface GetApiChatWebhookArgs {
   apiKey?: pulumi.Input<string | undefined>;
 }
 
-/** A registration without the key and with query values hidden. All strings are empty if nothing is registered. */
+/** The registration that was read. It has no key, and query values are hidden. All strings are empty if nothing is registered. */
 export interface GetApiChatWebhookResult {
   /** The registered webhook URL. */
   webhookUrl: string;

@@ -9,6 +9,7 @@ import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, Workspa
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
 export interface ConversationView extends Omit<ConversationRecord, "messages"> {
+  /** How many messages of it are kept. */
   messageCount: number;
 }
 
@@ -27,8 +28,11 @@ export interface WorkspaceView extends Pick<
 
 /** `GET /_emulator/health`. */
 export interface HealthView {
+  /** Always `ok`. */
   status: "ok";
+  /** The version of this package. */
   version: string;
+  /** How many workspaces there are. */
   workspaces: number;
   /** The file of the state; null in memory. */
   data: string | null;
@@ -38,6 +42,7 @@ export interface HealthView {
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
+  /** The names of the flows that a workspace can have. */
   flows: string[];
   /** How a user starts the command line, such as `apichat`. */
   commandLine: string;
@@ -48,6 +53,7 @@ export interface SettingsView {
  * `private` optional.
  */
 export interface ReplyAnswer {
+  /** The agent's message. */
   message: MessageRecord;
   /** Null if no webhook accepts deliveries. */
   delivery: DeliveryRecord | null;
@@ -55,7 +61,13 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  error: { code: string; message: string };
+  /** What was wrong with the request. */
+  error: {
+    /** Stable, for programs. */
+    code: string;
+    /** One line, for people. */
+    message: string;
+  };
 }
 
 /**
