@@ -32,8 +32,8 @@ interface BatchEntry<Message extends BatchMessage> {
 }
 
 /**
- * What became of one message. `failed` may have been accepted: see the error. `skipped` was not sent: `earlier-failed` if
- * one before it in its conversation was not sent, `aborted` if the signal fired.
+ * What became of one message. `failed` may have been accepted: see the error. `skipped` was not sent: `earlier-failed`
+ * if one before it in its conversation was not sent, `aborted` if the signal fired.
  */
 export type BatchResult<Message extends BatchMessage = InboundMessage> = BatchEntry<Message> &
   (

@@ -1,8 +1,8 @@
 /**
  * Declarations that do not lead to zod's, which compile only with esModuleInterop or skipLibCheck: many Pulumi programs have
  * neither. Types that zod infers are written out, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
- * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it drops,
- * and plain ones in `types/` for the rest of the package.
+ * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it
+ * drops, and plain ones in `types/` for the rest of the package.
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
