@@ -110,7 +110,7 @@ export interface GetApiChatWebhookArgs {
   apiKey?: pulumi.Input<string | undefined>;
 }
 
-/** What is registered: the key is left out, and query values are hidden. All strings are empty if nothing is registered. */
+/** What is registered, without the key and with query values hidden. All strings are empty if nothing is registered. */
 export interface GetApiChatWebhookResult {
   /** The registered webhook URL. */
   webhookUrl: string;
