@@ -85,8 +85,8 @@ export class RegistrationClient {
   }
 
   /**
-   * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to what the service shows, even
-   * if the `status` is not `verified`: check it.
+   * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to what the service
+   * shows, even if the `status` is not `verified`: check it.
    */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;

@@ -68,8 +68,8 @@ export interface Emulator {
   /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records seen instead. */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
-   * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations.
-   * Resolves when no attempt of a removed delivery is in progress.
+   * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and
+   * registrations. Resolves when no attempt of a removed delivery is in progress.
    */
   reset(options?: {
     /** Removes the workspaces too. Default false. */

@@ -41,7 +41,7 @@ export interface ApiChatWebhookArgs {
     | {
         /** The time limit of one call to the service with its retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long the endpoint may take to answer, and the service to verify, in seconds from 0 to 3600. Default 60. */
+        /** How long endpoint and service may take to be ready, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -152,7 +152,7 @@ export interface GetApiChatWebhookArgs {
   apiKey?: pulumi.Input<string | undefined>;
 }
 
-/** The registration that was read. It has no key, and query values are hidden. All strings are empty if nothing is registered. */
+/** What is registered, without the key and with query values hidden. All strings are empty if nothing is registered. */
 export interface GetApiChatWebhookResult {
   /** The registered webhook URL. */
   webhookUrl: string;

@@ -1,8 +1,8 @@
 /**
  * Declarations that do not lead to zod's, which compile only with esModuleInterop or skipLibCheck: many Pulumi programs have
  * neither. Types that zod infers are written out, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
- * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it drops, and
- * plain ones in `types/` for the rest of the package.
+ * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it
+ * drops, and plain ones in `types/` for the rest of the package.
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
@@ -28,7 +28,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/** The text of a declaration file, with the doc comments on the keys of zod's objects. Types that zod infers inherit them. */
+/** A declaration file with the doc comments on the keys of zod's objects. Types that zod infers inherit them. */
 function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
   const comments: [at: number, comment: string][] = [];
   const walk = (node: ts.Node, type: ts.Type | undefined): void => {
