@@ -136,9 +136,9 @@ export function findWarnings({
   const failed = steps.filter(({ rule }) => rule !== undefined);
   if (passed[0] && failed.length > 0) {
     const others = failed.map(describeStep).join("; not as ");
-    const failsOnForms = failed.some(
-      ({ cause, encoding }) => cause === "server_error" && encoding === "form",
-    );
+    const isOfForm = ({ cause, encoding }: HandshakeStep): boolean =>
+      cause === "server_error" && encoding === "form";
+    const failsOnForms = failed.some(isOfForm) && passed[0].encoding === "json";
     const advice = failsOnForms ? `; ${FORMS_FAIL}` : "";
     warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}${advice}`);
   }
