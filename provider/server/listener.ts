@@ -37,7 +37,7 @@ const LIMITS = {
   lingerMs: 500,
   /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
-  /** Each may hold a body in memory, and the proxy before a responder needs few. See {@link Connections}. */
+  /** The proxy before a responder needs few. See {@link Connections}. */
   connections: 2_000,
 };
 
@@ -145,6 +145,7 @@ class Connections {
   /** By a response: the one before it on its connection, if that was not sent when the request came. */
   readonly #before = new WeakMap<ServerResponse, ServerResponse>();
 
+  /** Those that have sent what is not a request. */
   readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {
