@@ -46,8 +46,9 @@ const optionsOf = (value: string): string[] => value.split(",").map((option) => 
 export type ForwardVerdict =
   | {
       /** `done`: it was accepted. `refused`: it is rejected for good. `retry`: send it again. */
-      kind: "done" | "refused";
+      kind: "done";
     }
+  | { kind: "refused" }
   | {
       kind: "retry";
       /** Wait at least this long, in seconds; 0 if the target does not say. */
