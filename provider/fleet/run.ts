@@ -59,6 +59,10 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, existing, webhooks, startedAt: Date.now(), stop };
 }
 
+/** Whether a run has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
+export const coversFleet = (fleet: FleetContext, run: Run): boolean =>
+  run.stacks.length === fleet.stacks.length;
+
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();

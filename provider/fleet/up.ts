@@ -15,6 +15,7 @@ import {
   addFailure,
   announce,
   beginRun,
+  coversFleet,
   runStacks,
   skip,
   toReport,
@@ -39,7 +40,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   announce(run, stacks);
   const ran = await runStacks(run, stacks, { action: "up", refresh });
   const alreadyDone = all.filter(({ name }) => done.has(name)).map((stack) => skip(stack, "already-done"));
-  const failure = options.shard === undefined ? await updateIndex(run, before, ran.stacks) : undefined;
+  const failure = coversFleet(context, run) ? await updateIndex(run, before, ran.stacks) : undefined;
   return addFailure(toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }), failure);
 }
 

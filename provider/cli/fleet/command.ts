@@ -118,7 +118,7 @@ function createSession(
 }
 
 /** Adds the options of a command that ends with a report. */
-export const withReport = (command: Command): Command =>
+const withReport = (command: Command): Command =>
   command
     .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
     .option("--json", "print the report as JSON")

@@ -3,7 +3,6 @@ import { ENDINGS } from "../output.js";
 import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
-import { reportsCommand } from "./report.js";
 import { rotateCommand } from "./rotate.js";
 import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
 import { upCommand } from "./up.js";
@@ -22,7 +21,6 @@ export const fleetProgram = (source: FleetSource): Command =>
     .addCommand(botUrlsCommand(source))
     .addCommand(stacksCommand(source))
     .addCommand(writeCommand(source))
-    .addCommand(reportsCommand(source))
     .addCommand(destroyCommand(source));
 
 const helpOf = (name: string): string => `
