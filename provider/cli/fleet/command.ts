@@ -1,6 +1,6 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
 import { orAborted } from "../../lib/abort.js";
@@ -16,8 +16,6 @@ import { runToEnd, type Stop } from "./session.js";
 /** Where a report goes, and whether to ask. */
 interface OutputOptions {
   json?: boolean | undefined;
-  /** Prints Markdown in place of a table. */
-  markdown?: boolean | undefined;
   jsonFile?: string | undefined;
   markdownFile?: string | undefined;
   yes?: boolean | undefined;
@@ -63,8 +61,8 @@ export function fleetCommand<Options>(
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
   const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
   return command.addHelpText("after", help).action(() => {
-    const { json, markdown, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
-    const output = { json, markdown, jsonFile, markdownFile, yes };
+    const { json, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
+    const output = { json, jsonFile, markdownFile, yes };
     const options = rest as Options;
     return runToEnd(failed, async (stop, screen) => {
       if (!yes && asks?.(options)) requireTerminal(command.name());
@@ -107,9 +105,10 @@ function createSession(
       confirm(question, { yes: output.yes, agreed, otherwise: "nothing was changed", signal }),
     /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
     print: async (report: AnyReport): Promise<number> => {
-      const { json, markdown, jsonFile, markdownFile } = output;
-      const format = json ? "json" : markdown ? "markdown" : "text";
-      printText(renderReport(report, format, { table: tableOptionsOf(process.stdout), program }));
+      const { json, jsonFile, markdownFile } = output;
+      printText(
+        renderReport(report, json ? "json" : "text", { table: tableOptionsOf(process.stdout), program }),
+      );
       if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
       if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
       return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
@@ -120,9 +119,8 @@ function createSession(
 /** Adds the options of a command that ends with a report. */
 const withReport = (command: Command): Command =>
   command
-    .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
     .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "also write the report as Markdown")
+    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
     .option("--json-file <file>", "also write the report as JSON");
 
 const STOPPING = `

@@ -27,7 +27,7 @@ const helpOf = (name: string): string => `
 Examples:
   $ ${name} plan
   $ ${name} up
-  $ ${name} watch --markdown-file drift.md
+  $ ${name} watch
   $ ${name} bot-urls --env > bots.env
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;

@@ -112,7 +112,7 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     });
   });
 
-  it("opens an issue with the start of a long report and where the whole one is", async () => {
+  it("opens an issue with where the whole report is, and the start of a long one", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
 
@@ -120,7 +120,7 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
 
     expect(await readHere("calls")).toMatch(/issue create .*--body-file issue\.md/);
     const body = await readHere("issue.md");
-    expect(body).toMatch(/^ü{20000,}\n\nThe whole report: https:\/\/github\.example\/run\/1\n$/);
+    expect(body).toMatch(/^The whole report: https:\/\/github\.example\/run\/1\n\nü{20000,}$/);
     expect(body.length).toBeLessThan(65_536);
   });
 
