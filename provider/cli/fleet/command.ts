@@ -9,7 +9,7 @@ import { parseCount } from "../option-values.js";
 import { ENDINGS, EXIT, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
-import { FleetProgress, type LiveLine } from "./progress.js";
+import { FleetProgress } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
 import { runToEnd, type Stop } from "./session.js";
 
@@ -64,40 +64,33 @@ export function fleetCommand<Options>(
     const { json, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
     const output = { json, jsonFile, markdownFile, yes };
     const options = rest as Options;
-    return runToEnd(failed, async (stop, screen) => {
+    return runToEnd(failed, async (stop) => {
       if (!yes && asks?.(options)) requireTerminal(command.name());
       await checkFolders(output);
-      return work(createSession(source, output, stop, screen), options);
+      return work(createSession(source, output, stop), options);
     });
   });
 }
 
-function createSession(
-  { name: program, open }: FleetSource,
-  output: OutputOptions,
-  stop: Stop,
-  screen: LiveLine,
-) {
+function createSession({ name: program, open }: FleetSource, output: OutputOptions, stop: Stop) {
   const { signal } = stop;
   return {
     open: (): Promise<Fleet> => orAborted(open(), signal),
     /** How the command line is called. */
     program,
     output,
-    screen,
     /** Fires at Ctrl-C. */
     signal,
     /** Runs the fleet, and shows its progress on stderr. */
     run: async <Report>(
       start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
     ): Promise<Report> => {
-      const progress = new FleetProgress(screen, signal);
+      const progress = new FleetProgress(signal);
       stop.isRunning = true;
       try {
         return await start({ signal, onEvent: (event) => progress.take(event) });
       } finally {
         stop.isRunning = false;
-        progress.end();
       }
     },
     /** Asks, unless `--yes` was given: see {@link confirm}. */

@@ -49,11 +49,11 @@ async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpComman
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
 async function planFirst(
-  { fleet, screen, program, run, signal }: RunSession,
+  { fleet, program, run, signal }: RunSession,
   { maxRemovals, ...options }: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  screen.print(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
+  process.stderr.write(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
