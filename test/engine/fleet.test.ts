@@ -134,17 +134,15 @@ describe("15 workspaces in 3 stacks", () => {
     expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
   });
 
-  test("after fixing, up of what failed does what is left and nothing twice", async () => {
+  test("after fixing, up does what is left and nothing twice", async () => {
     await scene.second.start();
     scene.emulator.workspace(taken).removeRegistration();
     const count = requestCount();
-    const report = await scene.run(NAMES, (fleet, options) =>
-      fleet.up({ refresh: true, onlyFailed: true, ...options }),
-    );
+    const report = await scene.run(NAMES, (fleet, options) => fleet.up({ refresh: true, ...options }));
     expect(report).toMatchObject({
       outcome: "done",
       failures: [],
-      skipped: [{ stack: STACKS[0], reason: "already-done" }],
+      skipped: [],
     });
     expect(writesSince(scene, count)).toEqual(setWebhooks([down, taken]));
     expectSharedKeys(NAMES);
@@ -200,7 +198,7 @@ describe("15 workspaces in 3 stacks", () => {
     for (const shard of ["1/2", "2/2", "1/1"]) {
       const report = await scene.run(NAMES, (fleet, options) => fleet.destroy({ ...options, shard }));
       expect(report).toMatchObject({ outcome: "done", failures: [] });
-      expect(await scene.deployedStacks()).toEqual(shard === "1/1" ? [] : expect.arrayContaining([INDEX]));
+      expect((await scene.deployedStacks()).includes(INDEX)).toBe(shard !== "1/1");
     }
     expect(registeredWorkspaces(scene)).toEqual([taken]);
     expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);

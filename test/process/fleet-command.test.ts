@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { FleetPlan } from "../../dist/provider/fleet/plan.js";
-import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import { fleetReport, stackReport } from "../support/fleet-reports.ts";
 import type { Wishes } from "./fleet-command/fake-fleet.ts";
 import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
 import { makeFolder } from "./program.ts";
@@ -31,8 +31,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ["plan", { plan: { outcome: "failed" } }, 1, { name: "plan", options: {} }],
     ["plan", { plan: { removals } }, 2, { name: "plan", options: {} }],
     ["plan --max-removals 11", { plan: { removals } }, 0, { name: "plan", options: {} }],
-    ["up --only-failed --shard 2/4", {}, 0, { name: "up", options: { onlyFailed: true, shard: "2/4" } }],
-    ["up --skip-plan --yes", {}, 0, { name: "up", options: {} }],
+    ["up --skip-plan --yes --shard 2/4", {}, 0, { name: "up", options: { shard: "2/4" } }],
     ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
     ["destroy --yes --stop-after-failures 7", {}, 0, { name: "destroy", options: { stopAfterFailures: 7 } }],
     [
@@ -143,7 +142,7 @@ describe("what is asked, with a fake fleet", () => {
 });
 
 async function startUp(up: "until-stopped" | "for-ever") {
-  const { child, ended, readCalls } = await start(["up", "--only-failed"], { up });
+  const { child, ended, readCalls } = await start(["up", "--skip-plan", "--yes"], { up });
   const untilCalled = (name: string) =>
     vi.waitFor(() => expect(names(readCalls())).toContain(name), { timeout: 30_000 });
   await untilCalled("waiting");

@@ -61,6 +61,7 @@ export class FleetProgress {
         // After a Ctrl-C the line is already there.
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
     }
+    return undefined;
   }
 }
 

@@ -75,11 +75,7 @@ const isDone = ([, outcome]: readonly string[]): number => Number(outcome === "d
 function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
   const rows = [
     ...stacks.map((stack) => [stack.stack, stack.outcome, ...cellsOf(stack)]),
-    ...skipped.map(({ stack, reason }) => [
-      stack,
-      reason === "already-done" ? "already done" : "not started",
-      ...HEAD.slice(2).map(() => ""),
-    ]),
+    ...skipped.map(({ stack }) => [stack, "not started", ...HEAD.slice(2).map(() => "")]),
   ];
   const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
   return tableOf({
@@ -118,7 +114,6 @@ function describeEnd(report: FleetReport | RotationReport, program: string): Blo
 }
 
 function commandAgain(report: FleetReport | RotationReport): string {
-  if (report.action === "up") return "up --only-failed";
   return report.action === "rotate" ? `rotate --rotation ${report.rotation}` : report.action;
 }
 
@@ -310,13 +305,12 @@ export const listOthers = ({ stacks }: FleetPlan): string =>
 
 /** Why a run ended early, and what it did not start. */
 function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
-  const left = skipped.filter((one) => one.reason === "stopped");
-  const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);
+  const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
   return [
     ...lineIf(stoppedBy !== undefined, `Stopped: ${stoppedBy}.`),
     ...lineIf(
-      left.length > 0,
-      `Not started: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`,
+      skipped.length > 0,
+      `Not started: ${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}.`,
     ),
   ];
 }

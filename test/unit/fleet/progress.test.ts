@@ -3,21 +3,22 @@ import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
 import type { FleetEvent } from "../../../provider/fleet/options.js";
 import { stackReport } from "../../support/fleet-reports.js";
 
+const seen = (workspace: string): FleetEvent => ({
+  type: "webhook",
+  stack: "a",
+  webhook: { workspace, change: "update" },
+});
+const note = (name: string): FleetEvent => {
+  const text = "the certificate ends soon";
+  return { type: "note", stack: "a", line: `${name}: ${text}`, text };
+};
+
 test("the progress of a run is a line for each event, and a count while webhooks follow one another", () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => void vi.useRealTimers());
   onTestFinished(() => stderr.mockRestore());
   const progress = new FleetProgress(new AbortController().signal);
-  const seen = (workspace: string): FleetEvent => ({
-    type: "webhook",
-    stack: "a",
-    webhook: { workspace, change: "update" },
-  });
-  const note = (name: string): FleetEvent => {
-    const text = "the certificate ends soon";
-    return { type: "note", stack: "a", line: `${name}: ${text}`, text };
-  };
   const events: FleetEvent[] = [
     { type: "run-started", action: "rotate", stacks: 2, workspaces: 5 },
     { type: "wave-started", wave: 1, waves: 2, stacks: ["a"] },

@@ -15,20 +15,16 @@ describe("the summary of a run", () => {
         { workspace: "globex", stack, message: "HTTP 401\nanother second line" },
         { stack: "production-1-of-2", message: "the engine ended" },
       ],
-      skipped: [
-        { stack: "production-2-of-2", workspaces: 15, reason: "stopped" },
-        { stack: "production-3-of-2", workspaces: 15, reason: "already-done" },
-      ],
+      skipped: [{ stack: "production-2-of-2", workspaces: 15 }],
     });
     expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
       .toBe(`Fleet production, up: stopped in 12.3 s
 
-STACK              OUTCOME       CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
-production-0-of-2  done          3       0       0       1     0        0       2.0
-production-1-of-2  done          0       2       0       0     0        0       2.0
+STACK              OUTCOME      CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
+production-0-of-2  done         3       0       0       1     0        0       2.0
+production-1-of-2  done         0       2       0       0     0        0       2.0
 production-2-of-2  not started
-production-3-of-2  already done
-total                            3       2       0       1     0        3       12.3
+total                           3       2       0       1     0        3       12.3
 
 FAILED        STACK              WHY
 acme, globex  production-0-of-2  HTTP 401
@@ -36,7 +32,7 @@ the stack     production-1-of-2  the engine ended
 
 Stopped: 2 failures, the most allowed.
 Not started: 1 stack with 15 workspaces.
-After fixing this, continue with: node my-fleet.ts up --only-failed
+After fixing this, continue with: node my-fleet.ts up
 `);
   });
 
