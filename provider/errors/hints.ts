@@ -208,7 +208,6 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
     callsPerOrigin: "--calls-per-origin",
     stopAfterFailures: "--stop-after-failures",
     maxRemovals: "--max-removals",
-    onlyFailed: "--only-failed",
     rotation: "--rotation",
     shard: "--shard",
     waveSize: "--wave-size",

@@ -1,7 +1,7 @@
 import { renderFailure, type Failure } from "../errors/index.js";
 import type { FleetFailure } from "./reports.js";
 
-/** A table or a live line has room for one line. */
+/** A table has room for one line. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** The first names of a list, and how many more it has. */
@@ -49,7 +49,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
 ];
 
 /** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
-export function causeOf(failure: FleetFailure): string {
+function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];
   return JSON.stringify([workspace === undefined, error?.code, describeCause(failure), hints]);

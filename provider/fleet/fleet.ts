@@ -1,7 +1,7 @@
 import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/list-shape.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
-import { destroyFleet, recordIndex, refreshFleet } from "./destroy.js";
+import { destroyFleet, refreshFleet } from "./destroy.js";
 import { Engine } from "./engine.js";
 import { readIndex } from "./index-stack.js";
 import type { PlanOptions, RotateOptions, RunOptions, UpOptions } from "./options.js";
@@ -10,7 +10,7 @@ import { planFleet, type FleetPlan } from "./plan.js";
 import { writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
 import { rotateFleet, type RotationReport } from "./rotate.js";
-import { addFailure, type FleetContext } from "./run.js";
+import type { FleetContext } from "./run.js";
 import { upFleet } from "./up.js";
 import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
@@ -46,11 +46,6 @@ export interface Fleet {
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: RunOptions): Promise<DriftReport>;
-  /**
-   * Updates the index stack from a report of `up` or `destroy`, because sharded runs do not write it. Returns the report, with a
-   * failure added if that went wrong.
-   */
-  recordIndex(report: FleetReport): Promise<FleetReport>;
   /**
    * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains secrets, so only its
    * owner can read it. Throws `invalid_config` for an unknown stack, or if the folder has a different project.
@@ -93,7 +88,6 @@ export async function openFleet(
     rotate: (options = {}) => rotateFleet(context, options),
     watch: (options = {}) => watchFleet(context, options),
     write: (stack, folder) => writeStack(context, stack, folder),
-    recordIndex: async (report) => addFailure(report, await recordIndex(context, report)),
     botUrls: async () => {
       const existing = new Set(await engine.listStacks());
       return (await readIndex({ fleet, engine, existing })).botUrls;

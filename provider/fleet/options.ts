@@ -28,8 +28,6 @@ export interface PlanOptions extends RunOptions {
 export interface UpOptions extends RunOptions {
   /** Queries the service first, so that drift is repaired. */
   refresh?: boolean;
-  /** Runs only the stacks that the last `up` on this machine did not finish. */
-  onlyFailed?: boolean;
   /** How many workspaces that left the list may be removed. Default 10. */
   maxRemovals?: number;
 }

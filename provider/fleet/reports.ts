@@ -88,14 +88,12 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
   seconds: number;
   /** What happened in each stack that ran. */
   stacks: StackReport[];
-  /** Stacks that were not run. */
+  /** Stacks that were not run, because the run ended first. */
   skipped: {
     /** The stack's name. */
     stack: string;
     /** How many workspaces it has. */
     workspaces: number;
-    /** `already-done`: the last run finished it. `stopped`: this run ended first. */
-    reason: "already-done" | "stopped";
   }[];
   /** What failed, over all stacks; empty if nothing did. */
   failures: FleetFailure[];

@@ -133,7 +133,7 @@ async function runWaves(
   return {
     ...toReport(run, {
       stacks: reports,
-      skipped: notStarted.map((stack) => skip(stack, "stopped")),
+      skipped: notStarted.map(skip),
       failures: waves.flatMap(({ failures }) => failures),
     }),
     outcome,

@@ -34,8 +34,6 @@ export interface Run<Action extends FleetAction = FleetAction> extends FleetCont
   /** Milliseconds since 1970. */
   startedAt: number;
   stop: RunStop;
-  /** Called with the name of each stack that is done. */
-  onDone?: (stack: string) => void;
 }
 
 /** Checks the options and what is in the backend. Throws `invalid_config`. */
@@ -59,6 +57,10 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, existing, webhooks, startedAt: Date.now(), stop };
 }
 
+/** Whether a run has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
+export const coversFleet = (fleet: FleetContext, run: Run): boolean =>
+  run.stacks.length === fleet.stacks.length;
+
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
@@ -80,7 +82,7 @@ class RunStop {
   readonly signal: AbortSignal = this.#controller.signal;
   /** Why the run ends; undefined until it ends. */
   why: string | undefined;
-  /** What `onEvent` threw first, or `onDone`. */
+  /** What `onEvent` threw first. */
   thrown: { error: unknown } | undefined;
 
   constructor({ signal, onEvent }: RunOptions) {
@@ -97,14 +99,10 @@ class RunStop {
     this.emit({ type: "stopping", why });
   }
 
+  /** Ends the run if `onEvent` throws: engines must not go on without it. */
   emit(event: FleetEvent): void {
-    this.guard(() => this.#onEvent?.(event));
-  }
-
-  /** Ends the run if `work` throws: engines must not go on without it. */
-  guard(work: () => void): void {
     try {
-      work();
+      this.#onEvent?.(event);
     } catch (error) {
       this.thrown ??= { error };
       this.stop("the program that drives the fleet failed");
@@ -155,7 +153,6 @@ export async function runStacks<Action extends FleetAction>(
     });
     reports.set(place, report);
     report.failures.forEach(noteFailure);
-    if (report.outcome === "done") stop.guard(() => run.onDone?.(stack));
     stop.emit({ type: "stack-ended", report });
   };
   // All take from one iterator, so that each stack is taken once.
@@ -167,16 +164,16 @@ export async function runStacks<Action extends FleetAction>(
   if (stop.thrown) throw stop.thrown.error;
   return toReport(run, {
     stacks: places.flatMap((place) => reports.get(place) ?? []),
-    skipped: places.filter((place) => !reports.has(place)).map((place) => skip(place, "stopped")),
+    skipped: places.filter((place) => !reports.has(place)).map(skip),
     failures: [...failures],
   });
 }
 
 /** How a report lists a stack that did not run. */
-export const skip = (
-  { name: stack, workspaces }: PlacedStack,
-  reason: FleetReport["skipped"][number]["reason"],
-): FleetReport["skipped"][number] => ({ stack, workspaces: workspaces.length, reason });
+export const skip = ({ name: stack, workspaces }: PlacedStack): FleetReport["skipped"][number] => ({
+  stack,
+  workspaces: workspaces.length,
+});
 
 /** Ends the run if it has the most failures that its options allow. */
 export function stopAfter({ stop, options: { stopAfterFailures } }: Run, failures: number): void {
@@ -189,9 +186,7 @@ export function toReport<Action extends FleetAction>(
   { fleet, action, startedAt, stop }: Run<Action>,
   ran: Pick<FleetReport, "stacks" | "skipped" | "failures">,
 ): FleetReport<Action> {
-  const isStopped =
-    ran.skipped.some(({ reason }) => reason === "stopped") ||
-    ran.stacks.some(({ outcome }) => outcome === "stopped");
+  const isStopped = ran.skipped.length > 0 || ran.stacks.some(({ outcome }) => outcome === "stopped");
   return {
     ...ran,
     fleet: fleet.name,
@@ -225,7 +220,6 @@ const numbersOf = (shard = "1/1") => shard.split("/").map(Number) as [shard: num
 /** The actions that have an option, where not all have it: one that is ignored could do more than its caller expects. */
 const OF_SOME_ACTIONS = {
   refresh: ["plan", "up"],
-  onlyFailed: ["up"],
   maxRemovals: ["up"],
   rotation: ["rotate"],
   waveSize: ["rotate"],
@@ -250,7 +244,6 @@ const optionsShape = z.strictObject({
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
   onEvent: z.custom((value) => typeof value === "function", { error: "must be a function" }).optional(),
   refresh: z.boolean().default(false),
-  onlyFailed: z.boolean().default(false),
   maxRemovals: wholeNumber(0).optional(),
   rotation: z
     .string()

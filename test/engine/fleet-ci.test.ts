@@ -99,17 +99,12 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       server_url: "https://github.example",
       run_id: 1,
     };
-    const { environment: named = "" } = jobs[job] ?? {};
-    const isGiven = fillIn(named, contexts) !== "";
-    const given = Object.fromEntries(
-      Object.entries(secrets).map(([key, value]) => [key, isGiven ? value : ""]),
-    );
-    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets: given, github }, machine);
+    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets, github }, machine);
     printed.push(end.printed, end.summary);
     return end;
   };
 
-  /** Runs a job that calls fleet.yaml: its machines at once, then their report. Gives their exit codes and the summary. */
+  /** Runs a job that calls fleet.yaml: its machines at once. Gives their exit codes and summaries. */
   const call = async (workflow: string, job: string, given: Record<string, string> = {}) => {
     const { jobs } = await readWorkflow(workflow);
     const { uses, with: values = {} } = jobs[job] ?? {};
@@ -119,22 +114,15 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
     const two = { matrix: '{"shard":["1/2","2/2"]}' };
     const inputs = { ...(await defaultInputs()), ...two, ...Object.fromEntries(filled) };
-    const artifacts = join(backend.folder, "artifacts", `${machines}`);
-    await mkdir(artifacts, { recursive: true });
-
     const { shard } = JSON.parse(inputs["matrix"] ?? "") as { shard: string[] };
     const ends = await Promise.all(
-      shard.map((share, index) =>
-        run(
-          "fleet",
-          "run",
-          { inputs, matrix: { shard: share }, strategy: { "job-index": index } },
-          artifacts,
-        ),
-      ),
+      shard.map((share) => run("fleet", "run", { inputs, matrix: { shard: share } }, "")),
     );
-    const report = await run("fleet", "report", { inputs }, artifacts);
-    return { exitCodes: [...ends, report].map(({ exitCode }) => exitCode), ends, report };
+    return {
+      exitCodes: ends.map(({ exitCode }) => exitCode),
+      printed: ends.map((end) => end.printed).join("\n"),
+      summary: ends.map((end) => end.summary).join("\n"),
+    };
   };
 
   const start = (line: string, folder = repository): Command => {
@@ -156,20 +144,24 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   /** All that were registered at some time. */
   let keys = new Set<string>();
 
-  test("plan shows what each share would create, in one report, and registers nothing", async () => {
-    const { exitCodes, report } = await call("plan", "plan");
-    expect(exitCodes).toEqual([0, 0, 0]);
-    expect(report.summary).toContain("12 keys to create");
+  test("plan shows what each share would create, in its summary, and registers nothing", async () => {
+    const { exitCodes, summary } = await call("plan", "plan");
+    expect(exitCodes).toEqual([0, 0]);
+    const keysToCreate = [...summary.matchAll(/(\d+) keys? to create/g)].map(([, count]) => Number(count));
+    expect(keysToCreate.reduce((sum, count) => sum + count, 0)).toBe(12);
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
-  test("up runs the shares at once, and their joined report makes the index stack", async () => {
-    const { exitCodes, report, ends } = await call("up", "up");
-    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0]);
-    expect(report.summary).toContain("Fleet example, up: done");
-    for (const stack of STACKS) expect(report.summary).toContain(stack);
+  test("up runs the shares at once, and a run of all writes the index stack", async () => {
+    const { exitCodes, summary, printed: output } = await call("up", "up");
+    expect(exitCodes, output).toEqual([0, 0]);
+    expect(summary).toContain("Fleet example, up: done");
+    for (const stack of STACKS) expect(summary).toContain(stack);
     for (const name of names) expect(registrationOf(name)).toMatchObject({ webhook_status: "verified" });
     keys = registeredKeys();
+    const index = await call("up", "index");
+    expect(index.exitCodes, index.printed).toEqual([0]);
+    expect(registeredKeys()).toEqual(keys);
     expect(JSON.parse(await finish("node fleet.ts bot-urls --json"))).toEqual(
       Object.fromEntries(names.map((name) => [name, emulator.workspace(name).botUrl])),
     );
@@ -191,7 +183,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
     const { jobs } = await readWorkflow("up");
     const inputs = { ...(await defaultInputs()), ...jobs["up"]?.with };
-    const share = { inputs, matrix: { shard: "1/2" }, strategy: { "job-index": 0 } };
+    const share = { inputs, matrix: { shard: "1/2" } };
     const locked = await run("fleet", "run", share, folder);
     expect(locked.exitCode).toBe(1);
     const [, cancelling = ""] =

@@ -1,8 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { FleetPlan } from "../../dist/provider/fleet/plan.js";
-import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import { fleetReport, stackReport } from "../support/fleet-reports.ts";
 import type { Wishes } from "./fleet-command/fake-fleet.ts";
 import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
 import { makeFolder } from "./program.ts";
@@ -31,8 +31,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ["plan", { plan: { outcome: "failed" } }, 1, { name: "plan", options: {} }],
     ["plan", { plan: { removals } }, 2, { name: "plan", options: {} }],
     ["plan --max-removals 11", { plan: { removals } }, 0, { name: "plan", options: {} }],
-    ["up --only-failed --shard 2/4", {}, 0, { name: "up", options: { onlyFailed: true, shard: "2/4" } }],
-    ["up --skip-plan --yes", {}, 0, { name: "up", options: {} }],
+    ["up --skip-plan --yes --shard 2/4", {}, 0, { name: "up", options: { shard: "2/4" } }],
     ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
     ["destroy --yes --stop-after-failures 7", {}, 0, { name: "destroy", options: { stopAfterFailures: 7 } }],
     [
@@ -89,34 +88,12 @@ describe("a fleet's command line, with a fake fleet", () => {
     expect(names(calls)).toEqual(["open", "plan"]);
   });
 
-  test("writes Markdown and JSON into files too, and joins the reports of shares", async () => {
+  test("writes Markdown and JSON into files too", async () => {
     const folder = await makeFolder();
-    const [markdown = "", one = "", two = ""] = ["a.md", "1.json", "2.json"].map((name) =>
-      join(folder, name),
-    );
-    await run(["up", "--only-failed", "--markdown-file", markdown, "--json-file", one]);
-    expect(await readFile(markdown, "utf8")).toMatch(/^## Fleet production, up: done/);
-    const failed = fleetReport({ outcome: "failed", stacks: [], failures: [{ stack: "s", message: "m" }] });
-    await writeFile(two, JSON.stringify(failed));
-    const { exitCode, stdout, calls } = await run(["report", "merge", one, two, "--json"]);
-    expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toEqual({ ...failed, stacks: fleetReport().stacks });
-    expect(names(calls)).toEqual(["open", "recordIndex"]);
-
-    const stopped = { outcome: "stopped", note: "nothing was changed" };
-    await writeFile(one, JSON.stringify({ ...failed, ...stopped, stoppedBy: "10 failures" }));
-    await writeFile(two, JSON.stringify({ ...failed, stoppedBy: "interrupted" }));
-    const merged = JSON.parse((await run(["report", "merge", two, one, "--json"])).stdout) as object;
-    // What one shard notes does not hold for all of them.
-    expect(merged).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted; 10 failures" });
-    expect(merged).not.toHaveProperty("note");
-
-    await writeFile(one, JSON.stringify(failed));
-    await writeFile(two, JSON.stringify(fleetPlan()));
-    // Of a plan nothing is written to the index stack: the job needs neither the backend nor a secret.
-    expect(await run(["report", "merge", two])).toMatchObject({ exitCode: 0, calls: [] });
-    expect(await run(["report", "merge", one, two])).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(await run(["report", "merge", markdown])).toMatchObject({ exitCode: 2, stdout: "" });
+    const [markdown, json] = [join(folder, "a.md"), join(folder, "a.json")];
+    await run(["up", "--skip-plan", "--yes", "--markdown-file", markdown, "--json-file", json]);
+    expect(await readFile(markdown, "utf8")).toContain("Fleet production, up: done");
+    expect(JSON.parse(await readFile(json, "utf8"))).toEqual(fleetReport());
   });
 
   test.each([
@@ -165,7 +142,7 @@ describe("what is asked, with a fake fleet", () => {
 });
 
 async function startUp(up: "until-stopped" | "for-ever") {
-  const { child, ended, readCalls } = await start(["up", "--only-failed"], { up });
+  const { child, ended, readCalls } = await start(["up", "--skip-plan", "--yes"], { up });
   const untilCalled = (name: string) =>
     vi.waitFor(() => expect(names(readCalls())).toContain(name), { timeout: 30_000 });
   await untilCalled("waiting");

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
@@ -23,7 +23,6 @@ export interface Job {
   uses?: string;
   with?: Record<string, string>;
   secrets?: Values | "inherit";
-  environment?: string;
   outputs?: Record<string, string>;
   steps?: Step[];
 }
@@ -46,11 +45,10 @@ export const readWorkflowText = (name: string): Promise<string> =>
 export const readWorkflow = async (name: string): Promise<Workflow> =>
   parse(await readWorkflowText(name)) as Workflow;
 
-/** Replaces the expressions of a text by their values: names, and `&&` between them. Throws if a name is unknown. */
+/** Replaces the expressions of a text by their values. Throws if a name is unknown. */
 export function fillIn(text: string, contexts: Contexts): string {
-  return text.replaceAll(/\$\{\{ ([\w.-]+(?: && [\w.-]+)*) \}\}/g, (_, expression: string) => {
-    const values = expression.split(" && ").map((path) => valueOf(path, contexts));
-    const value = values.find((one) => !one) ?? values.at(-1);
+  return text.replaceAll(/\$\{\{ ([\w.-]+) \}\}/g, (_, path: string) => {
+    const value = valueOf(path, contexts);
     return typeof value === "object" ? JSON.stringify(value) : `${value as Scalar}`;
   });
 }
@@ -70,7 +68,7 @@ const fillAll = (values: Values = {}, contexts: Contexts): Record<string, string
 export interface Machine {
   folder: string;
   environment: Record<string, string>;
-  /** Where the jobs of a run leave files for each other. */
+  /** Where the jobs of a run leave files. */
   artifacts: string;
 }
 
@@ -94,7 +92,7 @@ export async function runJob(
   const end: JobEnd = { exitCode: 0, outputs: {}, summary: "", printed: "" };
   for (const step of await withOwnActions(steps)) {
     if (!isDue(step, all, end.exitCode)) continue;
-    await moveArtifacts(step, all, machine);
+    await keepArtifacts(step, all, machine);
     if (step.run === undefined) continue;
     const ran = await runStep(step.run, {
       ...machine,
@@ -127,22 +125,16 @@ function isDue({ if: condition = "success()" }: Step, contexts: Contexts, exitCo
   return condition.includes("!cancelled()") || exitCode === 0;
 }
 
-async function moveArtifacts(
+async function keepArtifacts(
   step: Step,
   contexts: Contexts,
   { folder: from, artifacts }: Machine,
 ): Promise<void> {
-  const { name = "", path = "", pattern = "" } = fillAll(step.with, contexts);
-  if (step.uses?.startsWith("actions/upload-artifact@")) {
-    for (const file of path.trim().split(/\s+/)) {
-      // It need not be there: if-no-files-found.
-      await cp(join(from, file), join(artifacts, name, file)).catch(() => undefined);
-    }
-  }
-  if (step.uses?.startsWith("actions/download-artifact@")) {
-    await mkdir(join(from, path), { recursive: true });
-    const found = (await readdir(artifacts)).filter((one) => one.startsWith(pattern.replace(/\*$/, "")));
-    for (const one of found) await cp(join(artifacts, one), join(from, path), { recursive: true });
+  if (!step.uses?.startsWith("actions/upload-artifact@")) return;
+  const { name = "", path = "" } = fillAll(step.with, contexts);
+  for (const file of path.trim().split(/\s+/)) {
+    // It need not be there: if-no-files-found.
+    await cp(join(from, file), join(artifacts, name, file)).catch(() => undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import type { Fleet } from "../../fleet/fleet.js";
 import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
 import { orAborted } from "../../lib/abort.js";
@@ -9,15 +9,13 @@ import { parseCount } from "../option-values.js";
 import { ENDINGS, EXIT, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
-import { FleetProgress, type LiveLine } from "./progress.js";
+import { FleetProgress } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
 import { runToEnd, type Stop } from "./session.js";
 
 /** Where a report goes, and whether to ask. */
 interface OutputOptions {
   json?: boolean | undefined;
-  /** Prints Markdown in place of a table. */
-  markdown?: boolean | undefined;
   jsonFile?: string | undefined;
   markdownFile?: string | undefined;
   yes?: boolean | undefined;
@@ -63,43 +61,36 @@ export function fleetCommand<Options>(
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
   const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
   return command.addHelpText("after", help).action(() => {
-    const { json, markdown, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
-    const output = { json, markdown, jsonFile, markdownFile, yes };
+    const { json, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
+    const output = { json, jsonFile, markdownFile, yes };
     const options = rest as Options;
-    return runToEnd(failed, async (stop, screen) => {
+    return runToEnd(failed, async (stop) => {
       if (!yes && asks?.(options)) requireTerminal(command.name());
       await checkFolders(output);
-      return work(createSession(source, output, stop, screen), options);
+      return work(createSession(source, output, stop), options);
     });
   });
 }
 
-function createSession(
-  { name: program, open }: FleetSource,
-  output: OutputOptions,
-  stop: Stop,
-  screen: LiveLine,
-) {
+function createSession({ name: program, open }: FleetSource, output: OutputOptions, stop: Stop) {
   const { signal } = stop;
   return {
     open: (): Promise<Fleet> => orAborted(open(), signal),
     /** How the command line is called. */
     program,
     output,
-    screen,
     /** Fires at Ctrl-C. */
     signal,
     /** Runs the fleet, and shows its progress on stderr. */
     run: async <Report>(
       start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
     ): Promise<Report> => {
-      const progress = new FleetProgress(screen, signal);
+      const progress = new FleetProgress(signal);
       stop.isRunning = true;
       try {
         return await start({ signal, onEvent: (event) => progress.take(event) });
       } finally {
         stop.isRunning = false;
-        progress.end();
       }
     },
     /** Asks, unless `--yes` was given: see {@link confirm}. */
@@ -107,9 +98,10 @@ function createSession(
       confirm(question, { yes: output.yes, agreed, otherwise: "nothing was changed", signal }),
     /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
     print: async (report: AnyReport): Promise<number> => {
-      const { json, markdown, jsonFile, markdownFile } = output;
-      const format = json ? "json" : markdown ? "markdown" : "text";
-      printText(renderReport(report, format, { table: tableOptionsOf(process.stdout), program }));
+      const { json, jsonFile, markdownFile } = output;
+      printText(
+        renderReport(report, json ? "json" : "text", { table: tableOptionsOf(process.stdout), program }),
+      );
       if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
       if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
       return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
@@ -118,11 +110,10 @@ function createSession(
 }
 
 /** Adds the options of a command that ends with a report. */
-export const withReport = (command: Command): Command =>
+const withReport = (command: Command): Command =>
   command
-    .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
     .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "also write the report as Markdown")
+    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
     .option("--json-file <file>", "also write the report as JSON");
 
 const STOPPING = `

@@ -2,36 +2,29 @@ import { styleText } from "node:util";
 import { toPlainText } from "../../lib/plain-text.js";
 import { formatTable, type TableOptions } from "../table.js";
 
-/** A piece of a line or of a table. Untrusted text, and every command, is `code`: it is shown unchanged. */
-export type Piece = string | { code: string };
-
 export interface Table {
   type: "table";
   /** In small letters. */
   head: readonly string[];
-  rows: readonly (readonly Piece[])[];
+  rows: readonly (readonly string[])[];
   /** The last row, which is never left out. */
-  totals?: readonly Piece[];
+  totals?: readonly string[];
   /** What the rows are, in the plural: "and 5 more failures". */
   of: string;
 }
 
-/** A part of a report, independent of the format. */
-export type Block = { type: "heading"; text: string } | { type: "line"; pieces: readonly Piece[] } | Table;
+/** A part of a report. */
+export type Block = { type: "heading" | "line"; text: string } | Table;
 
 export const heading = (text: string): Block => ({ type: "heading", text });
 
-export const line = (...pieces: readonly Piece[]): Block => ({ type: "line", pieces });
+export const line = (text: string): Block => ({ type: "line", text });
 
 /** A table, or nothing if it has no rows. */
 export const tableOf = (table: Omit<Table, "type">): Block[] =>
   table.rows.length === 0 ? [] : [{ type: "table", ...table }];
 
-export const code = (text: string): Piece => ({ code: text });
-
-const textOf = (piece: Piece): string => (typeof piece === "string" ? piece : piece.code);
-
-/** The most rows of a table in text and Markdown. */
+/** The most rows of a table. */
 export const MAX_ROWS = 100;
 
 /** For a terminal. Untrusted text cannot drive it. */
@@ -44,9 +37,8 @@ const gapBefore = (block: Block, before: Block | undefined): string =>
 
 function toTextBlock(block: Block, options: TableOptions): string {
   if (block.type === "table") return toTextTable(block, options);
-  if (block.type === "line") return `${toPlainText(block.pieces.map(textOf).join(""))}\n`;
   const text = toPlainText(block.text);
-  return `${options.isColoured ? styleText("bold", text, { validateStream: false }) : text}\n`;
+  return `${options.isColoured && block.type === "heading" ? styleText("bold", text, { validateStream: false }) : text}\n`;
 }
 
 /** The colours of outcomes. A workspace of such a name gets them too. */
@@ -55,11 +47,11 @@ const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "
 const toTextTable = (table: Table, options: TableOptions): string =>
   formatTable(
     table.head.map((word) => word.toUpperCase()),
-    rowsOf(table).map((row) => row.map(textOf)),
+    rowsOf(table),
     { ...options, colours: COLOURS },
   ) + moreOf(table);
 
-const rowsOf = ({ rows, totals }: Table): (readonly Piece[])[] => [
+const rowsOf = ({ rows, totals }: Table): (readonly string[])[] => [
   ...rows.slice(0, MAX_ROWS),
   ...(totals === undefined ? [] : [totals]),
 ];
@@ -67,40 +59,13 @@ const rowsOf = ({ rows, totals }: Table): (readonly Piece[])[] => [
 const moreOf = ({ rows, of }: Table): string =>
   rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
 
-/** For a page such as the summary of a job. Untrusted text is escaped, so its markup, links and mentions have no effect. */
-export const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
-
-function toMarkdownBlock(block: Block): string {
-  if (block.type === "heading") return `## ${escapeText(block.text)}\n`;
-  if (block.type === "line") return `${block.pieces.map(toMarkdownPiece).join("")}\n`;
-  return toMarkdownTable(block);
+/** For the summary of a CI job: a block of code, in which markup, links and mentions have no effect. */
+export function toMarkdown(blocks: readonly Block[]): string {
+  const text = toText(blocks, { width: undefined, isColoured: false });
+  const longest = Math.max(...(text.match(/`+/g) ?? []).map((run) => run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}text\n${text}${fence}\n`;
 }
-
-function toMarkdownTable(table: Table): string {
-  const lines = [
-    table.head.map(capitalize),
-    table.head.map(() => "---"),
-    ...rowsOf(table).map((row) => row.map(toMarkdownPiece)),
-  ];
-  const more = moreOf(table);
-  return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("") + (more === "" ? "" : `\n${more}`);
-}
-
-const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-
-const toMarkdownPiece = (piece: Piece): string =>
-  typeof piece === "string" ? escapeText(piece) : showCode(toPlainText(piece.code));
-
-const escapeText = (text: string): string => toPlainText(text).replace(/[\\`*_[\]<>&|~!#$@]/g, "\\$&");
-
-/** A bar ends the cell of a table even within code, and a backtick ends the code: text with either is written as HTML. */
-function showCode(text: string): string {
-  if (text.trim() === "") return "";
-  return /[`|]/.test(text) ? `<code>${toEntities(text)}</code>` : `\`${text}\``;
-}
-
-const toEntities = (text: string): string =>
-  text.replace(/[!-/:-@[-`{-~]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 /** "1 stack", "4 stacks". */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

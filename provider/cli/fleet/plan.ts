@@ -21,7 +21,7 @@ export const planCommand = (source: FleetSource): Command =>
     {
       about: `Previews each stack. For every webhook that would be created, it queries what is registered: free, adopted (your
 URL), taken (a different URL) or unknown. It names the workspaces that are no longer in the list, and changes nothing.`,
-      examples: ["plan", "plan --refresh --markdown-file plan.md"],
+      examples: ["plan", "plan --refresh --json-file plan.json"],
       endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
       work: async ({ fleet, run, print }, { maxRemovals, ...options }) => {
         const plan = await run((given) => fleet.plan({ ...given, ...options }));

@@ -3,7 +3,6 @@ import { ENDINGS } from "../output.js";
 import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
-import { reportsCommand } from "./report.js";
 import { rotateCommand } from "./rotate.js";
 import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
 import { upCommand } from "./up.js";
@@ -22,14 +21,13 @@ export const fleetProgram = (source: FleetSource): Command =>
     .addCommand(botUrlsCommand(source))
     .addCommand(stacksCommand(source))
     .addCommand(writeCommand(source))
-    .addCommand(reportsCommand(source))
     .addCommand(destroyCommand(source));
 
 const helpOf = (name: string): string => `
 Examples:
   $ ${name} plan
   $ ${name} up
-  $ ${name} watch --markdown-file drift.md
+  $ ${name} watch
   $ ${name} bot-urls --env > bots.env
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;

@@ -16,7 +16,6 @@ import { formatUrl } from "../../lib/url.js";
 import { toJsonText } from "../output.js";
 import type { TableOptions } from "../table.js";
 import {
-  code,
   count,
   duration,
   heading,
@@ -26,13 +25,12 @@ import {
   toMarkdown,
   toText,
   type Block,
-  type Piece,
 } from "./document.js";
 
 /** The report of any command. */
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
-/** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
+/** `text` is for terminals, `markdown` for the summary of a CI job, `json` for scripts. */
 export type Format = "text" | "markdown" | "json";
 
 /** Where a report is shown. */
@@ -71,17 +69,13 @@ function describeReport(report: AnyReport, program: string): Block[] {
 
 const HEAD = ["stack", "outcome", "create", "update", "delete", "same", "drifted", "failed", "seconds"];
 
-const isDone = ([, outcome]: readonly Piece[]): number => Number(outcome === "done");
+const isDone = ([, outcome]: readonly string[]): number => Number(outcome === "done");
 
 /** What was done with each stack, or would be. */
 function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
   const rows = [
-    ...stacks.map((stack) => [code(stack.stack), stack.outcome, ...cellsOf(stack)]),
-    ...skipped.map(({ stack, reason }) => [
-      code(stack),
-      reason === "already-done" ? "already done" : "not started",
-      ...HEAD.slice(2).map(() => ""),
-    ]),
+    ...stacks.map((stack) => [stack.stack, stack.outcome, ...cellsOf(stack)]),
+    ...skipped.map(({ stack }) => [stack, "not started", ...HEAD.slice(2).map(() => "")]),
   ];
   const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
   return tableOf({
@@ -107,7 +101,7 @@ export function countChanges(stacks: readonly Ran[]): Record<WebhookChange | "dr
   };
 }
 
-const cellsOf = ({ seconds, ...ran }: Ran & { seconds: number }): Piece[] => [
+const cellsOf = ({ seconds, ...ran }: Ran & { seconds: number }): string[] => [
   ...Object.values(countChanges([ran])).map(String),
   seconds.toFixed(1),
 ];
@@ -116,11 +110,10 @@ function describeEnd(report: FleetReport | RotationReport, program: string): Blo
   if (report.outcome === "done") return [];
   // What is done stays done; what failed has to be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
-  return [...describeStop(report), line(`${next}: `, code(`${program} ${commandAgain(report)}`))];
+  return [...describeStop(report), line(`${next}: ${program} ${commandAgain(report)}`)];
 }
 
 function commandAgain(report: FleetReport | RotationReport): string {
-  if (report.action === "up") return "up --only-failed";
   return report.action === "rotate" ? `rotate --rotation ${report.rotation}` : report.action;
 }
 
@@ -136,27 +129,19 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...describeStacks(plan),
     ...lineIf(created > 0, `To be created: ${describeCreates(plan)}.`),
     // Foreign registrations are only counted here; apichat webhook plan names them.
-    ...lineIf(
-      creates.taken + creates.unknown > 0,
-      "To see which: ",
-      code("apichat webhook plan --file LIST"),
-    ),
+    ...lineIf(creates.taken + creates.unknown > 0, "To see which: apichat webhook plan --file LIST"),
     ...lineIf(
       isRefused,
-      "The service rejects an API key, so up would fail. Set the current key in ",
-      code("APICHAT_API_KEY"),
-      ", or as apiKey or apiKeyEnv in the list, then: ",
-      code(`${program} plan`),
+      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
+        `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
     ),
     ...lineIf(
       takenOver > 0,
-      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: `,
-      code(`${program} watch`),
+      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
     ),
     ...lineIf(
       removals.length > 0,
-      `${count(removals.length, "workspace")} left the list and would lose the webhook: `,
-      code(listNames(removals, MAX_NAMES)),
+      `${count(removals.length, "workspace")} left the list and would lose the webhook: ${listNames(removals, MAX_NAMES)}`,
     ),
     ...lineIf(others !== "", `In addition to the webhooks: ${others}.`),
     ...lineIf(index === "stale", "The index stack is stale: up writes it."),
@@ -169,7 +154,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
   ];
 }
 
-const lineIf = (isSo: boolean, ...pieces: Piece[]): Block[] => (isSo ? [line(...pieces)] : []);
+const lineIf = (isSo: boolean, text: string): Block[] => (isSo ? [line(text)] : []);
 
 /** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout" */
 function describeCreates({ creates: { free, adopted, taken, unknown }, unknownReasons }: FleetPlan): string {
@@ -194,7 +179,7 @@ function describeWaves({ waves }: RotationReport): Block[] {
     outcome === "done" ? "verified" : outcome,
     String(rotated),
     String(failures.length),
-    code(listNames(stacks, MAX_NAMES)),
+    listNames(stacks, MAX_NAMES),
   ]);
   return tableOf({ head: ["wave", "outcome", "rotated", "failures", "stacks"], rows, of: "waves" });
 }
@@ -202,11 +187,8 @@ function describeWaves({ waves }: RotationReport): Block[] {
 /** Names only the unknown ones: the others may be the whole fleet. */
 function describeKeys({ keys }: RotationReport): Block[] {
   const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
-  return [
-    keys.unknown.length === 0
-      ? line(`${counts}.`)
-      : line(`${counts}: `, code(listNames(keys.unknown, MAX_NAMES))),
-  ];
+  const names = keys.unknown.length === 0 ? "." : `: ${listNames(keys.unknown, MAX_NAMES)}`;
+  return [line(counts + names)];
 }
 
 /** Which workspaces differ from what is declared, in what, and which command repairs it. */
@@ -257,7 +239,7 @@ const wordsOf = (
   ],
 });
 
-function rowsOf(drifted: DriftedWorkspace, program: string): Piece[][] {
+function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
   const { workspace, stack, kind, baseUrl, properties } = drifted;
   const url = properties.find(({ property }) => property === "webhookUrl");
   const removal = baseUrl && url ? removalCommand({ baseUrl, webhookUrl: formatUrl(url.actual) }) : "";
@@ -267,21 +249,19 @@ function rowsOf(drifted: DriftedWorkspace, program: string): Piece[][] {
       ? [["webhook", expected, actual]]
       : kind === "taken-over" && url
         ? // Every other difference follows from it.
-          [["webhook", code(url.expected), code(`${url.actual} with a different key`)]]
+          [["webhook", url.expected, `${url.actual} with a different key`]]
         : properties.map(cellsOfProperty);
-  return cells.map((own) => [code(workspace), code(stack), ...own, repair]);
+  return cells.map((own) => [workspace, stack, ...own, repair]);
 }
 
-const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): Piece[] =>
-  property === "webhookVerificationKey"
-    ? [code(property), "[secret]", "[secret]"]
-    : [code(property), code(expected), code(actual)];
+const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): string[] =>
+  property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
 /** The last part of the type is the name of the class. */
-const cellsOfOther = ({ name, type, stack, change }: DriftedResource): Piece[] => [
-  code(name),
-  code(stack),
-  code(type.split(":").at(-1) ?? type),
+const cellsOfOther = ({ name, type, stack, change }: DriftedResource): string[] => [
+  name,
+  stack,
+  type.split(":").at(-1) ?? type,
   "as declared",
   `up would ${change} it`,
 ];
@@ -295,12 +275,12 @@ const MAX_STACKS = 3;
 const describeFailures = (failures: readonly FleetFailure[]): Block[] =>
   tableOf({
     head: ["failed", "stack", "why"],
-    rows: groupFailures(failures).map((group): Piece[] => {
+    rows: groupFailures(failures).map((group): string[] => {
       const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
       const stacks = [...new Set(group.map(({ stack }) => stack))];
-      const who = names.length === 0 ? "the stack" : code(listNames(names, MAX_NAMES));
+      const who = names.length === 0 ? "the stack" : listNames(names, MAX_NAMES);
       const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-      return [who, code(where), code(whyOf(group))];
+      return [who, where, whyOf(group)];
     }),
     of: "failures",
   });
@@ -325,13 +305,12 @@ export const listOthers = ({ stacks }: FleetPlan): string =>
 
 /** Why a run ended early, and what it did not start. */
 function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
-  const left = skipped.filter((one) => one.reason === "stopped");
-  const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);
+  const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
   return [
     ...lineIf(stoppedBy !== undefined, `Stopped: ${stoppedBy}.`),
     ...lineIf(
-      left.length > 0,
-      `Not started: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`,
+      skipped.length > 0,
+      `Not started: ${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}.`,
     ),
   ];
 }

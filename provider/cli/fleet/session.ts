@@ -1,21 +1,16 @@
 import { killEngines } from "../../fleet/pulumi.js";
-import { endProcess, EXIT } from "../output.js";
+import { endProcess, EXIT, note } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
-import { LiveLine } from "./progress.js";
 
 /** Does the work of a command, which returns the exit code, and ends the process. `failed` is the exit code after an error. */
-export async function runToEnd(
-  failed: number,
-  work: (stop: Stop, screen: LiveLine) => Promise<number>,
-): Promise<void> {
+export async function runToEnd(failed: number, work: (stop: Stop) => Promise<number>): Promise<void> {
   // A closed pipe, as in `… | head`, or a closed terminal must not abort a run halfway.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && error.code !== "EIO") process.exit(EXIT.failed);
   });
   process.stderr.on("error", () => undefined);
-  const screen = new LiveLine(process.stderr);
-  const stop = listenForStop(screen);
-  await endProcess(await exitCodeOf(work(stop, screen), stop.signal, failed));
+  const stop = listenForStop();
+  await endProcess(await exitCodeOf(work(stop), stop.signal, failed));
 }
 
 async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: number): Promise<number> {
@@ -45,7 +40,7 @@ export interface Stop {
 }
 
 /** Listens for signals. The first asks the run to stop; a second Ctrl-C stops the process and its engines at once. */
-function listenForStop(screen: LiveLine): Stop {
+function listenForStop(): Stop {
   const controller = new AbortController();
   const listening: Stop = { signal: controller.signal, isRunning: false };
   let stoppedAt = 0;
@@ -53,7 +48,7 @@ function listenForStop(screen: LiveLine): Stop {
     if (controller.signal.aborted) return;
     stoppedAt = Date.now();
     if (listening.isRunning) {
-      screen.log(
+      note(
         "stopping: the engine is finishing its current steps; press Ctrl-C again to stop at once (this may leave a lock)",
       );
     }

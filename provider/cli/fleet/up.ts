@@ -17,43 +17,37 @@ export const upCommand = (source: FleetSource): Command =>
     new Command("up")
       .description("show the plan, ask, and bring every stack in line with the list")
       .option("--refresh", "query the service first, so that drift is repaired too")
-      .option(
-        "--only-failed",
-        "only the stacks that the last up on this machine did not finish: no plan, no question",
-      )
       .option("--skip-plan", "ask without a plan")
       .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits with 1. If there is
 nothing to do, it does not ask. One failing workspace does not stop the others. After a run that was interrupted or had
-failures, run up again: what is done stays done. With --only-failed it skips the stacks that are done.`,
-      examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json", "up --only-failed"],
-      asks: ({ onlyFailed }) => !onlyFailed,
+failures, run up again: what is done stays done.`,
+      examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json"],
+      asks: () => true,
       work: upOnFleet,
     },
   );
 
 async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
   const { fleet } = session;
-  if (!options.onlyFailed) {
-    const plan = skipPlan ? undefined : await planFirst(session, options);
-    if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
-    const all = count(fleet.workspaces.length, "workspace");
-    const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
-    if (!(await session.confirm(`${question} (y/N) `))) return EXIT.failed;
-  }
+  const plan = skipPlan ? undefined : await planFirst(session, options);
+  if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
+  const all = count(fleet.workspaces.length, "workspace");
+  const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
+  if (!(await session.confirm(`${question} (y/N) `))) return EXIT.failed;
   const report = await session.run((given) => fleet.up({ ...given, ...options }));
   return session.print(report);
 }
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
 async function planFirst(
-  { fleet, screen, program, run, signal }: RunSession,
+  { fleet, program, run, signal }: RunSession,
   { maxRemovals, ...options }: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  screen.print(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
+  process.stderr.write(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(

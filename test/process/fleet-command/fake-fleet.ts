@@ -77,7 +77,6 @@ const fleet: Fleet = {
   },
   botUrls: () => Promise.resolve(wishes.botUrls ?? {}),
   write: (stack, folder) => reply("write", { stack, folder } as RunOptions, undefined),
-  recordIndex: (report) => reply("recordIndex", {}, report),
 };
 
 const program = fleetProgram({ name: "node fleet.ts", open: () => reply("open", {}, fleet) });

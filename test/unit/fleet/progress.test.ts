@@ -1,43 +1,47 @@
-import { PassThrough } from "node:stream";
-import { describe, expect, test } from "vitest";
-import { FleetProgress, LiveLine } from "../../../provider/cli/fleet/progress.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
+import type { FleetEvent } from "../../../provider/fleet/options.js";
 import { stackReport } from "../../support/fleet-reports.js";
-import { takeText } from "../../support/stream.js";
 
-function openScreen(isTTY: boolean) {
-  const stream = Object.assign(new PassThrough(), { isTTY, columns: 60 });
-  const screen = new LiveLine(stream as unknown as NodeJS.WriteStream);
-  return { screen, shown: () => takeText(stream) };
-}
+const seen = (workspace: string): FleetEvent => ({
+  type: "webhook",
+  stack: "a",
+  webhook: { workspace, change: "update" },
+});
+const note = (name: string): FleetEvent => {
+  const text = "the certificate ends soon";
+  return { type: "note", stack: "a", line: `${name}: ${text}`, text };
+};
 
-describe("the progress of a run", () => {
-  const REMOVED = "\u001b[2K\u001b[1G";
-
-  test("has no such line elsewhere, and nothing printed can drive a terminal later", () => {
-    const { screen, shown } = openScreen(false);
-    screen.show("first");
-    screen.log("a\u001b[2Jb\nc");
-    expect(shown()).toBe("a\\u001b[2Jb\\u000ac\n");
-  });
-
-  test("has stacks, workspaces and failures, and a note of many workspaces once", () => {
-    const { screen, shown } = openScreen(true);
-    const progress = new FleetProgress(screen, new AbortController().signal);
-    const text = "the certificate ends soon";
-    progress.take({ type: "run-started", action: "rotate", stacks: 2, workspaces: 5 });
-    progress.take({ type: "wave-started", wave: 1, waves: 2, stacks: ["a"] });
-    progress.take({ type: "stack-started", stack: "a", workspaces: 3 });
-    progress.take({ type: "webhook", stack: "a", webhook: { workspace: "acme", change: "update" } });
-    for (const name of ["acme", "globex"])
-      progress.take({ type: "note", stack: "a", line: `${name}: ${text}`, text });
-    progress.take({ type: "failure", failure: { stack: "a", workspace: "globex", message: "no answer" } });
-    progress.take({ type: "stack-ended", report: stackReport("a", { update: 1 }) });
-    progress.end();
-    const lines = shown().replaceAll(REMOVED, "\n").split("\n");
-    expect(lines).toContain("failed: globex (a): no answer");
-    expect(lines.filter((line) => line.includes(text))).toEqual([`acme: ${text}`, `1 more time: ${text}`]);
-    expect(lines.filter((line) => line.startsWith("rotate, wave 1 of 2: ")).at(-1)).toBe(
-      "rotate, wave 1 of 2: 1 of 2 stacks done, 0 in progress; 1 o",
-    );
-  });
+test("the progress of a run is a line for each event, and a count while webhooks follow one another", () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => void vi.useRealTimers());
+  onTestFinished(() => stderr.mockRestore());
+  const progress = new FleetProgress(new AbortController().signal);
+  const events: FleetEvent[] = [
+    { type: "run-started", action: "rotate", stacks: 2, workspaces: 5 },
+    { type: "wave-started", wave: 1, waves: 2, stacks: ["a"] },
+    { type: "stack-started", stack: "a", workspaces: 3 },
+    note("acme"),
+    note("globex"),
+    seen("acme"),
+  ];
+  for (const event of events) progress.take(event);
+  vi.advanceTimersByTime(5000);
+  progress.take(seen("globex"));
+  progress.take({ type: "failure", failure: { stack: "a", workspace: "globex", message: "a\u001b[2Jb" } });
+  progress.take({ type: "stack-ended", report: stackReport("a", { update: 1 }) });
+  progress.take({ type: "wave-ended", wave: 1, waves: 2, outcome: "failed" });
+  progress.take({ type: "stopping", why: "1 failure, the most allowed" });
+  expect(stderr.mock.calls.map(([text]) => text).join("")).toBe(`rotate: 5 workspaces in 2 stacks
+wave 1 of 2: 1 stack
+a: 3 workspaces
+acme: the certificate ends soon
+2 of 5 workspaces
+failed: globex (a): a\\u001b[2Jb
+a: done in 2 s: update 1
+wave 1 of 2: failed
+stopping: 1 failure, the most allowed
+`);
 });

@@ -15,20 +15,16 @@ describe("the summary of a run", () => {
         { workspace: "globex", stack, message: "HTTP 401\nanother second line" },
         { stack: "production-1-of-2", message: "the engine ended" },
       ],
-      skipped: [
-        { stack: "production-2-of-2", workspaces: 15, reason: "stopped" },
-        { stack: "production-3-of-2", workspaces: 15, reason: "already-done" },
-      ],
+      skipped: [{ stack: "production-2-of-2", workspaces: 15 }],
     });
     expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
       .toBe(`Fleet production, up: stopped in 12.3 s
 
-STACK              OUTCOME       CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
-production-0-of-2  done          3       0       0       1     0        0       2.0
-production-1-of-2  done          0       2       0       0     0        0       2.0
+STACK              OUTCOME      CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS
+production-0-of-2  done         3       0       0       1     0        0       2.0
+production-1-of-2  done         0       2       0       0     0        0       2.0
 production-2-of-2  not started
-production-3-of-2  already done
-total                            3       2       0       1     0        3       12.3
+total                           3       2       0       1     0        3       12.3
 
 FAILED        STACK              WHY
 acme, globex  production-0-of-2  HTTP 401
@@ -36,26 +32,21 @@ the stack     production-1-of-2  the engine ended
 
 Stopped: 2 failures, the most allowed.
 Not started: 1 stack with 15 workspaces.
-After fixing this, continue with: node my-fleet.ts up --only-failed
+After fixing this, continue with: node my-fleet.ts up
 `);
   });
 
-  test("lets nothing foreign drive a terminal, or be markup, a link, a mention or a cell in Markdown", () => {
+  test("lets nothing foreign drive a terminal, or end the block of code of a summary", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
     expect(text).toContain("a\\u001b[2J  s\\u000d\\u009b  x\\u2028y\\u202ez\n");
 
-    const message = "`|` | <img src=x> | [a](https://evil.example) @everyone\n\n# head";
-    const failures = [{ workspace: "acme|x", stack: "<b>", message }];
-    const stoppedBy = "a_b <i>*c* [d]|`e`\nf";
-    const shown = renderReport(fleetReport({ outcome: "stopped", failures, stoppedBy }), "markdown");
-    expect(shown.split("\n")).toContain(
-      "| <code>acme&#124;x</code> | `<b>` | " +
-        "<code>&#96;&#124;&#96; &#124; &#60;img src&#61;x&#62; &#124; &#91;a&#93;&#40;https&#58;&#47;&#47;evil&#46;example&#41; &#64;everyone</code> |",
+    const failures = [{ workspace: "````", stack: "<b>", message: "x\n```\n# head @everyone" }];
+    const report = fleetReport({ outcome: "failed", failures });
+    expect(renderReport(report, "markdown")).toBe(
+      `\`\`\`\`\`text\n${renderReport(report, "text")}\`\`\`\`\`\n`,
     );
-    expect(shown).not.toContain("# head");
-    expect(shown).toContain("\nStopped: a\\_b \\<i\\>\\*c\\* \\[d\\]\\|\\`e\\`\\\\u000af.\n");
   });
 });
 
@@ -147,9 +138,6 @@ acme       s      webhook                 registered                 not deploye
 acme       s      webhook                 removed: it left the list  still deployed         node fleet.ts up, or put the workspace back into the list
 r          s      VerificationKey         as declared                up would create it     node fleet.ts up --refresh
 `);
-    expect(renderReport(report, "markdown")).toContain(
-      "| `acme` | `s` | `webhookVerificationKey` | \\[secret\\] | \\[secret\\] | node fleet.ts up --refresh |\n",
-    );
   });
 
   test("shows a takeover once, with both URLs, and how to remove the other webhook", () => {

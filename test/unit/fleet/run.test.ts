@@ -50,7 +50,6 @@ describe("a run over stacks, on a fake engine", () => {
       skipped: [2, 3].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,
-        reason: "stopped",
       })),
     });
     expect(outcomesOf(report)).toEqual(["stopped", "failed"]);

@@ -36,14 +36,6 @@ describe("the index stack", () => {
   });
 });
 
-describe("up --only-failed", () => {
-  it("is refused where no up has run", async () => {
-    const { context, engine } = await openTestFleet();
-    expect((await failureOf(upFleet(context, { onlyFailed: true }))).code).toBe("invalid_config");
-    expect(engine.takeBegun()).toEqual([]);
-  });
-});
-
 describe("workspaces that leave the list", () => {
   it("are removed, as many as is given", async () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(23));

