@@ -78,7 +78,7 @@ describe("Every public import of the packed tarball", () => {
         IsSame<inferred.RegistrationEnvelope, written.RegistrationEnvelope>,
         IsSame<inferred.WebhookConfiguration, written.WebhookConfiguration>,
         IsSame<inferred.OutboundMessage, written.OutboundMessage & { added: string }>,
-      ] = [true, true, true, true, true, true, false];`;
+      ] = [true, true, true, true, true, false];`;
     expect(await typeProblems("6", ["--module", "nodenext"], useAll(modules) + types)).toBe("");
   });
 });
