@@ -141,12 +141,17 @@ function createService(engine: Engine): UntypedServiceImplementation {
     diff: forResource("check", async (request: messages.DiffRequest, { lifecycle, call }) => {
       const olds = decodeValues(request.getOlds()).values;
       const news = decodeValues(request.getNews()).values;
-      const { changed } = await lifecycle.diff(request.getId(), named(call, olds), named(call, news));
+      const { changed, deleteBeforeReplace } = await lifecycle.diff(
+        request.getId(),
+        named(call, olds),
+        named(call, news),
+      );
       const ignored = request.getIgnorechangesList();
       const counted = new Set(
         [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
       );
-      return toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
+      const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
+      return response.setDeletebeforereplace(deleteBeforeReplace);
     }),
     create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
       const { resource, call, lifecycle } = target;
@@ -295,15 +300,13 @@ const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
 /**
- * Updates are always in place. A replacement that the program asks for (`replaceOnChanges`) deletes first. The engine
- * would show a changed output as deleted, so only inputs are listed.
+ * Updates are always in place. The engine would show a changed output as deleted, so only inputs are listed.
  */
 function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
   const inputs = changed.filter((name) => name in olds || name in news);
   const response = new messages.DiffResponse()
     .setChanges(changed.length > 0 ? DIFF_SOME : DIFF_NONE)
     .setDiffsList([...changed])
-    .setDeletebeforereplace(true)
     .setHasdetaileddiff(inputs.length > 0);
   for (const name of inputs) {
     const kind = !(name in news) ? DELETE : name in olds ? UPDATE : ADD;

@@ -159,7 +159,7 @@ export function diffWebhook(
   const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
-  const diff = toDiff([
+  const changes = [
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
     ...(hasNewApiKey ? ["apiKey"] : []),
@@ -168,7 +168,8 @@ export function diffWebhook(
     ...(state.status === VERIFIED ? [] : ["status"]),
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
     ...missingSource(state, inputs),
-  ]);
+  ];
+  const diff = { ...toDiff(changes), deleteBeforeReplace: false };
   run.recordState(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }
