@@ -340,7 +340,10 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const { run } = context;
   const { botUrl, claimId } = state.applied;
   const name = run.currentNameOf(state);
-  const apiKeys = run.apiKeyCandidates(state, resourceOf({ name }, context));
+  const resource = resourceOf({ name }, context);
+  // A create of the same resource may follow.
+  run.recordState(state, { name, resource, isUnchanged: false });
+  const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
   const printStays = (manager: string): void =>
     printLine(name, `the webhook stays: it is still managed by this program, as "${manager}"`);

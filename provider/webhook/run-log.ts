@@ -88,7 +88,7 @@ class SharedLog implements RunLog {
   read(): Facts {
     const chunk = Buffer.alloc(64 * 1024);
     const chunks = [this.#rest];
-    for (let length; (length = readSync(this.#file, chunk, 0, chunk.length, this.#offset)) > 0; ) {
+    for (let length; (length = readSync(this.#file, chunk, 0, chunk.length, this.#offset)) > 0;) {
       this.#offset += length;
       chunks.push(Buffer.from(chunk.subarray(0, length)));
     }

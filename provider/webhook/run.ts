@@ -214,7 +214,7 @@ export class Run {
     return this.#names.get(applied.claimId) ?? name;
   }
 
-  /** The state of a resource before this run, as diff was given it. */
+  /** The state of a resource before this run, as diff or delete was given it. */
   stateOf(resource: string): WebhookState | undefined {
     return this.#states.get(resource);
   }
