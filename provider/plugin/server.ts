@@ -16,6 +16,7 @@ import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
+import { openRunLog } from "../webhook/run-log.js";
 import { Run } from "../webhook/run.js";
 import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
 import type { Engine } from "./engine.js";
@@ -53,7 +54,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  * implemented.
  */
 function createService(engine: Engine): UntypedServiceImplementation {
-  let run = new Run();
+  let run = new Run(openRunLog(engine.address));
   let responders = new ResponderLifecycle();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
@@ -103,9 +104,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
     handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     /** A plugin that was started for debugging serves one run after the other. */
     attach: answer(async (request: plugins.PluginAttach) => {
-      run = new Run();
-      responders = new ResponderLifecycle();
       engine.attach(request.getAddress());
+      run = new Run(openRunLog(engine.address));
+      responders = new ResponderLifecycle();
       return new empty.Empty();
     }),
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),

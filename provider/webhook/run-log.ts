@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolders } from "../lib/files.js";
+import { makeFolders, stateFolder } from "../lib/files.js";
 import { Facts, type Fact } from "./facts.js";
 
 /** The facts of one run of the engine. */
@@ -34,10 +34,11 @@ type Line = { at: number } & (Fact | { fact: "beat" });
 /**
  * Opens the log that all provider processes of one engine share: a file named by the engine's address, which each of
  * them is given. Each fact is one line, added with one write. Nothing is locked, and nothing is removed when the run
- * ends: a gap in time shows where the facts of an earlier engine end. If the file cannot be made, the log is of this
- * process alone.
+ * ends: a gap in time shows where the facts of an earlier engine end. Without an engine, or if the file cannot be made,
+ * the log is of this process alone.
  */
-export function openRunLog(engineAddress: string, folder: string): RunLog {
+export function openRunLog(engineAddress: string | undefined, folder = join(stateFolder(), "runs")): RunLog {
+  if (engineAddress === undefined) return memoryLog();
   try {
     makeFolders(folder);
     requirePrivate(folder);
