@@ -38,6 +38,7 @@ export function createWebhookProvider(run: Run) {
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK, nameOf }, webhookLifecycle({ run })) };
 }
 
+/** An `ApiChatWebhook`. */
 export const ApiChatWebhook = createWebhookProvider(
   new Run(openRunLog(isProviderOfSdk() ? findEngineAddress() : undefined)),
 );

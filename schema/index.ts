@@ -18,5 +18,4 @@ export {
   type ParsedOutbound,
 } from "./parse-outbound.js";
 export type { ReceivedConversationId } from "./parts.js";
-export type { ReceivedOutbound } from "./received-outbound.js";
 export * from "./registration.js";

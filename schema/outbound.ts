@@ -51,7 +51,7 @@ export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 export const button = z.object({
   /** `postback` is the only value shown; others are accepted. */
   type: z.string(),
-  /** What the button says: `content` and `submitted_values[0].title` of the message that a press sends. */
+  /** The button's title: `content` and `submitted_values[0].title` of the message that a press sends. */
   title: z.string(),
   /** What a press sends back, as `submitted_values[0].payload`. */
   payload: z.string(),
@@ -62,7 +62,7 @@ export interface Button extends z.infer<typeof button> {}
 
 /** zod schema of {@link ButtonTemplateAttributes}. */
 export const buttonTemplateAttributes = z.object({
-  /** The text above the buttons. */
+  /** A text; where it is displayed is not in the specification. */
   text: z.string(),
   /** The buttons; how many there can be is not in the specification. */
   buttons: z.array(named<Button>(button)),
@@ -94,7 +94,7 @@ export interface DefaultAction {
 
 /** zod schema of {@link GenericTemplateItem}. */
 export const genericTemplateItem = z.object({
-  /** The card's heading. */
+  /** The card's title. */
   title: z.string(),
   /**
    * Absolute http or https URL of the card's image, or empty.
@@ -102,11 +102,11 @@ export const genericTemplateItem = z.object({
    */
   image_url: receivedUrlOrEmpty,
   /**
-   * Absolute http or https URL that the card leads to; null, missing or empty when it leads nowhere.
+   * Absolute http or https URL of the card; null, missing or empty if it has none.
    * @pattern ^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
    */
   item_url: receivedUrlOrEmpty.nullish(),
-  /** The text below the heading. */
+  /** The card's subtitle. */
   subtitle: z.string(),
   /** Null, missing, or an object whose structure is not in the specification. */
   default_action: named<DefaultAction>(z.record(z.string(), z.unknown())).nullish(),

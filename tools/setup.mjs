@@ -58,11 +58,9 @@ function isInstalled() {
   );
 }
 
-/** Not with `npm ci`: the lock file lacks packages of other platforms, which the registry of its writer did not serve. */
+/** Exactly what the lock file names. Fails if that differs from package.json. */
 async function install() {
-  rmSync(existsSync(RECORD) ? RECORD : "node_modules", { recursive: true, force: true });
-  const options = ["--no-save", "--no-audit", "--no-fund", "--include=dev", "--ignore-scripts=false"];
-  await run("npm", ["install", ...options]);
+  await run("npm", ["ci", "--no-audit", "--no-fund", "--include=dev", "--ignore-scripts=false"]);
 }
 
 async function build() {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
@@ -59,7 +60,7 @@ export const ADDRESSES = {
   },
   botUrl: {
     label: "bot URL",
-    what: "URL to which the workspace's messages are sent; apichat webhook get shows it",
+    what: "URL to which the workspace's messages are sent; get-webhook and set-webhook return it",
     flag: "--bot-url",
     variable: "APICHAT_BOT_URL",
     example: "https://bots.example/api/apichat/f0123",
@@ -153,7 +154,10 @@ export class Credentials {
     const found = await this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
-    throw new UsageError(`the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}`);
+    const isInProject = kind === "baseUrl" && existsSync("Pulumi.yaml");
+    throw new UsageError(
+      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${isInProject ? FROM_PROJECT : ""}`,
+    );
   }
 
   async findAddress(kind: AddressKind): Promise<string | undefined> {
@@ -177,6 +181,8 @@ export class Credentials {
     return (this.#file ??= readCredentialsFile(this.#options.credentials ?? process.env[FILE_VARIABLE]));
   }
 }
+
+const FROM_PROJECT = `. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"`;
 
 /** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readCredentialsFile(

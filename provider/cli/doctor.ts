@@ -40,10 +40,8 @@ async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<n
   const findings: NamedFinding[] = [];
   for await (const finding of runChecks({ ...run, folder: process.cwd(), webhookUrl })) {
     findings.push(finding);
-    if (!json && finding.status !== "skipped") print(formatFinding(finding, NAME_WIDTH));
+    if (!json) print(formatFinding(finding, NAME_WIDTH));
   }
-  const skipped = findings.filter(({ status }) => status === "skipped");
-  if (!json && skipped.length > 0) print(formatSkipped(skipped));
   const passed = findings.every(({ status }) => status !== "failed");
   if (json) printJson({ passed, checks: findings });
   return passed ? EXIT.done : EXIT.failed;
@@ -52,14 +50,8 @@ async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<n
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
-const formatStatus = (status: keyof typeof COLOURS): string =>
-  paint(COLOURS[status], status.padEnd(STATUS_WIDTH));
-
-const formatSkipped = (skipped: readonly NamedFinding[]): string =>
-  `${formatStatus("skipped")}  ${skipped.map(({ name }) => name).join(", ")}; --json says why\n`;
-
 function formatFinding({ name, status, text, hint }: NamedFinding, nameWidth: number): string {
-  const line = `${formatStatus(status)}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`;
+  const line = `${paint(COLOURS[status], status.padEnd(STATUS_WIDTH))}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`;
   const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
   return hint === undefined ? line : `${line}${indent}hint: ${toPlainText(hint)}\n`;
 }

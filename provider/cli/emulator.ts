@@ -8,7 +8,6 @@ import { untilStopped } from "./run-command.js";
 const FLOWS = ["echo", "menu", "silent"] as const;
 
 const DEFAULT_PORT = 4000;
-const DEFAULT_BOT_PORT = 4001;
 
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
@@ -21,9 +20,8 @@ export function emulatorCommand(): Command {
     )
     .option(
       "--bot-port <port>",
-      "port of the bot host, to which messages are sent",
+      "port of the bot host, to which messages are sent (default: the one after --port)",
       parsePort,
-      DEFAULT_BOT_PORT,
     )
     .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")

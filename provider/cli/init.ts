@@ -4,11 +4,19 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
+import { fileURLToPath } from "node:url";
 import { addCredentialOptions, type CredentialOptions } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
-import { LANGUAGES, readProgram, type Language, type ProgramOptions } from "./init/program.js";
+import {
+  LANGUAGES,
+  LANGUAGES_WITHOUT_NPM,
+  readProgram,
+  type Language,
+  type ProgramOptions,
+} from "./init/program.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
 import { type Run, runToExit } from "./run-command.js";
+import { commandLine, isOfArchive } from "../errors/index.js";
 import { isLoopback, formatUrl } from "../lib/url.js";
 import { UsageError } from "./usage-error.js";
 import { VERSION } from "../lib/version.js";
@@ -25,23 +33,30 @@ export function initCommand(): Command {
     .argument("[folder]", "target folder; created if needed", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
-      new Option("--language <name>", "language of a program on the resource plugin").choices(
-        Object.keys(LANGUAGES),
-      ),
+      new Option("--language <name>", "language of a program on the resource plugin")
+        .choices(isOfArchive() ? LANGUAGES_WITHOUT_NPM : Object.keys(LANGUAGES))
+        .default(isOfArchive() ? "python" : undefined),
     )
     .option("--json", 'print { "folder", "files", "next": [commands] }');
   return addCredentialOptions(command, ["baseUrl"])
-    .addHelpText("after", HELP)
+    .addHelpText("after", () => `${isOfArchive() ? WITHOUT_NPM : WITH_NPM}${HELP}`)
     .action((folder: string, options: InitOptions) =>
       runToExit(options, (run) => init(folder, options, run)),
     );
 }
 
-const HELP = `
+const WITH_NPM = `
 Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json, Pulumi.yaml,
 index.ts and .gitignore. With --language the program uses the resource plugin, which is also in this package: Pulumi.yaml
 names its folder, so each of these programs has a package.json for npm install.
+`;
 
+const WITHOUT_NPM = `
+The program uses the plugin that this command came with, and needs no Node. The command of the npm package also writes
+programs in other languages.
+`;
+
+const HELP = `
 If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this machine.
 Without --webhook-url, it starts its own responder, which only a service on this machine can reach. The command never
 prompts, and sends and installs nothing.
@@ -84,7 +99,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
       `wrote ${files.join(", ")} in ${folder}`,
       "Paste next, one after the other:",
       ...next,
-      "npx apichat doctor shows what is missing on this machine.\n",
+      `${commandLine()} doctor shows what is missing on this machine.\n`,
     ].join("\n\n"),
   );
   return EXIT.done;
@@ -125,9 +140,10 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
 
 /**
  * The folder of the package that runs, and how the program's package.json refers to it: as the running clone, as the tarball or folder
- * it was installed from, or by the registry version.
+ * it was installed from, or by the registry version. In the archive of the plugin there is no npm package to refer to.
  */
-async function findPackage(): Promise<{ own: string; source: string; clone?: string }> {
+async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
+  if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };
   const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
   const modules = dirname(own);
   if (basename(modules) !== "node_modules") {
@@ -160,11 +176,11 @@ const EMULATOR_API_KEY = "acme-api-key";
  */
 function nextCommands(
   folder: string,
-  { language, webhookUrl, baseUrl }: ProgramOptions,
+  { language, source, webhookUrl, baseUrl }: ProgramOptions,
   clone: string | undefined,
 ): string[] {
   const enter = [...(clone === undefined ? [] : [pathLine(clone, language)]), `cd ${quote(folder)}`];
-  const prepare = [...enter, "npm install"];
+  const prepare = [...enter, ...(source === undefined ? [] : ["npm install"])];
   // YAML and the dynamic provider need no SDK.
   if (language !== undefined && language !== "yaml") prepare.push(`${clone ? SDK_HINT : ""}pulumi install`);
   const key = webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
@@ -180,7 +196,7 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    `# In another terminal, where it stays, unless an emulator is running already:\n${chain([...enter, "npx apichat emulator"])}`,
+    `# In another terminal, where it stays, unless an emulator is running already:\n${chain([...enter, `${commandLine()} emulator`])}`,
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
 }

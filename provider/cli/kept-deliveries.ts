@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { JSON_FAILURES, note, print, printResult } from "./output.js";
+import { JSON_FAILURES, note, print, printResult, warn } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import { runToExit } from "./run-command.js";
@@ -214,7 +214,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
   const { all = false, workspace } = options;
   if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-  await withSpool(options, async (spool, dataDir) => {
+  await changeSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);
     const replayed = await spool.replay(all ? { workspace } : { ids });
     await report(options, dataDir, { replayed });
@@ -227,7 +227,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
 }
 
 const retry = (options: PlaceOptions): Promise<void> =>
-  withSpool(options, async (spool, dataDir) => {
+  changeSpool(options, async (spool, dataDir) => {
     const { workspace } = options;
     const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
     await report(options, dataDir, { retried });
@@ -249,6 +249,14 @@ async function report(
   printResult({ json }, counted, () => (count > 0 ? `${count} will be forwarded again${when}\n` : ""));
 }
 
+/** Opens a spool like `withSpool`, to write to it. */
+const changeSpool: typeof withSpool = async (options, work) => {
+  // Loaded here, because `--help` needs no SQLite.
+  const warning = (await import("../lib/sqlite.js")).warningOfSqlite();
+  if (warning !== undefined) warn(warning);
+  return withSpool(options, work);
+};
+
 /**
  * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one
  * option names the data folder, if there is no spool in it, or if the configuration is given and neither it nor the spool knows the
@@ -264,7 +272,7 @@ async function withSpool<T>(
   // Loaded here, because `--help` needs no zod.
   const place =
     config === undefined ? undefined : await (await import("../server/config.js")).readPlace(config);
-  const { dataDir, workspaces } = place ?? { dataDir: resolve(named ?? "") };
+  const { dataDir, workspaces } = { dataDir: resolve(named ?? ""), ...place };
   const { findSpool } = await import("../server/spool/spool.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) {
@@ -273,7 +281,7 @@ async function withSpool<T>(
     );
   }
   try {
-    const known = new Set([...(workspaces ?? []), ...spool.counts().keys()]);
+    const known = new Set([...Object.keys(workspaces ?? {}), ...spool.counts().keys()]);
     if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
       throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
     }

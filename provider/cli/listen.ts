@@ -53,8 +53,9 @@ export function listenCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared,
 ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after
-Ctrl-C or a closed terminal, what was registered before is registered again. After a kill -9 the next start does that at
-its end. Anyone who knows the tunnel's URL can reach the endpoint; it accepts only what is signed.
+Ctrl-C or a closed terminal, what was registered before is registered again. After a kill -9 the next start names the
+tunnel that may still run, and prints the command that registers what was there before. Anyone who knows the tunnel's
+URL can reach the endpoint; it accepts only what is signed.
 
 Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
 any sender can copy.
@@ -110,19 +111,20 @@ interface TunnelUse {
 
 /** Registers the URL of a tunnel until the command is stopped or the tunnel ends, which is an error. */
 async function listenThroughTunnel(
-  { tunnel: program, ...workspace }: Omit<BorrowOptions, "webhookUrl" | "signal"> & { tunnel: TunnelProgram },
+  { tunnel: program, ...workspace }: Omit<BorrowOptions, "signal"> & { tunnel: TunnelProgram },
   { local, stopped, onEvent }: TunnelUse,
 ): Promise<void> {
-  const { borrowRegistration } = await import("./listen/borrow.js");
+  const { borrowRegistration, reserveWorkspace } = await import("./listen/borrow.js");
   divertLinesToStderr();
   const interruption = new AbortController();
   const { signal } = interruption;
   void stopped.then(() => interruption.abort(new Error("interrupted")));
+  const reservation = reserveWorkspace(workspace.baseUrl, workspace.apiKey);
   let tunnel: Tunnel | undefined;
   try {
     tunnel = await openTunnel(program, local, signal);
     note(`${program} forwards ${tunnel.url} to this endpoint; registering it`);
-    const restore = await borrowRegistration({ ...workspace, webhookUrl: tunnel.url, signal });
+    const restore = await borrowRegistration({ ...workspace, signal }, reservation, tunnel);
     onEvent({ type: "registered", at: new Date().toISOString(), url: formatUrl(tunnel.url) });
     const lastLines = await Promise.race([stopped, tunnel.ended]);
     await restore();
@@ -131,5 +133,6 @@ async function listenThroughTunnel(
     if (error !== signal.reason) throw error;
   } finally {
     tunnel?.close();
+    reservation.release();
   }
 }

@@ -1,3 +1,4 @@
+import { text as readText } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
@@ -32,9 +33,19 @@ export function toJsonText(value: unknown): string {
   return `${lines.map(toPlainText).join("\n")}\n`;
 }
 
+/** All of stdin, without the line break at its end. */
+export const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
+
 /** Text in colours and styles, where stdout shows them. */
 export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
   styleText(style, text, { stream: process.stdout });
+
+/** In the locale that writes a date as ISO 8601 does. */
+const STARTED_ON = new Date().toLocaleDateString("sv");
+
+/** The local time of an event, with its date if the process did not start on that day. */
+export const formatTime = (at: string): string =>
+  new Date(at).toLocaleString("sv").replace(`${STARTED_ON} `, "");
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

@@ -26,6 +26,7 @@ Examples:
   $ apichat responder --config /etc/apichat/responder.json
 
 Help topics: apichat help credentials, apichat help open-points.
+The commands of a fleet are those of its program: node fleet.ts --help.
 ${ENDINGS}`;
 
 /** The whole command line. */
@@ -34,6 +35,7 @@ export const apichatProgram = (): Command =>
     .description("Webhooks and messages of the API Channel service from a shell")
     .version(VERSION)
     .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText("after", EXAMPLES)
     .addCommand(initCommand())
     .addCommand(emulatorCommand())

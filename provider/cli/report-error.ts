@@ -27,12 +27,16 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Makes commander report usage errors in this format and wrap its help; by default it prints its own and exits with 1. */
+/**
+ * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by default it prints
+ * its own and exits with 1.
+ */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),
     writeOut: (text) => void process.stdout.write(wrapHelp(text, helpWidthOf(process.stdout))),
   });
+  for (const option of command.options) if (option.mandatory) option.description += " (required)";
   for (const subcommand of command.commands) useOwnFormat(subcommand);
 }
 
@@ -41,7 +45,11 @@ function reportUsageError(command: Command, line: string): void {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  printError({ code: "usage", message: `${problem}; see ${nameOf(command)} --help` });
+  const name = nameOf(command);
+  const subcommands = command.commands.map((subcommand) => subcommand.name()).join("|");
+  const usage = `; usage: ${name} ${command.usage().replace("[command]", `[${subcommands}]`)}`;
+  const accepted = problem.startsWith("too many arguments") ? usage : "";
+  printError({ code: "usage", message: `${problem}${accepted}; see ${name} --help` });
 }
 
 /** The full name, such as `apichat webhook get`. */

@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
-import { endProcess, EXIT } from "./output.js";
+import { endProcess, EXIT, note } from "./output.js";
 import { reportError } from "./report-error.js";
 import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
@@ -22,11 +22,8 @@ export function responderCommand(): Command {
       )
       .enablePositionalOptions()
       .option("--config <file>", "configuration of the responder (JSON)")
-      .option(
-        "--instance <id>",
-        "id of this process; it then logs to responder.log in the data folder",
-        parseInstance,
-      )
+      // For HandshakeResponder: it then logs to responder.log in the data folder.
+      .addOption(new Option("--instance <id>", "id of this process").argParser(parseInstance).hideHelp())
       .option("--metrics-port <port>", "serve metrics for Prometheus there; needs prom-client", parsePort)
       .option("--metrics-host <host>", 'address for them (default: "127.0.0.1", this machine only)')
       .option("--log-deliveries", "log a line for each delivery, without its content")
@@ -95,7 +92,19 @@ async function serve({ config, ...options }: ResponderOptions): Promise<void> {
   if (config === undefined) throw new UsageError("pass the configuration with --config <file>; see --help");
   if (options.metricsHost !== undefined && options.metricsPort === undefined)
     throw new UsageError("pass --metrics-port with --metrics-host; see --help");
+  if (process.stderr.isTTY) await printUrls(config);
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
   const { serveUntilSignal } = await import("../server/serve.js");
   await serveUntilSignal({ configFile: config, ...options });
+}
+
+/** Prints what to register, for people: the log is for programs. */
+async function printUrls(config: string): Promise<void> {
+  const [{ readPlace }, { urlsOf }] = await Promise.all([
+    import("../server/config.js"),
+    import("../handshake-responder/addresses.js"),
+  ]);
+  const urls = Object.entries(urlsOf(await readPlace(config)));
+  for (const [name, url] of urls.slice(0, 5)) note(`webhook URL of ${name}: ${url}`);
+  if (urls.length > 5) note(`and ${urls.length - 5} more workspaces`);
 }

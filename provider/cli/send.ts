@@ -1,10 +1,9 @@
-import { text as readText } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
-import { ENDINGS, EXIT, printResult } from "./output.js";
+import { ENDINGS, EXIT, printResult, readStdin } from "./output.js";
 import { acceptHeaderWay, HEADER_WAY, parseConversationId, requestSecondsOption } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
@@ -55,7 +54,7 @@ const buttonCommand = (): Command =>
     );
 
 const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVideo" | "sendFile"): Command =>
-  messageCommand(kind, `send ${kind === "file" ? "a file" : `${kind} by its URL`}`)
+  messageCommand(kind, `send ${kind === "file" ? "a file" : kind}, given as a URL`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendOptions) =>
@@ -121,9 +120,6 @@ const send = (
     printResult(options, receipt, () => formatReceipt(receipt));
     return EXIT.done;
   });
-
-/** All of stdin, without the line break at its end. */
-const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
 
 function formatReceipt({ httpStatus, body, attempts }: MessageReceipt): string {
   const after = attempts === 1 ? "" : ` after ${attempts} attempts`;

@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import { problemOfUrl } from "../lib/checks.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { parseConversationId, parseUrl, requestSecondsOption } from "./option-values.js";
-import { ENDINGS } from "./output.js";
+import { ENDINGS, readStdin } from "./output.js";
 import { runToExit, type Run } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -11,7 +11,6 @@ type Kind = (typeof KINDS)[number];
 const MEDIA = new Set<Kind>(["image", "audio", "video", "file"]);
 
 interface TriggerOptions extends CredentialOptions {
-  to: string;
   senderId: string;
   conversationId: number;
   /** In seconds. */
@@ -19,38 +18,37 @@ interface TriggerOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat trigger <kind>`: sends one signed delivery to an endpoint, as the service would (section 6.2). */
+/** The command `apichat trigger <url>`: sends one signed delivery to an endpoint, as the service would (section 6.2). */
 export const triggerCommand = (): Command =>
   addCredentialOptions(new Command("trigger"), ["verificationKey"])
     .description("send one signed delivery to an endpoint, as the service would")
-    .addArgument(new Argument("<kind>", "kind of message").choices(KINDS))
-    .argument("[content]", "the text, or the URL of the media; default: a sample")
-    .requiredOption("--to <url>", "webhook URL of the endpoint", parseUrl)
+    .argument("<url>", "the webhook URL", parseUrl)
+    .addArgument(new Argument("[kind]", "kind of message").choices(KINDS).default("text"))
+    .argument("[content]", 'the text, or the URL of the media; "-" reads it from stdin (default: a sample)')
     .option("--sender-id <id>", "the contact's id in your system", "7")
     .option("--conversation-id <number>", "number of the conversation in your system", parseConversationId, 1)
     .addOption(requestSecondsOption("how long the response may take"))
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", HELP)
-    .action((kind: Kind, content: string | undefined, options: TriggerOptions) =>
-      runToExit(options, (run) => trigger(kind, content, options, run)),
+    .action((to: string, kind: Kind, content: string | undefined, options: TriggerOptions) =>
+      runToExit(options, (run) => trigger({ to, kind, content, ...options }, run)),
     );
 
 const HELP = `
 The delivery is sent once. Any 2xx is success; everything else ends with 1.
 ${CREDENTIALS_HELP}
 Examples:
-  $ apichat trigger text "It is on its way" --to http://127.0.0.1:8080/webhooks/apichat
-  $ apichat trigger button_template --to http://127.0.0.1:8080/ --key-file acme.key --json
+  $ apichat trigger http://127.0.0.1:8080/webhooks/apichat text "It is on its way"
+  $ apichat trigger http://127.0.0.1:8080/ button_template --key-file acme.key --json
 ${ENDINGS}`;
 
 async function trigger(
-  kind: Kind,
-  content: string | undefined,
-  options: TriggerOptions,
+  options: TriggerOptions & { to: string; kind: Kind; content: string | undefined },
   { signal, credentials }: Run,
 ): Promise<number> {
-  const { to: url, senderId, conversationId } = options;
+  const { to: url, kind, senderId, conversationId } = options;
   const verificationKey = await credentials.secret("verificationKey");
+  const content = options.content === "-" ? await readStdin() : options.content;
   const field = MEDIA.has(kind) ? "url" : "text";
   const problem = content && field === "url" ? problemOfUrl(content, "https://files.example/1") : undefined;
   if (problem !== undefined) throw new UsageError(`content: ${problem}`);

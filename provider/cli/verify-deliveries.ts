@@ -44,7 +44,7 @@ export function formatChecks(checks: readonly EndpointCheck[]): string {
   const advice = [...hints].map(
     ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
   );
-  if (checks.some(({ result }) => result === "skipped")) {
+  if (checks.some(({ result, rule }) => result === "skipped" && rule === 6)) {
     advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
   }
   const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });

@@ -2,7 +2,15 @@ import { errors } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { anySignal, sleep } from "../lib/abort.js";
 import { quoteBody, type Redact } from "../lib/redact.js";
-import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
+import {
+  connectionCode,
+  describeConnectionError,
+  NOT_TLS,
+  PROXY_FAILED,
+  post,
+  PostError,
+  type Answer,
+} from "../lib/post.js";
 import { backOffMs, DEFAULT_REQUEST_SECONDS, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
 import { formatUrl, printTarget } from "../lib/url.js";
 import { USER_AGENT } from "../lib/version.js";
@@ -17,8 +25,7 @@ const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 const NOT_TAKEN_STATUS = new Set([429, 503]);
 
 /** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
-const LASTING_CAUSES =
-  /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_WRONG_VERSION)/;
+const LASTING_CAUSES = /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
 
 /** Why one attempt failed, and whether the next one may succeed. */
 export interface AttemptFailure {
@@ -39,6 +46,15 @@ export interface AttemptFailure {
   hints?: readonly Hint[];
   cause?: unknown;
 }
+
+/** What to check after a failed connection: only some of these failures go away by themselves. */
+export const hintForConnection = (
+  { retry, connection }: AttemptFailure,
+  address: "baseUrl" | "botUrl",
+): Hint =>
+  connection === PROXY_FAILED
+    ? { id: "check_proxy" }
+    : { id: retry ? "check_connection" : "check_address", address };
 
 export type Outcome<Result> = { result: Result } | { failure: AttemptFailure };
 
@@ -162,11 +178,10 @@ function unanswered({ failure, phase, head, cause, message }: PostError, asked: 
   const facts = { unsent, mayHaveBeenAccepted: !unsent && mayBeTakenAt(head?.status, asked) };
   if (failure === "timeout") return { code: "timeout", text: message, retry: false, ...facts };
   const code = connectionCode(cause);
-  const text = quoteBody(cause instanceof Error ? cause.message : String(cause), asked.redact);
   return {
     code: "unavailable",
-    text: `no response: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
-    retry: !LASTING_CAUSES.test(code),
+    text: `no response: ${quoteBody(describeConnectionError(cause), asked.redact)}`,
+    retry: !LASTING_CAUSES.test(code) && !NOT_TLS.test(code),
     ...facts,
     ...(code === "" ? {} : { connection: code }),
     // undici's parser error contains the raw response, which may contain a secret.

@@ -9,12 +9,11 @@ export {
 } from "./registration-client.js";
 export type { ApiKeyAs, FlowApiKeyAs } from "./options.js";
 export { MessageClient, type MessageClientOptions, type MessageRetry } from "./message-client.js";
-export type { BatchOptions, BatchResult, MessageSource } from "./message-batch.js";
 export type {
-  BatchMessage,
   MessageAddress,
   MessageOfKind,
   MessageReceipt,
+  MessageToSend,
   SendButtonOptions,
   SendMediaOptions,
   SendOptions,

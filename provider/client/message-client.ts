@@ -1,13 +1,11 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { anySignal } from "../lib/abort.js";
 import { isMap } from "../lib/checks.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
-import { type AttemptFailure, call } from "./call.js";
-import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
+import { type AttemptFailure, call, hintForConnection } from "./call.js";
 import {
-  type BatchMessage,
   checkMessage,
   type MessageReceipt,
+  type MessageToSend,
   type SendButtonOptions,
   type SendMediaOptions,
   type SendOptions,
@@ -24,6 +22,7 @@ import type { Hint } from "../errors/index.js";
 import { jsonOrText } from "../lib/post.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
+/** The bot's address and key, and what is retried. */
 export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
@@ -82,8 +81,10 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message in wire format, exactly as given, or by its kind, as {@link sendBatch} accepts it. */
-  async send(message: BatchMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
+  /**
+   * Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`.
+   */
+  async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
     const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
@@ -111,26 +112,6 @@ export class MessageClient {
     });
     return { ...result, attempts };
   }
-
-  /**
-   * Sends many messages, each in wire format or as a `kind` with the options of that method, such as `{ kind: "text",
-   * sender, conversationId, text }`. At most `concurrency` are in flight at once, and each conversation is sent in the
-   * given order: a message is sent only after the previous one has its result. After a failure, the rest of that
-   * conversation is skipped, because it would arrive out of order; other conversations continue. The source is read as
-   * results come in, at most eight times `concurrency` ahead.
-   *
-   * Resolves to one result per message read, in the given order, even if some failed. If the signal fires, reading
-   * stops, messages in flight fail with the signal's reason, and waiting messages are skipped. Rejects only with
-   * `invalid_config` for an invalid `concurrency`, or with an error thrown by the source or `onResult`; messages
-   * already read are still sent.
-   */
-  async sendBatch<Message extends BatchMessage>(
-    messages: MessageSource<Message>,
-    options: BatchOptions<Message> = {},
-  ): Promise<BatchResult<Message>[]> {
-    const signal = anySignal(options.signal, this.#options.signal);
-    return sendInOrder(messages, (message) => this.send(message, options), { ...options, signal });
-  }
 }
 
 /**
@@ -148,7 +129,8 @@ const isRejection = (body: unknown): boolean => isMap(body) && body["status"] ==
 export type MessageRetry = "unsent" | "any";
 
 /** What to do next. */
-function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {
+function hintsForMessage(failure: AttemptFailure): Hint[] {
+  const { code, httpStatus, unsent, mayHaveBeenAccepted } = failure;
   if (code === "timeout") {
     return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }
@@ -156,7 +138,7 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 410)) {
     return [{ id: "read_bot_url" }];
   }
-  if (unsent) return [{ id: "message_not_sent" }, { id: "check_connection", address: "botUrl" }];
+  if (unsent) return [{ id: "message_not_sent" }, hintForConnection(failure, "botUrl")];
   return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 

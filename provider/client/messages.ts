@@ -16,11 +16,13 @@ export interface MessageAddress {
   conversationId: number;
 }
 
+/** A text (section 4.2). */
 export interface SendTextOptions extends MessageAddress {
   /** Must not be empty. */
   text: string;
 }
 
+/** The press of a button that a delivery offered (section 4.2). */
 export interface SendButtonOptions extends MessageAddress {
   /** The title of the button that the contact pressed. */
   title: string;
@@ -28,11 +30,13 @@ export interface SendButtonOptions extends MessageAddress {
   payload: string;
 }
 
+/** An image, a sound, a video or a file, by its URL (section 4.2). */
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
 }
 
+/** The options of one call. */
 export interface SendOptions {
   /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
   signal?: AbortSignal;
@@ -56,18 +60,21 @@ export interface MessageReceipt {
 
 /** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */
 export type MessageOfKind =
-  | ({ kind: "text" } & SendTextOptions)
+  | ({
+      /** Which of the other options the message has. */
+      kind: "text";
+    } & SendTextOptions)
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
 /** A message in its shape on the wire (section 4.2), or by its kind. */
-export type BatchMessage = InboundMessage | MessageOfKind;
+export type MessageToSend = InboundMessage | MessageOfKind;
 
 /**
  * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the fields that are
  * wrong, by the names that the caller knows, and none of their values.
  */
-export function checkMessage(message: BatchMessage): InboundMessage {
+export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
     const text = `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`;
@@ -80,7 +87,7 @@ export function checkMessage(message: BatchMessage): InboundMessage {
 }
 
 /** A value that is not an object is treated as wire format, so that its check refuses it. */
-const isWire = (message: BatchMessage | null | undefined): message is InboundMessage =>
+const isWire = (message: MessageToSend | null | undefined): message is InboundMessage =>
   typeof message !== "object" ||
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
@@ -122,17 +129,3 @@ const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind)
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")
     .map(({ field, text }) => ({ field: OPTION_OF_FIELD[field] ?? field, text }));
-
-/** What a caller without types may hand over in place of a message. */
-interface MessageLike {
-  conversation_id?: unknown;
-  conversationId?: unknown;
-  sender?: { id?: unknown } | null;
-}
-
-/**
- * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,
- * which then fails validation.
- */
-export const conversationOf = (message: MessageLike | null | undefined): string =>
-  `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -3,7 +3,8 @@ import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
-import { httpUrl, problemsOf } from "../lib/validate.js";
+import { formatGivenUrl, problemOfUrl } from "../lib/checks.js";
+import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 
 /** The options of both clients. */
 export interface ClientOptions {
@@ -14,7 +15,12 @@ export interface ClientOptions {
   /** undici's dispatcher. Default: the pool of this process, which uses the environment's proxies. */
   dispatcher?: Dispatcher;
   /** Called for each failed attempt that will be retried. */
-  onRetry?: (retry: Retry & { operation: ApiChatOperation }) => void;
+  onRetry?: (
+    retry: Retry & {
+      /** What is being retried. */
+      operation: ApiChatOperation;
+    },
+  ) => void;
 }
 
 /** `invalid_config`, for problems that show no value. */
@@ -42,7 +48,14 @@ export function requireOptions(client: string, schema: z.ZodType, options: objec
  * How the flow API key is sent to `bot_url`, which section 5 does not specify: `bearer` as `Authorization: Bearer`,
  * `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
  */
-export type FlowApiKeyAs = "bearer" | "raw" | "body" | { header: string };
+export type FlowApiKeyAs =
+  | "bearer"
+  | "raw"
+  | "body"
+  | {
+      /** The name of the header, such as `x-api-key`. */
+      header: string;
+    };
 
 /**
  * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1), `body-and-bearer`
@@ -93,9 +106,16 @@ const inHeader = (key: string, as: ApiKeyAs | FlowApiKeyAs): boolean =>
 const headerError =
   "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again";
 
+/** Returns what is wrong with the address of a registration interface, and how to fix it. */
+export function problemOfBaseUrl(value: unknown): string | undefined {
+  const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
+  if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
+  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
+}
+
 export const registrationOptions = z
   .object({
-    baseUrl: httpUrl("https://platform.example/acme/apichat"),
+    baseUrl: validatedBy<string>(problemOfBaseUrl),
     apiKey: z.string().min(1),
     apiKeyAs,
     requestSeconds,

@@ -10,7 +10,7 @@ import type { ApiChatError, Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
-import { call, type AttemptFailure, type Outcome } from "./call.js";
+import { call, hintForConnection, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
   invalidOptions,
@@ -22,14 +22,17 @@ import {
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
 export interface Registration {
+  /** The registered address; never empty. */
   webhookUrl: string;
   /** As the service shows it; some may mask it. */
   webhookVerificationKey: string;
   /** `verified`, or a value that the specification does not name. */
   status: string;
+  /** Where the contacts' messages are posted (section 4.2); empty if the service shows none. */
   botUrl: string;
 }
 
+/** The registration interface of one workspace, and its API key. */
 export interface RegistrationClientOptions extends ClientOptions {
   /** Address of the registration interface; a query of its own is kept. */
   baseUrl: string;
@@ -39,19 +42,27 @@ export interface RegistrationClientOptions extends ClientOptions {
   apiKeyAs?: ApiKeyAs;
 }
 
+/** The options of one call. */
 export interface CallOptions {
   /** Ends this operation; the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called before each retry. If it resolves to false, the operation ends with undefined. */
+  /**
+   * Called before each retry. If it resolves to false, the operation ends with undefined.
+   * @internal
+   */
   beforeRepeat?: () => Promise<boolean>;
 }
 
+/** The webhook to register. */
 export interface SetWebhookOptions extends CallOptions {
+  /** Absolute http or https URL of the endpoint that answers the handshake. */
   webhookUrl: string;
+  /** The shared secret for handshakes and signatures (section 2.1); not empty. It never appears in an error. */
   webhookVerificationKey: string;
   /**
    * Until when a rejection by the service is retried, in milliseconds of `performance.now()`: it may see the endpoint later than
    * this machine does. Each attempt then has the whole time limit. Default: a rejection is final.
+   * @internal
    */
   retryRejectedUntil?: number;
 }
@@ -73,7 +84,10 @@ export class RegistrationClient {
     return this.#call("get-webhook", {}, options);
   }
 
-  /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
+  /**
+   * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to what the service
+   * shows, even if the `status` is not `verified`: check it.
+   */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
     const { data, problems } = parse(SET_FIELDS, { webhook_url, webhook_verification_key });
@@ -168,7 +182,7 @@ function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailu
     return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
   }
   const isUnanswered = code === "unavailable" && httpStatus === undefined;
-  return isUnanswered ? [{ id: "check_connection", address: "baseUrl" }] : [];
+  return isUnanswered ? [hintForConnection(failure, "baseUrl")] : [];
 }
 
 const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };

@@ -5,12 +5,17 @@ interface CauseFacts {
   finding?: string;
   /** One line on how to fix it. */
   hint: string;
+  /** Whether waiting rarely helps: somebody must change something first. */
+  isLasting?: true;
 }
 
 const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
 const ANSWER_AT_ONCE = "answer the handshake at once, before any other work";
 const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";
+/** What to do if an endpoint fails on the forms of a handshake only. */
+export const FORMS_FAIL =
+  "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
 
 /** All texts about each cause, in one place. */
@@ -19,6 +24,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   name_not_resolved: {
     finding: "the name does not resolve",
     hint: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
+    isLasting: true,
   },
   connect_timeout: {
     finding: "connecting takes too long",
@@ -29,6 +35,10 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     finding: "nothing listens there",
     hint: CHECK_NETWORK,
   },
+  proxy_failed: {
+    hint: "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; the service may still reach the endpoint",
+    isLasting: true,
+  },
   closed_early: {
     finding: "the connection is closed before the answer is complete",
     hint: "check the logs of the endpoint, and of the proxy in front of it, for a crash during this request",
@@ -37,8 +47,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     finding: "what answers does not speak HTTP",
     hint: "check the port and the scheme, http or https, of the URL",
   },
+  tls_not_spoken: {
+    hint: "use the endpoint's TLS port, or http:// in the URL",
+    isLasting: true,
+  },
   tls_failed: {
-    hint: "if the endpoint speaks no TLS on this port, use http:// or its TLS port; if it does, let it speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
+    hint: "let the endpoint speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
   },
   tls_untrusted: {
     finding: "the certificate's issuer is not trusted",
@@ -51,10 +65,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   tls_wrong_host: {
     finding: "the certificate is for another host name",
     hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
+    isLasting: true,
   },
   tls_expired: {
     finding: "the certificate has expired",
     hint: "renew the endpoint's certificate, and let its server load the new one",
+    isLasting: true,
   },
   silent: {
     finding: "it accepts the connection and stays silent",
@@ -122,6 +138,8 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
   },
 };
+
+export const isLasting = (cause: HandshakeCause): boolean => CAUSES[cause].isLasting ?? false;
 
 /**
  * From the least to the most informative about the endpoint, by rule, or by cause where one stands apart from its rule: if several

@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import type { HandshakeEncoding } from "../errors/index.js";
 import { orAborted, NEVER } from "../lib/abort.js";
+import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { post, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { signBody } from "../responder/signature.js";
-import { CAUSES } from "./causes.js";
+import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, performHandshake } from "./handshake.js";
@@ -27,6 +27,7 @@ export interface EndpointCheck {
   hint?: string;
 }
 
+/** The webhook URL to check, with its keys, and the time limits. */
 export interface CheckEndpointOptions {
   /** The webhook URL. */
   url: string;
@@ -52,60 +53,85 @@ export interface CheckEndpointOptions {
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;
   const { signal = NEVER, onCheck } = options;
-  const keys = {
-    current: verificationKey,
-    earlier: earlierKey,
-    foreign: `${randomBytes(24).toString("hex")}世`,
-  };
+  const foreign = `${randomBytes(24).toString("hex")}世`;
+  const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
-  /** How the first delivery fares, which is a plain one: where it fails, the others fail for the same reason. */
-  let plain: EndpointCheck | undefined;
-  const add = (vector: Vector, seen: Seen | undefined): void => {
+  /** The first check of each encoding, and of deliveries: others fail for the same reason as this plain request. */
+  const plain = new Map<string, EndpointCheck>();
+  const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
     const check = judge(vector, seen, slowMs);
-    if (plain?.result === "wrong" && vector.accepted && check.result === "wrong") {
-      Object.assign(check, { rule: plain.rule, hint: plain.hint });
+    const first = plain.get(kind) ?? check;
+    plain.set(kind, first);
+    if (check.result === "wrong" && first.result === "wrong" && check.response === first.response) {
+      Object.assign(check, { rule: first.rule, hint: first.hint });
     }
     checks.push(check);
     onCheck?.(check);
   };
-  for (const vector of vectors.handshakes) {
-    const token = vector.token === "" ? "" : keys[vector.token as KeyName];
-    add(vector, token === undefined ? undefined : await shakeHands(vector, alter(token, vector), target));
+  for (const vector of vectors.handshakes as HandshakeVector[]) {
+    const key = keys[vector.token];
+    const token = key === undefined ? undefined : alter(key, vector);
+    // In other case, a key without letters is still the key.
+    const isSent = token !== undefined && (vector.swapCase !== true || token !== key);
+    add(vector.encoding, vector, isSent ? await shakeHands(vector, { token, foreign }, target) : undefined);
   }
   for (const vector of vectors.deliveries as DeliveryVector[]) {
     const key = keys[vector.signature?.key ?? "current"];
-    add(vector, key === undefined ? undefined : await deliver(vector, key, target));
-    plain ??= checks.at(-1);
+    add("delivery", vector, key === undefined ? undefined : await deliver(vector, key, target));
   }
   return checks;
 }
 
-type KeyName = "current" | "earlier" | "foreign";
+type KeyName = "current" | "earlier" | "foreign" | "empty";
 
 interface Vector {
   name: string;
   rule: number;
   accepted: boolean;
   hint: string;
+  contentType?: string;
+}
+
+interface HandshakeVector extends Vector, Alteration {
+  encoding: HandshakeEncoding;
+  token: KeyName;
+  challenge: string;
+  /** Sent instead of the three parameters. Texts may contain `{token}`, `{challenge}` and `{foreign}`. */
+  fields?: HandshakeFields;
 }
 
 interface DeliveryVector extends Vector {
   body: string;
   padTo?: number;
-  contentType?: string;
   times?: number;
-  signature: (Alteration & { header: string; key: KeyName; of?: string; prefix?: string }) | null;
+  /** Only a response with this body accepts it: what else the endpoint does with it is not shown. */
+  challenge?: string;
+  signature: Signature | null;
+}
+
+interface Signature extends Alteration {
+  header: string;
+  key: KeyName;
+  algorithm?: string;
+  of?: string;
+  prefix?: string;
 }
 
 /** What is sent of a token or a signature: `keep` is the end of a slice, and `suffix` comes behind it. */
 interface Alteration {
   keep?: number;
   suffix?: string;
+  swapCase?: boolean;
 }
 
-const alter = (text: string, { keep, suffix = "" }: Alteration): string =>
-  Array.from(text).slice(0, keep).join("") + suffix;
+function alter(text: string, { keep, suffix = "", swapCase = false }: Alteration): string {
+  const characters = Array.from(text).slice(0, keep);
+  return characters.map((one) => (swapCase ? swapCaseOf(one) : one)).join("") + suffix;
+}
+
+const swapCaseOf = (character: string): string =>
+  character === character.toLowerCase() ? character.toUpperCase() : character.toLowerCase();
 
 interface Target {
   url: string;
@@ -116,22 +142,19 @@ interface Target {
 
 /** What came back. */
 interface Seen {
-  outcome: "accepted" | "rejected" | "redirected" | "other";
+  outcome: "accepted" | "rejected" | "redirected" | "failed" | "other";
   response: string;
   /** How long it took, in milliseconds. */
   ms: number;
 }
 
-function judge(
-  { name, rule, accepted, hint }: Vector,
-  seen: Seen | undefined,
-  slowMs: number,
-): EndpointCheck {
+function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs: number): EndpointCheck {
+  const { name, rule, accepted } = vector;
   if (seen === undefined) return { name, rule, result: "skipped", response: "" };
   const { outcome, response, ms } = seen;
   if (outcome !== (accepted ? "accepted" : "rejected")) {
     const result = outcome === "accepted" ? "unsafe" : "wrong";
-    return { name, rule, result, response, hint: outcome === "redirected" ? NO_REDIRECT : hint };
+    return { name, rule, result, response, hint: findHint(vector, outcome) };
   }
   if (ms < slowMs) return { name, rule, result: "right", response };
   const slow = `${response} after ${(ms / 1000).toFixed(1)} s`;
@@ -141,16 +164,29 @@ function judge(
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
 const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
 
+function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
+  if (outcome === "redirected") return NO_REDIRECT;
+  const isForm = "encoding" in vector && (vector.encoding === "form" || vector.encoding === "multipart");
+  return isForm && vector.accepted && outcome === "failed" ? FORMS_FAIL : vector.hint;
+}
+
 async function shakeHands(
-  { encoding, challenge }: { encoding: string; challenge: string },
-  token: string,
+  { encoding, challenge, contentType, fields }: HandshakeVector,
+  { token, foreign }: { token: string; foreign: string },
   target: Target,
 ): Promise<Seen> {
+  const texts: Record<string, string> = { token, challenge, foreign };
+  const fill = (value: unknown): unknown =>
+    typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, name: string) => texts[name] ?? "") : value;
   const step = await performHandshake({
     ...target,
-    encoding: encoding as HandshakeEncoding,
+    // An endpoint may show what it got.
+    secrets: [...target.secrets, token],
+    encoding,
     token,
     challenge,
+    fields: fields?.map(([name, value]) => [name, fill(value)]),
+    headers: contentType === undefined ? {} : { "content-type": contentType },
   });
   const { httpStatus = 0, rule, ms } = step;
   const outcome = outcomeOf(httpStatus, rule === undefined ? "accepted" : "other");
@@ -162,11 +198,12 @@ async function shakeHands(
 const outcomeOf = (status: number, ofSuccess: Seen["outcome"]): Seen["outcome"] => {
   if (status >= 200 && status < 300) return ofSuccess;
   if (status >= 300 && status < 400) return "redirected";
-  return status >= 400 && status < 500 ? "rejected" : "other";
+  if (status >= 400 && status < 500) return "rejected";
+  return status >= 500 ? "failed" : "other";
 };
 
 async function deliver(vector: DeliveryVector, key: string, target: Target): Promise<Seen> {
-  const { signature, times = 1, contentType = "application/json" } = vector;
+  const { signature, times = 1, contentType = "application/json", challenge } = vector;
   const body = pad(vector);
   const headers: Record<string, string> = {
     "user-agent": PREFLIGHT_USER_AGENT,
@@ -175,12 +212,13 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
     "x-action": "messages",
   };
   if (signature !== null) {
-    const value = await signBody(key, signature.of ?? body);
-    headers[signature.header] = alter(value.replace("sha256=", signature.prefix ?? "sha256="), signature);
+    const { header, algorithm = "sha256", prefix = `${algorithm}=`, of = body } = signature;
+    const hex = createHmac(algorithm, key).update(of).digest("hex");
+    headers[header] = alter(prefix + hex, signature);
   }
   let seen: Seen = { outcome: "accepted", response: "", ms: 0 };
   for (let sent = 0; sent < times && seen.outcome === "accepted"; sent += 1)
-    seen = await postOnce(body, headers, target);
+    seen = await postOnce({ body, headers, challenge }, target);
   return seen;
 }
 
@@ -189,16 +227,21 @@ const pad = ({ body, padTo = 0 }: DeliveryVector): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 
 async function postOnce(
-  body: string,
-  headers: Record<string, string>,
+  request: { body: string; headers: Record<string, string>; challenge: string | undefined },
   { url, limitMs: timeoutMs, signal }: Target,
 ): Promise<Seen> {
   const begun = performance.now();
   try {
-    const options = { headers, body, limitBytes: READ_BYTES, timeoutMs, signal };
-    const { status } = await orAborted(post(new URL(url), options), signal);
+    const { challenge, ...sent } = request;
+    const options = { ...sent, limitBytes: READ_BYTES, timeoutMs, signal };
+    const { status, body } = await orAborted(post(new URL(url), options), signal);
     const ms = performance.now() - begun;
-    return { outcome: outcomeOf(status, "accepted"), response: `HTTP ${status}`, ms };
+    const isAccepted = challenge === undefined || body.equals(Buffer.from(challenge));
+    return {
+      outcome: outcomeOf(status, isAccepted ? "accepted" : "rejected"),
+      response: `HTTP ${status}`,
+      ms,
+    };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;

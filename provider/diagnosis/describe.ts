@@ -1,7 +1,7 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
 import type { Answer } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody as quoteAnswer } from "../lib/redact.js";
-import { CAUSES } from "./causes.js";
+import { CAUSES, FORMS_FAIL } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */
 const SHOWN_ADDRESSES = 4;
@@ -107,8 +107,11 @@ export const SLOW_MS = 5_000;
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
 
+/** Something that may fail later although the handshake passed, or that should be fixed as well. */
 export interface HandshakeWarning {
+  /** The kind of warning: decide by this. */
   code: HandshakeWarningCode;
+  /** What was seen and how to fix it, in one line. */
   text: string;
 }
 
@@ -133,7 +136,11 @@ export function findWarnings({
   const failed = steps.filter(({ rule }) => rule !== undefined);
   if (passed[0] && failed.length > 0) {
     const others = failed.map(describeStep).join("; not as ");
-    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}`);
+    const isOfForm = ({ cause, encoding }: HandshakeStep): boolean =>
+      cause === "server_error" && encoding === "form";
+    const failsOnForms = failed.some(isOfForm) && passed[0].encoding === "json";
+    const advice = failsOnForms ? `; ${FORMS_FAIL}` : "";
+    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}${advice}`);
   }
   const statuses = new Set(passed.map(({ httpStatus }) => httpStatus).filter((status) => status !== 200));
   if (statuses.size > 0) {

@@ -18,9 +18,11 @@ import { createChallenge, type HandshakeRequest, numberOf, performHandshake } fr
 /** How long one handshake may take at most, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
 
+/** The webhook URL and key to try, and how. */
 export interface DiagnoseOptions {
   /** The webhook URL. */
   url: string;
+  /** The key that the endpoint must accept as `hub_verify_token`. */
   verificationKey: string;
   /**
    * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and nothing is sent.
@@ -39,14 +41,19 @@ export interface DiagnoseOptions {
   signal?: AbortSignal;
 }
 
+/** A handshake that at least one encoding passed. */
 export interface PassedHandshake {
+  /** Tells the two outcomes apart. */
   passed: true;
   /** What may still go wrong, or what else should be fixed. */
   warnings: HandshakeWarning[];
+  /** What was sent and received, without secrets. */
   transcript: HandshakeTranscript;
 }
 
+/** A handshake that failed in every encoding. */
 export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
+  /** Tells the two outcomes apart. */
   passed: false;
   /** Why it failed, of the encoding that says most. */
   cause: HandshakeCause;

@@ -7,8 +7,17 @@ import {
   type HandshakeStep,
 } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
-import { encodeHandshake } from "../lib/handshake-encoding.js";
-import { type Answer, connectionCode, post, PostError, type PostPhase } from "../lib/post.js";
+import { encodeHandshake, type HandshakeFields } from "../lib/handshake-encoding.js";
+import {
+  type Answer,
+  connectionCode,
+  describeConnectionError,
+  NOT_TLS,
+  PROXY_FAILED,
+  post,
+  PostError,
+  type PostPhase,
+} from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { quoteBody, quoteText, titleOf } from "./describe.js";
@@ -24,6 +33,8 @@ export interface HandshakeRequest {
   token: string;
   /** Sent as `hub_challenge`. */
   challenge: string;
+  /** Sent instead of the three parameters. */
+  fields?: HandshakeFields | undefined;
   /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
   /** The time for the whole exchange, in milliseconds. */
@@ -192,6 +203,8 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/ALTNAME/, "tls_wrong_host"],
   [/^CERT_HAS_EXPIRED$/, "tls_expired"],
   [/^UNABLE_TO_|^CERT_UNTRUSTED$/, "tls_untrusted"],
+  [new RegExp(`^${PROXY_FAILED}$`), "proxy_failed"],
+  [NOT_TLS, "tls_not_spoken"],
   [/CERT|SSL|TLS|^EPROTO$/, "tls_failed"],
   [/^HPE_INVALID_EOF_STATE$/, "closed_early"],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, "closed_early"],
@@ -206,24 +219,6 @@ export function causeOfFailure(error: unknown): HandshakeCause {
   const known = CODES.find(([pattern]) => pattern.test(code));
   if (known !== undefined) return known[1];
   return error instanceof errors.HTTPParserError ? "not_http" : "connection_failed";
-}
-
-/** OpenSSL's codes for bytes that are not TLS, such as a plain HTTP response. */
-const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
-
-/** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
-const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
-
-/** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
-const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
-
-/** The message of a connection error with its code, without details for the library's developers. */
-function describeConnectionError(error: unknown): string {
-  const code = connectionCode(error);
-  if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
-  const message = error instanceof Error ? error.message : String(error);
-  const words = message.replace(OPENSSL_LINE, "$1").replace(RUNTIME_ADVICE, "");
-  return words.includes(code) ? words : `${code} ${words}`;
 }
 
 /** The cause of a timeout, by how far the exchange had come. */

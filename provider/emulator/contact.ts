@@ -11,6 +11,7 @@ import type { EmulatorState, WorkspaceState } from "./state.js";
  * and above is the status of that response too.
  */
 export interface SentMessage {
+  /** The HTTP status. */
   status: number;
   /** The value if it is JSON, otherwise the text; undefined if it is empty. */
   body: unknown;

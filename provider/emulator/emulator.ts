@@ -42,6 +42,7 @@ export interface Emulator {
   readonly url: string;
   /** Origin of the bot host, on another port: `{bot_base_url}` of the specification. */
   readonly botUrl: string;
+  /** The workspaces by name. */
   readonly workspaces: ReadonlyMap<string, Workspace>;
   /** Returns the workspace of this name. Throws `invalid_config` if there is none. */
   workspace(name: string): Workspace;
@@ -67,10 +68,13 @@ export interface Emulator {
   /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records seen instead. */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
-   * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations,
-   * unless `workspaces` is true. Resolves when no attempt of a removed delivery is in progress.
+   * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and
+   * registrations. Resolves when no attempt of a removed delivery is in progress.
    */
-  reset(options?: { workspaces?: boolean }): Promise<void>;
+  reset(options?: {
+    /** Removes the workspaces too. Default false. */
+    workspaces?: boolean;
+  }): Promise<void>;
   /** Stops the emulator and closes all connections, including those that wait for a response. May be called more than once. */
   close(): Promise<void>;
 }

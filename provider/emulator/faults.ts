@@ -8,22 +8,32 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
-const afterChange = z.boolean().optional();
+const afterward = {
+  /** Whether the change is made first. Default false: it is not made, or with `delayMs` after the delay. */
+  afterChange: z.boolean().optional(),
+};
 
 const statusFault = z.strictObject({
+  /** The HTTP status, from 200 to 599. */
   status: z.int().min(200).max(599),
+  /** The header `Retry-After`, in seconds. */
   retryAfterSeconds: z.number().min(0).optional(),
+  /** The body of the response. */
   body: z.string().optional(),
-  afterChange,
+  ...afterward,
 });
-const delayFault = z.strictObject({ delayMs: z.number().min(0).max(MAX_TIMER_MS), afterChange });
+const delayFault = z.strictObject({
+  /** How much later, in milliseconds. */
+  delayMs: z.number().min(0).max(MAX_TIMER_MS),
+  ...afterward,
+});
+const envelopeFault = z.strictObject({
+  /** The `status` of the envelope, in place of `ok`. */
+  statusField: z.string(),
+  ...afterward,
+});
 
-const answerFault = z.union([
-  statusFault,
-  delayFault,
-  z.strictObject({ statusField: z.string(), afterChange }),
-  z.enum(ANSWER_FAULTS),
-]);
+const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSWER_FAULTS)]);
 
 /**
  * A fault of a call to the registration interface, or of a message on `bot_url`:
@@ -74,6 +84,7 @@ const fault = z.union([...answerFault.options, ...deliveryFault.options], {
 
 export const faultRule = z
   .strictObject({
+    /** What the fault applies to. */
     operation: z.enum(FAULT_OPERATIONS),
     /** Only calls of this workspace. Default: all workspaces. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
@@ -85,6 +96,7 @@ export const faultRule = z
     probability: z.number().min(0).max(1).optional(),
     /** The seed of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
     seed: z.int().optional(),
+    /** What goes wrong. */
     fault,
   })
   .refine(
@@ -98,6 +110,7 @@ export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
+  /** Removes it: `DELETE /_emulator/faults/{id}`. */
   id: string;
   /** How many more calls it applies to; null if unlimited. */
   left: number | null;

@@ -24,7 +24,9 @@ const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
 
 /** A registration without a handshake. */
 export const registrationFields = z.strictObject({
+  /** The registered address. */
   webhook_url: z.string().min(1),
+  /** The key that signs deliveries. */
   webhook_verification_key: z.string().min(1),
 });
 
@@ -49,6 +51,7 @@ export const workspaceOptions = z.strictObject({
   registration: registrationFields.optional(),
 });
 
+/** One workspace: its name, its keys, its flow, and what is registered at the start. */
 export interface WorkspaceOptions extends z.input<typeof workspaceOptions> {}
 
 /** The content of a scenario is checked when the flows are created, with its name in the message. */
@@ -88,6 +91,7 @@ export const emulatorOptions = z.strictObject({
   ...switches,
 });
 
+/** Where the emulator listens, its workspaces, and its readings of what the specification does not say. */
 export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 
 /** The options with every default filled in. */

@@ -11,6 +11,7 @@ import type { HandshakeEncoding } from "../errors/index.js";
 
 /** A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets. */
 export interface Numbered {
+  /** Unique in one emulator. */
   id: string;
   /** Counts all records of one emulator. */
   order: number;
@@ -30,9 +31,11 @@ export interface RecordedRequest extends Numbered {
   operation: string | null;
   /** The conversation of an accepted message. */
   conversation: string | null;
+  /** The HTTP method. */
   method: string;
   /** The full URL. */
   url: string;
+  /** Its headers and body. */
   request: HttpMessage;
   /** Missing while the request is in progress, and if the connection was closed without a response. */
   status?: number;
@@ -46,9 +49,11 @@ export interface RecordedRequest extends Numbered {
 
 /** A message of a conversation, as it was on the wire. */
 export interface MessageRecord extends Numbered {
+  /** The name of its workspace. */
   workspace: string;
   /** The id of its conversation. */
   conversation: string;
+  /** Who wrote it. */
   from: "contact" | "flow" | "agent";
   /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a string here. */
   body: InboundMessage | OutboundMessage;
@@ -62,11 +67,15 @@ export interface MessageRecord extends Numbered {
 
 /** A handshake that the emulator made (section 6.1). */
 export interface HandshakeRecord extends Numbered {
+  /** The name of its workspace. */
   workspace: string;
+  /** How the parameters travelled: section 6.1 does not say. */
   encoding: HandshakeEncoding;
   /** The `webhook_url` of the set-webhook, as it was sent: with the parameters if they are in its query. */
   url: string;
+  /** The `hub_challenge`. */
   challenge: string;
+  /** Whether the response passed. */
   verdict: "passed" | "failed";
   /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
@@ -78,7 +87,9 @@ export interface HandshakeRecord extends Numbered {
   request: HttpMessage;
   /** The status of the webhook URL's response; missing if there was none. */
   status?: number;
+  /** The webhook URL's response; null if there was none. */
   response: ReceivedResponse | null;
+  /** How long it took, in milliseconds. */
   durationMs: number;
 }
 
@@ -96,6 +107,7 @@ interface DeliveryAttempt {
 
 /** A delivery that the emulator made, or is about to make (section 6.2). */
 export interface DeliveryRecord extends Numbered {
+  /** The name of its workspace. */
   workspace: string;
   /** The id of its conversation. */
   conversation: string;
@@ -117,6 +129,7 @@ export interface DeliveryRecord extends Numbered {
   reason: string;
   /** The status of the last response; missing if there was none. */
   status?: number;
+  /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
   /** The next attempt is not made before this moment. */
   dueAt: string;
@@ -126,8 +139,11 @@ export interface DeliveryRecord extends Numbered {
 
 /** The messages of one contact under one conversation id, in both directions. */
 export interface ConversationRecord {
+  /** Unique in one emulator. */
   id: string;
+  /** Counts all records of one emulator. */
   order: number;
+  /** The name of its workspace. */
   workspace: string;
   /** `sender.id` (section 2.3). */
   contactId: string;
@@ -135,6 +151,7 @@ export interface ConversationRecord {
   contactName: string;
   /** `conversation_id`, as digits: it may exceed the safe integers. */
   conversationId: string;
+  /** When its last message was recorded (ISO 8601). */
   lastAt: string;
   /** Oldest first. */
   messages: MessageRecord[];
@@ -157,6 +174,7 @@ export type Registration = Omit<WebhookConfiguration, "bot_url">;
 
 /** The part of a workspace that the store keeps: all but its records. */
 export interface WorkspaceRecord {
+  /** The name, as in the options. */
   readonly name: string;
   /** The path of `baseUrl`, such as `/acme/apichat`. */
   readonly path: string;
@@ -170,6 +188,7 @@ export interface WorkspaceRecord {
   mayManageFlow: boolean;
   /** The name of the flow that replies: built-in, a scenario, or `custom-…` for a function. */
   flow: string;
+  /** The last segment of `bot_url`. */
   botCode: string;
   botBaseUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
@@ -224,16 +243,53 @@ interface FlowFailure {
 
 /** Something is new or has changed; contains the complete record, as the memory or as the control API has it. */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
-  | { type: "workspace"; workspace: Workspace }
-  | { type: "workspace-removed"; name: string }
-  | { type: "conversation"; conversation: Talk }
+  | {
+      /** What is new or has changed. */
+      type: "workspace";
+      /** The workspace. */
+      workspace: Workspace;
+    }
+  | {
+      type: "workspace-removed";
+      /** The name that the workspace had. */
+      name: string;
+    }
+  | {
+      type: "conversation";
+      /** The conversation. */
+      conversation: Talk;
+    }
   | { type: "conversation-dropped"; conversation: Talk }
-  | { type: "message"; message: MessageRecord }
-  | { type: "handshake"; handshake: HandshakeRecord }
-  | { type: "delivery"; delivery: DeliveryRecord }
-  | { type: "flow-failed"; failure: FlowFailure }
-  | { type: "request"; request: RecordedRequest }
-  | { type: "faults"; faults: FaultView[] }
+  | {
+      type: "message";
+      /** The message. */
+      message: MessageRecord;
+    }
+  | {
+      type: "handshake";
+      /** The handshake. */
+      handshake: HandshakeRecord;
+    }
+  | {
+      type: "delivery";
+      /** The delivery. */
+      delivery: DeliveryRecord;
+    }
+  | {
+      type: "flow-failed";
+      /** What the flow did wrong. */
+      failure: FlowFailure;
+    }
+  | {
+      type: "request";
+      /** The request. */
+      request: RecordedRequest;
+    }
+  | {
+      type: "faults";
+      /** All rules, in the order of injection. */
+      faults: FaultView[];
+    }
   | { type: "reset" };
 
 /** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */

@@ -52,22 +52,6 @@ const TABLES = `
   ) STRICT;
 `;
 
-const MIGRATIONS = [
-  // From version 2, with other names. Quotes within a value are escaped, so only a name matches.
-  `UPDATE records SET data = replace(replace(data, '"sent":', '"request":'), '"received":', '"response":')
-  WHERE kind IN ('request', 'handshake', 'delivery');
-  UPDATE records SET data = replace(data, '"owner":', '"routeTo":') WHERE kind = 'workspace';`,
-
-  // From version 3, with one column for workspace or conversation.
-  `ALTER TABLE records RENAME TO former;
-  ${TABLES}
-  INSERT INTO records
-  SELECT kind, iif(kind IN ('conversation', 'message'), data ->> 'workspace', scope),
-    CASE kind WHEN 'conversation' THEN data ->> 'id' WHEN 'message' THEN scope ELSE '' END, ord, data
-  FROM former ORDER BY former.rowid;
-  DROP TABLE former;`,
-];
-
 /** Deletes the records that the lists in memory have dropped. */
 const SWEEP = `
   DELETE FROM records WHERE rowid IN (
@@ -89,9 +73,9 @@ function openFile(path: string): DatabaseSync {
   try {
     return openSqlite(resolve(path), {
       applicationId: "apie",
-      version: 4,
+      version: 1,
       tables: TABLES,
-      migrations: MIGRATIONS,
+      migrations: [],
       // NORMAL: written records survive the death of the process, but perhaps not of the machine.
       pragmas: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
       lockTimeoutMs: LOCK_TIMEOUT_MS,

@@ -7,7 +7,12 @@ const HEADER = "header:NAME";
 
 const flowKeyError =
   'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not have';
-const ownHeader = z.strictObject({ header: z.string() }).refine(isFlowApiKeyAs, { error: flowKeyError });
+const ownHeader = z
+  .strictObject({
+    /** The name of the header, such as `X-Api-Key`. */
+    header: z.string(),
+  })
+  .refine(isFlowApiKeyAs, { error: flowKeyError });
 
 /** The values of a point: one of its readings, or what its kind accepts. */
 type ValueOf<Point> = Point extends { readings: Readonly<Record<infer Name, string>> }

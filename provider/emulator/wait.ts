@@ -15,11 +15,15 @@ import {
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 
+/** How long to wait, and for which records. */
 export interface WaitOptions {
-  /** Default 10,000. */
+  /** The time limit in milliseconds. Default 10,000. */
   timeoutMs?: number;
   /** Only records newer than this one. Default: any. */
-  after?: { readonly order: number };
+  after?: {
+    /** The `order` of that record. */
+    readonly order: number;
+  };
 }
 
 interface RecordTypes {

@@ -32,8 +32,11 @@ export const workspaceChange = z.strictObject({
 });
 
 const anyChange = workspaceChange.extend({
+  /** A different registered address, without a handshake. */
   webhook_url: text.optional(),
+  /** A different registered key, without a handshake. */
   webhook_verification_key: text.optional(),
+  /** A different status, such as one that is not `verified`. */
   webhook_status: z.string().optional(),
 });
 

@@ -32,6 +32,7 @@ export interface Facts {
   registered?: string;
   /** The bot code that was found, and the one that was expected. */
   bot?: string;
+  /** The bot code that was expected there. */
   expectedBot?: string;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;
@@ -41,12 +42,15 @@ export interface Facts {
 export interface FieldProblem {
   /** The field's name in a program, such as `webhookUrl`; empty if the problem concerns the whole input. */
   field: string;
+  /** What is wrong with it, in words. */
   text: string;
 }
 
 /** A failure as data: what `ApiChatError.toJSON` returns, and what is passed between processes. */
 export interface Failure {
+  /** The kind of failure: decide by this. */
   code: ApiChatErrorCode;
+  /** What was in progress. */
   operation: ApiChatOperation;
   /** The resource or workspace that it concerns. */
   subject?: string;
@@ -56,9 +60,11 @@ export interface Failure {
   problems?: readonly FieldProblem[];
   /** Lines below the text. */
   details?: readonly string[];
+  /** Addresses and codes; empty if there are none. */
   facts: Facts;
+  /** What to do next; empty if there is nothing to say. */
   hints: readonly Hint[];
-  /** How many requests were sent; 0 if none was. */
+  /** How many requests were sent, of `handshake_failed` how many rounds; 0 if none was. */
   attempts: number;
   /** An attempt may have taken effect although its response does not say so. */
   mayHaveBeenAccepted?: boolean;
@@ -77,10 +83,12 @@ export const HANDSHAKE_RULES = {
   connection_refused: "unreachable",
   connect_timeout: "unreachable",
   connection_failed: "unreachable",
+  proxy_failed: "unreachable",
   tls_self_signed: "tls",
   tls_untrusted: "tls",
   tls_wrong_host: "tls",
   tls_expired: "tls",
+  tls_not_spoken: "tls",
   tls_failed: "tls",
   // No complete response.
   closed_early: "unreachable",
@@ -125,6 +133,7 @@ export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** One handshake, sent in one encoding, and its outcome. It contains no secrets. */
 export interface HandshakeStep {
+  /** How the three parameters were sent. */
   encoding: HandshakeEncoding;
   /** How long it took, in milliseconds. */
   ms: number;
@@ -132,8 +141,11 @@ export interface HandshakeStep {
   rule?: HandshakeRule;
   /** Why it failed; absent if the handshake passed. */
   cause?: HandshakeCause;
+  /** The code of a failed connection, such as ECONNREFUSED; absent if there was a response. */
   connectError?: string;
+  /** The HTTP status; absent if there was no response. */
   httpStatus?: number;
+  /** The header `Content-Type` of the response, if it has one. */
   contentType?: string;
   /** Where a redirect points. */
   location?: string;

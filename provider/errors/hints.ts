@@ -1,3 +1,5 @@
+import { commandLine } from "./command.js";
+
 /**
  * Who a message is for. `program`: authors of a Pulumi program and callers of a client. `command_line`: users of
  * `apichat`. `list`: users of `apichat` with a list of workspaces. `doctor`: users of commands without a time limit
@@ -19,19 +21,42 @@ const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
 interface HintData {
-  check_connection: { address: "baseUrl" | "botUrl" };
+  check_address: {
+    /** The option with the address that was called. */
+    address: "baseUrl" | "botUrl";
+  };
+  check_connection: {
+    /** The option with the address that was called. */
+    address: "baseUrl" | "botUrl";
+  };
   start_emulator: { address: "baseUrl" | "botUrl" };
   set_final_address: { address: "baseUrl" | "botUrl" };
-  /** Query values are hidden. */
-  remove_other: { baseUrl: string; webhookUrl: string };
-  free_port: { port: number };
-  end_process: { pid: number };
-  warn_only: { unless: keyof typeof REACHES };
+  remove_other: {
+    /** The workspace's address; query values are hidden. */
+    baseUrl: string;
+    /** The URL that is registered there; query values are hidden. */
+    webhookUrl: string;
+  };
+  free_port: {
+    /** The port that is in use. */
+    port: number;
+  };
+  end_process: {
+    /** The process that holds it. */
+    pid: number;
+  };
+  warn_only: {
+    /** What makes a warning unnecessary. */
+    unless: keyof typeof REACHES;
+  };
 }
 
 /** What to do next. `hints.ts` has the words of each, for every audience. */
 export type Hint = {
-  [Id in keyof typeof HINTS]: { id: Id } & (Id extends keyof HintData ? HintData[Id] : unknown);
+  [Id in keyof typeof HINTS]: {
+    /** Names the advice: decide by this. */
+    id: Id;
+  } & (Id extends keyof HintData ? HintData[Id] : unknown);
 }[keyof typeof HINTS];
 
 /** What the words of a hint depend on, in addition to its data. */
@@ -59,19 +84,24 @@ const HINTS = {
   rotated_api_key:
     "Refresh and destroy know the key of the last pulumi up, also of one that failed: if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
-    'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
+    'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
     `${fieldName("flowApiKeyAs", audience)} selects another way`,
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
+  configure_base_url:
+    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are configured: set apichat:baseUrl and apichat:apiKey",
   forget_workspace: {
     program: "If the workspace no longer exists, pulumi state delete <urn>",
     command_line: "",
   },
+  check_address: ({ address, audience }: Context & HintData["check_address"]) =>
+    `Check the protocol, host name and port of ${fieldName(address, audience)}`,
   check_connection: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
+  check_proxy: "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and what the proxy allows",
   start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
-    `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
+    `For the emulator, run ${commandLine()} emulator; else check ${fieldName(address, audience)}`,
   set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {
@@ -80,11 +110,17 @@ const HINTS = {
     command_line: "Raise --request-seconds if the service is slow",
     doctor: "",
   },
+  run_preflight: {
+    program:
+      'The preflight was off, so it is not known why: the endpoint may have a different verification key. Set preflight: "require" to find out',
+    command_line:
+      "The preflight was off, so it is not known why: the endpoint may have a different verification key. Use --preflight require to find out",
+  },
   raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },
   read_bot_url: {
     program: "botUrl may be outdated: read it again with getWebhook",
-    command_line: "--bot-url may be outdated: apichat webhook get shows it",
+    command_line: () => `--bot-url may be outdated: ${commandLine()} webhook get shows it`,
   },
   message_not_sent: "The message was not sent",
   message_may_be_taken:
@@ -99,6 +135,12 @@ const HINTS = {
     command_line: (hint: HintData["remove_other"]) =>
       `To replace it, pass --replace; to remove it first, run: ${removalCommand(hint)}`,
   },
+  take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
+  own_webhook: {
+    program:
+      "If it is this stack's own, of a resource that was renamed, give this one the former name as an alias; of a resource that is no longer declared, remove that one first: pulumi destroy --target <urn>",
+    command_line: "",
+  },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
   other_workspace:
     "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or " +
@@ -108,7 +150,7 @@ const HINTS = {
   name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
   delete_again: {
     program: "Run pulumi refresh and try again",
-    command_line: "See what apichat webhook get shows, and try again",
+    command_line: () => `See what ${commandLine()} webhook get shows, and try again`,
   },
   fix_endpoint: ({ fix }: Context) => capitalize(fix),
   free_port: ({ port }: HintData["free_port"]) =>
@@ -146,7 +188,7 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
  * meantime stays. It accepts URLs whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
+  `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
 /** A URL as one word of a command line. */
 export const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

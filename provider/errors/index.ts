@@ -1,12 +1,15 @@
 import type { ApiChatErrorCode, ApiChatOperation, Failure, FieldProblem } from "./failure.js";
 import { fieldName, renderHint, type Audience } from "./hints.js";
 
+export { commandLine, isOfArchive, setFromArchive } from "./command.js";
 export * from "./failure.js";
 export { fieldName, removalCommand, type Audience, type Hint } from "./hints.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {
+  /** What was in progress. */
   operation: ApiChatOperation;
+  /** The error behind this one, if there was one. */
   cause?: unknown;
 };
 
@@ -20,6 +23,7 @@ export interface ApiChatError extends Readonly<Failure> {}
  * program authors; `renderFailure` words it for other audiences. It contains no secrets.
  */
 export class ApiChatError extends Error {
+  /** Always `ApiChatError`. */
   override readonly name = "ApiChatError";
   readonly #failure: Failure;
 

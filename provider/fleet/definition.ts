@@ -24,9 +24,15 @@ export interface FleetDefinition {
   workspaces: string | readonly ListedWorkspace[];
   /**
    * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process, for each workspace,
-   * before any engine starts. `rotations` are those of the definition; empty if it has none.
+   * before any engine starts.
    */
-  webhook: (workspace: ListedWorkspace, run: { rotations: readonly string[] }) => WebhookArguments;
+  webhook: (
+    workspace: ListedWorkspace,
+    run: {
+      /** The rotations of the definition; empty if it has none. */
+      rotations: readonly string[];
+    },
+  ) => WebhookArguments;
   /** The Pulumi project of the stacks. Default "apichat-fleet". */
   project?: string;
   /** The folder that the engine works in. A relative path starts at the current folder. Default ".fleet". */
@@ -46,6 +52,7 @@ export interface FleetDefinition {
 export interface WebhookArguments extends Plain<
   Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
 > {
+  /** Address of the workspace's registration interface (section 4.1). */
   baseUrl: string;
   /** The key itself, or the arguments of a `VerificationKey`. Kept secret. */
   webhookVerificationKey: string | KeyArguments;

@@ -14,8 +14,8 @@ import type {
   WebhookReport,
 } from "./reports.js";
 
-/** The resource types of both providers: a stack of the dynamic one keeps its types until the next `up`. */
-const OURS = /^(?:pulumi-nodejs:dynamic\/apichat|apichat:index):(ApiChatWebhook|VerificationKey)$/;
+/** The resource types of a fleet. */
+const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
 
 const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
 
@@ -203,4 +203,4 @@ const cleanError = (text: string): string =>
   linesOf(text)
     .join("\n")
     .replace(/^Preview failed: /, "")
-    .replace(/^(?:error: )?(?:pulumi-nodejs|apichat):\S+ resource '[^']*' has a problem: /, "");
+    .replace(/^(?:error: )?apichat:\S+ resource '[^']*' has a problem: /, "");

@@ -24,10 +24,13 @@ export const WORKSPACES_PER_STACK = 500;
  * starts (an `ApiChatError` `invalid_config`, or an `Error` if the backend cannot be reached) or if `onEvent` throws.
  */
 export interface Fleet {
+  /** The prefix of each stack's name. */
   readonly name: string;
+  /** The Pulumi project of the stacks. */
   readonly project: string;
   /** The stack that exports the bot URLs. */
   readonly indexStack: string;
+  /** The workspaces of the list, in its order. */
   readonly workspaces: readonly ListedWorkspace[];
   /** All stacks, including those without workspaces. */
   readonly stacks: readonly PlacedStack[];
@@ -57,6 +60,7 @@ export interface Fleet {
   botUrls(): Promise<Record<string, string>>;
 }
 
+/** What a fleet uses in addition to its definition. */
 export interface OpenFleetOptions {
   /** For the engine and the provider, in addition to this process's: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
   environment?: Record<string, string>;

@@ -18,11 +18,13 @@ export interface RunOptions {
   onEvent?: (event: FleetEvent) => void;
 }
 
+/** The options of `plan`. */
 export interface PlanOptions extends RunOptions {
   /** Queries the service first, so that the plan shows drift. */
   refresh?: boolean;
 }
 
+/** The options of `up`. */
 export interface UpOptions extends RunOptions {
   /** Queries the service first, so that drift is repaired. */
   refresh?: boolean;
@@ -32,8 +34,12 @@ export interface UpOptions extends RunOptions {
   maxRemovals?: number;
 }
 
+/** The options of `rotate`. */
 export interface RotateOptions extends RunOptions {
-  /** The name of the rotation. Default: the first of the definition's `rotations`, or today, such as "2026-11-21" (UTC). */
+  /**
+   * The name of the rotation. Default: the first of the definition's `rotations`, an unfinished one, or today, such as
+   * "2026-11-21" (UTC).
+   */
   rotation?: string;
   /** How many stacks are in each wave after the first, which is one stack alone. Default: `stacksAtOnce`. */
   waveSize?: number;
@@ -41,21 +47,62 @@ export interface RotateOptions extends RunOptions {
 
 /** What happens during a run. Contains no secrets. */
 export type FleetEvent =
-  | { type: "run-started"; action: FleetAction; stacks: number; workspaces: number }
+  | {
+      /** What happened: each type has fields of its own. */
+      type: "run-started";
+      /** The command. */
+      action: FleetAction;
+      /** How many stacks it runs on; of a wave, their names. */
+      stacks: number;
+      /** How many workspaces these have. */
+      workspaces: number;
+    }
   | { type: "stack-started"; stack: string; workspaces: number }
-  | { type: "stack-ended"; report: StackReport }
-  | { type: "webhook"; stack: string; webhook: WebhookReport }
-  | { type: "failure"; failure: FleetFailure }
+  | {
+      type: "stack-ended";
+      /** What happened in the stack. */
+      report: StackReport;
+    }
+  | {
+      type: "webhook";
+      /** The stack's name. */
+      stack: string;
+      /** What happened to one webhook. */
+      webhook: WebhookReport;
+    }
+  | {
+      type: "failure";
+      /** What failed. */
+      failure: FleetFailure;
+    }
   | {
       type: "note";
       stack: string;
+      /** A line that the provider or the engine printed. */
       line: string;
       /** The line without the name of its resource, if the provider printed it. */
       text?: string;
     }
-  | { type: "wave-started"; wave: number; waves: number; stacks: string[] }
-  | { type: "wave-ended"; wave: number; waves: number; outcome: Outcome }
-  | { type: "stopping"; why: string };
+  | {
+      type: "wave-started";
+      /** The number of the wave, from 1. */
+      wave: number;
+      /** How many waves there are. */
+      waves: number;
+      stacks: string[];
+    }
+  | {
+      type: "wave-ended";
+      wave: number;
+      waves: number;
+      /** How the wave ended. */
+      outcome: Outcome;
+    }
+  | {
+      type: "stopping";
+      /** Why no more stacks are started. */
+      why: string;
+    };
 
 // The command line loads this file for its help: no zod here.
 

@@ -31,9 +31,11 @@ export function countInName(fleet: string, stack: string): number | undefined {
 
 /** One stack of a fleet. */
 export interface PlacedStack {
+  /** The name of the stack, such as `production-07-of-20`. */
   name: string;
   /** From 0. */
   index: number;
+  /** The workspaces that it deploys. */
   workspaces: ListedWorkspace[];
 }
 

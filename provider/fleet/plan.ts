@@ -19,14 +19,17 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 
 /** Why it is unknown what is registered at `count` workspaces. Contains no URLs and no names. */
 export interface UnknownReason {
+  /** What went wrong, in one line. */
   reason: string;
   /** The error code of the failed call; absent where there was no call. */
   code?: ApiChatErrorCode;
+  /** How many workspaces it concerns. */
   count: number;
 }
 
 /** What an `up` would do. */
 export interface FleetPlan extends FleetReport<"plan"> {
+  /** How many webhooks would be created, by what is registered there now. */
   creates: CreateCounts;
   /** The most frequent first. */
   unknownReasons: UnknownReason[];

@@ -16,6 +16,7 @@ export const WEBHOOK_CHANGES = ["create", "update", "delete", "same"] as const;
 export interface WebhookReport {
   /** The name of the resource, which is the name of the workspace. */
   workspace: string;
+  /** What the engine does with it. */
   change: WebhookChange;
   /** Unknown before the first `up`. */
   botUrl?: string;
@@ -25,7 +26,9 @@ export interface WebhookReport {
 
 /** How the service differs from the state. `gone`: nothing is registered. `taken-over`: a different URL and key. */
 export interface Drift {
+  /** How far they differ. */
   kind: "changed" | "gone" | "taken-over";
+  /** What differs, without secrets. */
   properties: DriftedProperty[];
 }
 
@@ -35,6 +38,7 @@ export type { DriftedProperty } from "../webhook/state.js";
 export interface FleetFailure {
   /** The workspace, unless the whole stack failed. */
   workspace?: string;
+  /** The stack in which it failed. */
   stack: string;
   /** The first line says everything. */
   message: string;
@@ -44,18 +48,25 @@ export interface FleetFailure {
 
 /** A resource that is not a webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
 export interface OtherChange {
+  /** The resource's name. */
   name: string;
   /** As in its URN. */
   type: string;
+  /** What the engine does with it. */
   change: Exclude<WebhookChange, "same">;
 }
 
 /** What one engine command did with one stack. */
 export interface StackReport {
+  /** The stack's name. */
   stack: string;
+  /** How the command ended there. */
   outcome: Outcome;
+  /** How long it took, in seconds. */
   seconds: number;
+  /** Its webhooks, changed or not. */
   webhooks: WebhookReport[];
+  /** What failed; empty if nothing did. */
   failures: FleetFailure[];
   /** Other resources that change. */
   others: OtherChange[];
@@ -65,15 +76,28 @@ export interface StackReport {
 
 /** A whole run over the stacks of a fleet. `action` tells the reports of the commands apart. */
 export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "destroy"> {
+  /** The name of the fleet. */
   fleet: string;
+  /** The command that ran. */
   action: Action;
+  /** `done` only if every stack that ran ended so. */
   outcome: Outcome;
   /** ISO 8601, UTC. */
   startedAt: string;
+  /** How long it took, in seconds. */
   seconds: number;
+  /** What happened in each stack that ran. */
   stacks: StackReport[];
-  /** Stacks that were not run, and why: `already-done` if the last run finished them, `stopped` if this run ended first. */
-  skipped: { stack: string; workspaces: number; reason: "already-done" | "stopped" }[];
+  /** Stacks that were not run. */
+  skipped: {
+    /** The stack's name. */
+    stack: string;
+    /** How many workspaces it has. */
+    workspaces: number;
+    /** `already-done`: the last run finished it. `stopped`: this run ended first. */
+    reason: "already-done" | "stopped";
+  }[];
+  /** What failed, over all stacks; empty if nothing did. */
   failures: FleetFailure[];
   /** Why the run stopped early; absent if it did not. */
   stoppedBy?: string;

@@ -10,11 +10,13 @@ import { refuseAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
 export interface RotationWave {
+  /** The names of its stacks. */
   stacks: string[];
   /** `done`: rotated and verified. `stopped`: ended early, or not started. */
   outcome: Outcome;
   /** How many webhooks got a key that differs from their earlier one. */
   rotated: number;
+  /** What failed in it or in its verification; empty if nothing did. */
   failures: FleetFailure[];
 }
 
@@ -30,9 +32,11 @@ export interface KeysByWorkspace {
 
 /** How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys. */
 export interface RotationReport extends FleetReport<"rotate"> {
+  /** The name of the rotation; the same name continues it. */
   rotation: string;
   /** In their order; those that were not started are `stopped`. */
   waves: RotationWave[];
+  /** Which key each workspace has now. */
   keys: KeysByWorkspace;
   /** Set if every workspace already had the key of this rotation. */
   note?: string;

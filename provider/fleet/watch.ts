@@ -9,8 +9,11 @@ export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
 
 /** One workspace that differs from the definition and the state. */
 export interface DriftedWorkspace {
+  /** The workspace's name. */
   workspace: string;
+  /** The stack that has it, or would have it. */
   stack: string;
+  /** How it differs. */
   kind: DriftKind;
   /** Where it is registered; absent if it left the list. Values of a query are hidden. */
   baseUrl?: string;
@@ -20,6 +23,7 @@ export interface DriftedWorkspace {
 
 /** A resource that is not a webhook, such as a key, and that an `up` would change. */
 export interface DriftedResource extends OtherChange {
+  /** The stack that has it. */
   stack: string;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, commandLine } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, stateFolder, writePrivateFile } from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config.js";
 import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
@@ -152,7 +152,7 @@ function describeKept(dataDir: string, count: number | undefined): string {
   const counted = count === 1 ? "1 delivery was" : `${count} deliveries were`;
   const what = count === undefined ? "deliveries may not have been forwarded" : `${counted} not forwarded`;
   return (
-    `${what}: kept in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    `${what}: kept in ${dataDir}. To see them: ${commandLine()} responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
     "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

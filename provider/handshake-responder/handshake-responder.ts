@@ -76,9 +76,9 @@ export interface HandshakeResponderArgs<Name extends string = string> {
 export class HandshakeResponder<Name extends string = string> extends pulumi.ComponentResource {
   /** The URL for each workspace's webhook, by the workspace's name. Known in the preview of an update. */
   declare readonly urls: pulumi.Output<Record<Name, string>>;
-  /** Where the process listens. Known in the preview of an update. */
+  /** The TCP port on which the process listens. Known in the preview of an update. */
   declare readonly port: pulumi.Output<number>;
-  /** The process, as the last `up` or `refresh` saw it. */
+  /** The process ID, as the last `up` or `refresh` saw it. */
   declare readonly pid: pulumi.Output<number>;
   /** The folder with deliveries and log, for `apichat responder deliveries --data-dir`. */
   declare readonly dataDir: pulumi.Output<string>;

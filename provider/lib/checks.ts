@@ -82,11 +82,15 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
   const accepted = acceptedUrl(value);
   if (accepted === undefined) return undefined;
-  return `must be ${accepted}, got "${ADDRESS.test(value) ? formatGivenUrl(value) : "***"}"; ${hint}`;
+  const isAddress = ADDRESS.test(value) || HOST_NAME.test(value);
+  const shown = isAddress ? `"${formatGivenUrl(value)}"` : "text that may be a key and is not shown";
+  return `must be ${accepted}, got ${shown}; ${hint}`;
 }
 
-/** What looks like an address. Anything else may be a key in the wrong place, and is not shown. */
-const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
+/** Text that starts like an address. Anything else may be a key in the wrong place, and is not shown. */
+const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
+/** A host name alone. With digits or capital letters it may be a key. */
+const HOST_NAME = /^[a-z-]+(?:\.[a-z-]{2,})+$/;
 
 /** Returns what an invalid URL must be. */
 function acceptedUrl(value: string): string | undefined {

@@ -9,23 +9,40 @@ export interface EncodedHandshake {
   body: string;
 }
 
+/** Fields in the order in which they are sent. A name may repeat, except in JSON. */
+export type HandshakeFields = [name: string, value: unknown][];
+
+interface HandshakeToSend {
+  encoding: HandshakeEncoding;
+  token: string;
+  challenge: string;
+  /** Sent instead of the three parameters. Only JSON can carry other values than strings. */
+  fields?: HandshakeFields | undefined;
+}
+
 /** Puts the three parameters into a form, into JSON, into a multipart form, or behind the URL's own query. */
 export function encodeHandshake(
   url: string,
-  { encoding, token, challenge }: { encoding: HandshakeEncoding; token: string; challenge: string },
+  { encoding, token, challenge, fields = parametersOf(token, challenge) }: HandshakeToSend,
 ): EncodedHandshake {
-  const parameters = { hub_mode: "subscribe", hub_verify_token: token, hub_challenge: challenge };
-  const form = new URLSearchParams(parameters).toString();
+  const texts = fields.map(([name, value]): [string, string] => [name, String(value)]);
+  const form = new URLSearchParams(texts).toString();
   if (encoding === "query") return { url: appendQuery(url, form), headers: {}, body: "" };
   if (encoding === "multipart") {
-    return { url, headers: { "content-type": MULTIPART_TYPE }, body: writeMultipart(parameters) };
+    return { url, headers: { "content-type": MULTIPART_TYPE }, body: writeMultipart(texts) };
   }
   const [type, body] =
     encoding === "json"
-      ? ["application/json", JSON.stringify(parameters)]
+      ? ["application/json", JSON.stringify(Object.fromEntries(fields))]
       : ["application/x-www-form-urlencoded", form];
   return { url, headers: { "content-type": type }, body };
 }
+
+const parametersOf = (token: string, challenge: string): HandshakeFields => [
+  ["hub_mode", "subscribe"],
+  ["hub_verify_token", token],
+  ["hub_challenge", challenge],
+];
 
 /** It begins a line, and no value of a handshake has a line break: it cannot be in one. */
 const BOUNDARY = "------------------------apichat-handshake";
@@ -33,8 +50,8 @@ const BOUNDARY = "------------------------apichat-handshake";
 const MULTIPART_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 
 /** Writes texts as a multipart form (RFC 7578). */
-function writeMultipart(fields: Record<string, string>): string {
-  const parts = Object.entries(fields).map(
+function writeMultipart(fields: [name: string, value: string][]): string {
+  const parts = fields.map(
     ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );
   return `${parts.join("")}--${BOUNDARY}--\r\n`;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { MAX_TIMER_MS, NEVER } from "./abort.js";
+import { formatUrl } from "./url.js";
 
 export interface PostOptions {
   /** Pairs, or alternating names and values. Only what the connection needs is added. */
@@ -61,9 +62,10 @@ export class PostError extends Error {
  * const { status, body, isComplete } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
  */
 export async function post(
-  { origin, pathname, search }: URL,
+  url: URL,
   { headers = {}, body = null, limitBytes, timeoutMs, signal = NEVER, dispatcher }: PostOptions,
 ): Promise<Answer> {
+  const { origin, pathname, search } = url;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const chunks: Buffer[] = [];
   let readBytes = 0;
@@ -116,8 +118,10 @@ export async function post(
       disconnect();
     },
     onResponseEnd: () => succeed(true),
-    onResponseError: (_, error) =>
-      fail("connection", `no answer: ${connectionCode(error) || error.name}`, error),
+    onResponseError: (_, error) => {
+      const cause = dispatcher === undefined ? blameProxy(error, url) : error;
+      fail("connection", `no answer: ${connectionCode(cause) || cause.name}`, cause);
+    },
   };
   try {
     const request = { origin, path: pathname + search, method: "POST", headers, body } as const;
@@ -137,8 +141,52 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Environment variables that name a proxy. */
-const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+/** OpenSSL's codes for bytes that are not TLS, such as a plain HTTP response. */
+export const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
+/** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
+const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
+
+/** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
+const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
+
+/** Returns the message of a connection error with its code, without details for the library's developers. */
+export function describeConnectionError(error: unknown): string {
+  const code = connectionCode(error);
+  if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
+  const message = error instanceof Error ? error.message : String(error);
+  const words = message.replace(OPENSSL_LINE, "$1").replace(RUNTIME_ADVICE, "");
+  return words.includes(code) ? words : `${code} ${words}`;
+}
+
+/** Environment variables that name a proxy, by the protocol of the URL; the first one counts. */
+const PROXY_VARIABLES = {
+  "http:": ["http_proxy", "HTTP_PROXY"],
+  "https:": ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"],
+} as const;
+
+/** The code of a connection that a proxy refuses, or that does not reach the proxy. */
+export const PROXY_FAILED = "ERR_PROXY";
+
+/** If the environment's proxy is why a connection failed, returns an error that names it. Otherwise returns the same error. */
+function blameProxy(error: Error, { protocol, port }: URL): Error {
+  const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
+  const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");
+  if (proxy === null) return error;
+  const failed = (error instanceof AggregateError ? error.errors[0] : error) as SocketError;
+  const isRefusal = failed.message.startsWith("Proxy response");
+  const isUnreachable =
+    failed.hostname === proxy.hostname || (String(failed.port) === proxy.port && proxy.port !== port);
+  if (!isRefusal && !isUnreachable) return error;
+  const message = `the proxy ${formatUrl(proxy.href)} fails: ${failed.message} (${PROXY_FAILED})`;
+  return Object.assign(new Error(message, { cause: error }), { code: PROXY_FAILED });
+}
+
+/** What Node's connection errors have: the name that does not resolve, or the port that cannot be reached. */
+interface SocketError extends Error {
+  hostname?: string;
+  port?: number;
+}
 
 let shared: Dispatcher | undefined;
 
@@ -150,7 +198,7 @@ export function sharedDispatcher(): Dispatcher {
 /** Creates a connection pool that uses the environment's proxies. */
 export function createDispatcher(settings: { connections?: number; allowH2?: boolean } = {}): Dispatcher {
   const options = { ...settings, keepAliveTimeout: 30_000 };
-  const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
+  const proxied = PROXY_VARIABLES["https:"].some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
 }
 

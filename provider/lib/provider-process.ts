@@ -70,9 +70,23 @@ export function printLinesWith(next: Printer): Printer {
   return former;
 }
 
-/** Runs `work`, and prints once what is in progress if it takes longer than two seconds. */
-export const printIfSlow = <T>(name: string, describe: () => string, work: () => Promise<T>): Promise<T> =>
-  noticeIfSlow(() => print("progress", name, toPlainText(describe())), work);
+/**
+ * Runs `work`, and prints once what is in progress if it takes longer than two seconds. If `signal` ends it, the failure
+ * says what was in progress.
+ */
+export async function printIfSlow<T>(
+  name: string,
+  describe: () => string,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    return await noticeIfSlow(() => print("progress", name, toPlainText(describe())), work);
+  } catch (error) {
+    if (error !== signal?.reason || !(error instanceof ApiChatError)) throw error;
+    throw error.with({ summary: `${error.summary}, while ${describe()}` });
+  }
+}
 
 /** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
 export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {

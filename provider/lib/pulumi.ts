@@ -13,6 +13,7 @@ export type {
   CustomResourceOptions,
   Input,
   Inputs,
+  Resource,
   Unwrap,
   URN,
 } from "@pulumi/pulumi";
@@ -25,8 +26,10 @@ export const {
   getOrganization,
   getProject,
   getStack,
+  log,
   output,
   Output,
+  ResourceError,
   runtime,
   secret,
   unsecret,

@@ -139,7 +139,7 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
 }
 
 /** Writes a path as people read it. */
-const toField = (path: readonly PropertyKey[]): string =>
+export const toField = (path: readonly PropertyKey[]): string =>
   z.core.toDotPath(path.map((part) => (typeof part === "string" && !mayShow(part) ? "*" : part)));
 
 /** Whether to show a name that the user chose: a key in the wrong place is too long, or contains digits and symbols. */

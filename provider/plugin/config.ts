@@ -1,8 +1,12 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { CheckFailure } from "../lib/checks.js";
-import { toFailures } from "../lib/provider-process.js";
+import { readFileIfExists } from "../lib/files.js";
+import { printWarning, toFailures } from "../lib/provider-process.js";
 import type { Path } from "../lib/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { problemsOf } from "../lib/validate.js";
+import { warningsOfConfiguration } from "../webhook/configuration.js";
 import { DEFAULTS } from "../webhook/inputs.js";
 import { SETTINGS, type Configuration } from "../webhook/run.js";
 import type { Received, Values } from "./wire.js";
@@ -11,6 +15,9 @@ import type { Received, Values } from "./wire.js";
 
 const NAMES = Object.keys(SETTINGS);
 
+/** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
+const DEFAULT_PROVIDER = /^default(_|$)/;
+
 /** The given values. An empty string counts as not given. */
 const givenOf = (values: Values): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
@@ -18,6 +25,29 @@ const givenOf = (values: Values): Record<string, string | undefined> =>
 /** Returns everything that is wrong. A missing value may come from the resource. */
 export const checkConfig = (values: Values): CheckFailure[] =>
   toFailures(problemsOf(DEFAULTS, givenOf(values)), NAMES);
+
+/** Prints what should be fixed in the stack's configuration, from which the engine makes the default provider. */
+export function warnOfConfig(values: Values, urn: string): void {
+  const name = urn.split("::").at(-1) ?? "";
+  if (!DEFAULT_PROVIDER.test(name)) return;
+  const keys = Object.keys(values).map((key) => `apichat:${key}`);
+  const isSecret = (key: string): boolean => !isUnencrypted(key, readStackFile(urn.split(/::?/)[2] ?? ""));
+  for (const { text, hint } of warningsOfConfiguration(keys, isSecret))
+    printWarning(name, `${text}; ${hint}`);
+}
+
+/** Whether a stack's file has a value in the line of its key. The engine marks no secrets in what it has checked. */
+const isUnencrypted = (key: string, file: string): boolean =>
+  new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
+
+/** The stack's file, beside Pulumi.yaml in the folder of the program or above it. Empty if it is elsewhere. */
+function readStackFile(stack: string, folder = process.cwd()): string {
+  if (existsSync(join(folder, "Pulumi.yaml"))) {
+    return readFileIfExists(join(folder, `Pulumi.${stack}.yaml`)) ?? "";
+  }
+  const above = dirname(folder);
+  return above === folder ? "" : readStackFile(stack, above);
+}
 
 /** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
@@ -38,9 +68,6 @@ export interface ProviderConfig extends Configuration {
   secretBaseUrl: unknown;
   secretTexts: readonly string[];
 }
-
-/** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
-const DEFAULT_PROVIDER = /^default(_|$)/;
 
 /** Reads the configuration of a provider. */
 export function readConfig({ values, secrets, secretTexts }: Received, name: string): ProviderConfig {

@@ -30,7 +30,7 @@ export interface PluginResource {
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
   previewCreate(inputs: never, call: ResourceCall): Promise<object>;
   /** The outputs as far as they are known before the update. */
-  previewUpdate(id: string, state: never, news: never): object;
+  previewUpdate(id: string, state: never, news: never, call: ResourceCall): Promise<object>;
   /** Returns the paths that are secret because they repeat a value that the program has marked. */
   repeatsIn?(values: Values, marked: readonly Path[], call: ResourceCall): Path[];
 }

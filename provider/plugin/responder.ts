@@ -38,7 +38,7 @@ export const responder: PluginResource = {
 
   previewCreate: async (inputs: ProcessInputs) => ({ ...withAddresses(inputs), pid: UNKNOWN }),
 
-  previewUpdate: (id, { pid }: ProcessState, news: ProcessInputs) => ({
+  previewUpdate: async (id, { pid }: ProcessState, news: ProcessInputs) => ({
     ...withAddresses({ ...news, port: news.port || portOfId(id) }),
     pid,
   }),

@@ -18,7 +18,14 @@ import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
 import { openRunLog } from "../webhook/run-log.js";
 import { Run } from "../webhook/run.js";
-import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
+import {
+  changedConfig,
+  checkConfig,
+  readConfig,
+  secretsOfConfig,
+  warnOfConfig,
+  type ProviderConfig,
+} from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
@@ -114,6 +121,8 @@ function createService(engine: Engine): UntypedServiceImplementation {
 
     checkConfig: answer(async (request: messages.CheckRequest, redact) => {
       const given = decodeValues(request.getNews());
+      const urn = request.getUrn();
+      await engine.serve(urn, redact, async () => warnOfConfig(given.values, urn));
       const secrets = [...secretsOfConfig(given.values), ...given.secrets];
       const checked = { inputs: given.values, failures: checkConfig(given.values), secrets };
       return toCheckResponse(checked, redact);
@@ -168,7 +177,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       const { values, secrets } = decodeValues(request.getNews());
       const news = named(call, values);
       const { outs } = request.getPreview()
-        ? { outs: resource.previewUpdate(request.getId(), state, news) }
+        ? { outs: await resource.previewUpdate(request.getId(), state, news, call) }
         : await lifecycle.update(request.getId(), state, news);
       return new messages.UpdateResponse().setProperties(encodeOuts(target, outs, secrets));
     }),

@@ -16,7 +16,7 @@ export const verificationKey: PluginResource = {
   /** Derived and given keys are in the inputs already: check has put them there. */
   previewCreate: async (inputs: VerificationKeyInputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),
 
-  previewUpdate: (_id, state: VerificationKeyState, news: VerificationKeyInputs) => {
+  previewUpdate: async (_id, state: VerificationKeyState, news: VerificationKeyInputs) => {
     const { current = UNKNOWN, others } = decideNextKeys(state, news);
     const isKnown = current !== UNKNOWN && (news.keep as unknown) !== UNKNOWN;
     return { ...news, current, keys: isKnown ? [current, ...others] : UNKNOWN };

@@ -1,11 +1,23 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
-import { formatUrl } from "../lib/url.js";
 import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
-import { importWebhook, previewCreate, readRegistration, webhookLifecycle } from "../webhook/lifecycle.js";
+import {
+  importWebhook,
+  previewCreate,
+  previewUpdate,
+  readRegistration,
+  webhookLifecycle,
+  type Foreseen,
+} from "../webhook/lifecycle.js";
 import type { OperationContext } from "../webhook/run.js";
-import { IMPORTED_KEY, VERIFIED, type WebhookInputs, type WebhookState } from "../webhook/state.js";
-import type { PluginResource } from "./resource.js";
+import {
+  IMPORTED_KEY,
+  requireState,
+  VERIFIED,
+  type WebhookInputs,
+  type WebhookState,
+} from "../webhook/state.js";
+import type { PluginResource, ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
@@ -25,23 +37,23 @@ export const webhook: PluginResource = {
       },
       read: (id, state: WebhookState) =>
         Object.keys(state).length === 0
-          ? importWebhook({ name: call.name, baseUrl: id }, call)
+          ? importWebhook({ name: call.name, id }, call)
           : lifecycle.read(id, state),
     };
   },
 
   async previewCreate(inputs: WebhookInputs, call) {
     // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
-    const adopts = isReportRead() ? undefined : await previewCreate(inputs, call);
-    if (adopts) printLine(call.name, `adopts ${formatUrl(adopts.webhookUrl)}, which is registered already`);
-    return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
+    const { seen, conflict, line } = isReportRead() ? {} : await previewCreate(inputs, call);
+    if (conflict) throw conflict;
+    printForeseen(line, call);
+    return { ...inputs, status: VERIFIED, botUrl: seen?.botUrl ?? UNKNOWN };
   },
 
-  previewUpdate: (_id, { botUrl }: WebhookState, news: WebhookInputs) => ({
-    ...news,
-    status: VERIFIED,
-    botUrl,
-  }),
+  async previewUpdate(_id, state: WebhookState, news: WebhookInputs, call) {
+    if (!isReportRead()) printForeseen(await previewUpdate(requireState(state), news, call), call);
+    return { ...news, status: VERIFIED, botUrl: state.botUrl };
+  },
 
   repeatsIn: (values, given, { secretBaseUrl }) => {
     const isConfigured = secretBaseUrl !== undefined && values["baseUrl"] === secretBaseUrl;
@@ -51,6 +63,9 @@ export const webhook: PluginResource = {
     ];
   },
 };
+
+const printForeseen = (line: Foreseen["line"], { name }: ResourceCall): void =>
+  line && (line.kind === "warning" ? printWarning : printLine)(name, line.text);
 
 const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: set it to the registered key before you change anything else";

@@ -60,13 +60,19 @@ export function answerChallenge(challenge: string): Answer {
  * is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
  */
 export class UnavailableError extends Error {
+  /** Always `UnavailableError`. */
   override readonly name = "UnavailableError";
   /** The value of `Retry-After`, in seconds. Default 5. */
   readonly retryAfterSeconds: number;
 
   constructor(
     message = "the delivery cannot be taken now",
-    options: { retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      /** The value of `Retry-After`, in seconds. Default 5. */
+      retryAfterSeconds?: number;
+      /** The error behind this one. */
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.retryAfterSeconds = options.retryAfterSeconds ?? 5;

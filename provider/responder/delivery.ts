@@ -6,7 +6,13 @@ import type { KnownOutbound } from "../../schema/parse-outbound.js";
  * typed as the specification has them and not checked: `parseOutbound` does that. A kind that is not in the
  * specification is "unknown", and so is JSON that is not a message.
  */
-export type TaggedMessage = KnownOutbound | { kind: "unknown"; message: unknown };
+export type TaggedMessage =
+  | KnownOutbound
+  | {
+      kind: "unknown";
+      /** Whatever JSON it is. */
+      message: unknown;
+    };
 
 /** The kinds of section 2.4, and "unknown". */
 export type DeliveryKind = OutboundKind | "unknown";

@@ -124,9 +124,8 @@ function problemsOfSeed(seed: unknown): string[] {
   }
   const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
   if (bytes < MIN_SEED_BYTES) {
-    return [
-      `must contain at least ${MIN_SEED_BYTES} random bytes, got a string for at most ${bytes}; ${hint}`,
-    ];
+    const got = `a string of ${seed.length} characters, which can contain ${bytes} at most`;
+    return [`must contain at least ${MIN_SEED_BYTES} random bytes, got ${got}; ${hint}`];
   }
   if (new Set(seed).size >= MIN_DISTINCT_CHARACTERS) return [];
   return [`must be random, got a string of only ${new Set(seed).size} different characters; ${hint}`];

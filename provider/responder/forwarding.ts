@@ -44,11 +44,15 @@ const optionsOf = (value: string): string[] => value.split(",").map((option) => 
 
 /** What the response to a forwarded delivery means. */
 export type ForwardVerdict =
-  | { kind: "done" }
-  /** The target rejects this delivery for good. */
-  | { kind: "refused" }
-  /** Send it again after at least this many seconds; 0 if the target does not say. */
-  | { kind: "retry"; retryAfterSeconds: number };
+  | {
+      /** `done`: it was accepted. `refused`: it is rejected for good. `retry`: send it again. */
+      kind: "done" | "refused";
+    }
+  | {
+      kind: "retry";
+      /** Wait at least this long, in seconds; 0 if the target does not say. */
+      retryAfterSeconds: number;
+    };
 
 /**
  * Statuses with which the target rejects the delivery itself. Any other failure may be fixed later, such as a

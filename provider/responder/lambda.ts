@@ -6,7 +6,9 @@ type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 interface EventBody {
+  /** The body: text, or base64 if `isBase64Encoded`. */
   body?: string | null | undefined;
+  /** Whether the body is base64. Default false. */
   isBase64Encoded?: boolean | undefined;
 }
 
@@ -15,22 +17,47 @@ interface EventBody {
  * to it.
  */
 export interface LambdaEventV1 extends EventBody {
+  /** The HTTP method. */
   httpMethod: string;
+  /** The path; of a REST API without the stage. */
   path: string;
+  /** The headers, of repeated ones the last value. */
   headers?: Values;
+  /** The headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
+  /** The query, of repeated names the last value. */
   queryStringParameters?: Values;
+  /** The query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;
-  requestContext?: { elb?: object | undefined; path?: string | undefined } | undefined;
+  /** What sent the event. */
+  requestContext?:
+    | {
+        /** Present if it was a load balancer. */
+        elb?: object | undefined;
+        /** The path with the stage of a REST API. */
+        path?: string | undefined;
+      }
+    | undefined;
 }
 
 /** An event in payload format 2.0: function URLs and HTTP APIs. */
 export interface LambdaEventV2 extends EventBody {
+  /** The path, with the stage if there is one. */
   rawPath: string;
+  /** The query without its question mark. */
   rawQueryString: string;
+  /** The headers, values of repeated ones joined with commas. */
   headers?: Values;
+  /** The cookies, which are not in `headers`. */
   cookies?: readonly string[] | undefined;
-  requestContext: { http: { method: string } };
+  /** What sent the event. */
+  requestContext: {
+    /** The request line. */
+    http: {
+      /** The HTTP method. */
+      method: string;
+    };
+  };
 }
 
 /** The HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. */
@@ -38,13 +65,17 @@ export type LambdaHttpEvent = LambdaEventV1 | LambdaEventV2;
 
 /** A response in the shape that the event requires. It is assignable to the result types of @types/aws-lambda. */
 export interface LambdaHttpResult {
+  /** The HTTP status. */
   statusCode: number;
   /** For load balancers, such as "200 OK". */
   statusDescription?: string;
   /** Absent for load balancers with multi-value headers, which get `multiValueHeaders`. */
   headers?: Record<string, string>;
+  /** In place of `headers`, for load balancers with multi-value headers. */
   multiValueHeaders?: Record<string, string[]>;
+  /** The body as text. */
   body: string;
+  /** Always false. */
   isBase64Encoded: boolean;
 }
 

@@ -3,6 +3,35 @@ import type { Socket } from "node:net";
 import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
+/** How much of bodies that are not complete, and so not verified, this process keeps, in bytes. */
+const UNVERIFIED_BYTES = 64 * 1024 * 1024;
+
+/** What a chunk takes in addition to its bytes: a sender may send a body byte by byte. */
+const CHUNK_BYTES = 200;
+
+/** The incomplete bodies of all connections, with the bytes that each takes. The one that is idle longest comes first. */
+const incomplete = new Map<IncomingMessage, number>();
+let unverifiedBytes = 0;
+
+/** Counts a chunk of a body. Over the limit, closes the connections whose bodies have been idle longest. */
+function keep(req: IncomingMessage, chunk: Uint8Array): void {
+  const bytes = CHUNK_BYTES + chunk.length;
+  const before = incomplete.get(req) ?? 0;
+  incomplete.delete(req);
+  incomplete.set(req, before + bytes);
+  unverifiedBytes += bytes;
+  for (const idle of incomplete.keys()) {
+    if (unverifiedBytes <= UNVERIFIED_BYTES) return;
+    forget(idle);
+    idle.destroy();
+  }
+}
+
+function forget(req: IncomingMessage): void {
+  unverifiedBytes -= incomplete.get(req) ?? 0;
+  incomplete.delete(req);
+}
+
 /** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
 const LINGER_MS = 2_000;
 
@@ -14,7 +43,8 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
  * Converts a responder to a listener for `http.createServer`, or a handler for Express. Responding before the whole
- * body has arrived closes the connection. A body that middleware kept as bytes (`express.raw`) is taken from
+ * body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of incomplete bodies: beyond
+ * that, the connection whose body has been idle longest is closed. A body that middleware kept as bytes (`express.raw`) is taken from
  * `req.rawBody` or `req.body`; if the body was parsed, the answer is 500 and says how to fix it.
  *
  * @example
@@ -46,7 +76,10 @@ async function answerRequest(
   }
 }
 
-/** Converts the request of Node's HTTP server. */
+/**
+ * Converts the request of Node's HTTP server.
+ * @internal
+ */
 export const fromIncomingMessage = (req: FrameworkRequest): IncomingRequest => ({
   method: req.method ?? "GET",
   // Express removes the mount path of a router from `url`.
@@ -83,16 +116,20 @@ function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Arra
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const settle = (body: Uint8Array | BodyFailure): void => {
+      forget(req);
+      resolve(body);
+    };
     const take = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length <= limitBytes) return;
+      if (length <= limitBytes) return keep(req, chunk);
       req.off("data", take).pause();
-      resolve("body_too_large");
+      settle("body_too_large");
     };
-    const end = (): void => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    const end = (): void => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     // Has no effect after the end.
-    const abort = (): void => resolve("body_incomplete");
+    const abort = (): void => settle("body_incomplete");
     // Not "close", which is emitted after every request: a listener for it costs a tenth of a request.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
   });

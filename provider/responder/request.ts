@@ -6,6 +6,7 @@ export type BodyFailure = "body_too_large" | "body_incomplete" | "body_consumed"
 
 /** A request before its body is read. */
 export interface RequestHead {
+  /** The HTTP method, such as "POST". */
   method: string;
   /** The request's target: an absolute URL, or path and query. */
   url: string;
@@ -23,8 +24,11 @@ export interface IncomingRequest extends RequestHead {
 
 /** The response to send; an empty body means no body. */
 export interface Answer {
+  /** The HTTP status. */
   status: number;
+  /** Names in lower case. */
   headers: Record<string, string>;
+  /** The text of the body. */
   body: string;
 }
 

@@ -26,7 +26,7 @@ import {
   toResponse,
   type WaitUntil,
 } from "./request.js";
-import { findEqualKey, findSigningKey, SIGNATURE_HEADER } from "./signature.js";
+import { findEqualKey, findSigningKey, isSignature, SIGNATURE_HEADER } from "./signature.js";
 import { createRedactor } from "../lib/redact.js";
 
 /** What a handler receives in addition to its delivery. */
@@ -43,12 +43,14 @@ export interface DeliveryContext {
 /** Handles a verified delivery. It is acknowledged when this returns; if it throws or rejects, the response is 500. */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
+/** The keys of an endpoint, and what it does with deliveries. */
 export interface ResponderOptions {
   /**
    * One key, or up to 32 while keys are being rotated: all of them verify deliveries and answer handshakes. A function is
    * called for each request.
    */
   verificationKeys: VerificationKeySource;
+  /** Called for each delivery whose signature is right, before it is acknowledged. */
   onDelivery: DeliveryHandler;
   /** Called for each handshake that passes, before it is answered. If it throws, the response is 500. */
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
@@ -60,6 +62,7 @@ export interface ResponderOptions {
 
 /** What an adapter may pass in addition to a request. */
 export interface AnswerContext {
+  /** Keeps the instance alive for work after the response. Default: nothing does. */
   waitUntil?: WaitUntil | undefined;
 }
 
@@ -74,7 +77,7 @@ export interface Responder {
 /**
  * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries (section
  * 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; a compressed body, 415; a
- * body over the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401
+ * malformed signature, 401, before the body is read; a body over the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401
  * for a wrong token and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a
  * body that is not JSON, 400; then 200. If `onDelivery` fails, the answer is 500 and the error goes to console.error;
  * if it throws an {@link UnavailableError}, the answer is 503. The body of each error is
@@ -179,7 +182,10 @@ function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
       "accept-encoding": "identity",
     });
   }
-  return undefined;
+  const signature = request.header(SIGNATURE_HEADER);
+  return signature === undefined || isSignature(signature)
+    ? undefined
+    : answerError("invalid_signature", "X-Hub-Signature-256 must be sha256= and 64 lower-case hex digits");
 }
 
 const BODY_FAILURES: Record<BodyFailure, string> = {

@@ -10,6 +10,7 @@ const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]+$/;
 const PREFIX_CHARACTERS = "sha256=".length;
 const SIGNATURE_CHARACTERS = PREFIX_CHARACTERS + 64;
 
+/** A body with its signature, and the keys that may have signed it. */
 export interface VerifySignatureOptions {
   /** The keys of which any may have signed. */
   verificationKeys: VerificationKeys;
@@ -58,7 +59,8 @@ export function findSigningKey(options: VerifySignatureOptions): number | Promis
   return findSigner(keys, body, signature.slice(PREFIX_CHARACTERS));
 }
 
-const isSignature = (value: unknown): value is string =>
+/** Whether a value has the form of a signature. */
+export const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**

@@ -4,6 +4,7 @@ import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";
 
+/** What a test delivery contains. */
 export interface CreateDeliveryOptions {
   /** The key that signs. */
   verificationKey: string | Uint8Array;
@@ -17,6 +18,7 @@ export interface CreateDeliveryOptions {
   flowNs?: string;
 }
 
+/** What a test handshake contains. */
 export interface CreateHandshakeOptions {
   /** The token to send. */
   verificationKey: string;

@@ -6,18 +6,9 @@ import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
-import { createRedactor, type Redact } from "../lib/redact.js";
+import { inSlices } from "../lib/in-slices.js";
 import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "../lib/url.js";
-import {
-  expected,
-  httpUrl,
-  onAnyObject,
-  parse,
-  problemsOf,
-  refineWith,
-  showName,
-  validatedBy,
-} from "../lib/validate.js";
+import { expected, httpUrl, parse, refineWith, showName, toField, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
 import { reachesAddress, type Address } from "./listener.js";
@@ -88,20 +79,25 @@ export const workspacesOf = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord
       `must be an object of workspaces by name, got ${kindOf(input)}; for example { acme: { verificationKeys: … } }`,
   });
 
-/** The shape of the configuration file. */
-export const fileShape = z
-  .strictObject({
+const shapeWith = <Shape extends z.ZodType>(workspace: Shape) =>
+  z.strictObject({
     host: hostShape,
     port: portShape,
     dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
-    workspaces: workspacesOf(workspaceShape),
+    workspaces: workspacesOf(workspace),
     derivedFrom: keysShape.optional(),
     rotations: validatedBy<string[]>(DERIVATION_RULES.rotations).optional(),
     forwardWithinSeconds: positive(86_400).optional(),
     bodyLimitBytes: positive(1_048_576).optional(),
     healthPath: pathShape.optional(),
-  })
-  .superRefine(refuseTogether, onAnyObject);
+  });
+
+/** The shape of the configuration file. */
+export const fileShape = shapeWith(workspaceShape);
+
+/** The file without its workspaces, which are parsed one after the other: 30,000 at once block for 0.3 s. */
+const topShape = shapeWith(z.unknown());
+const entryShape = z.object({ workspaces: workspacesOf(workspaceShape) });
 
 /** Where a verification key comes from: the string itself, a file (a container's secret), or an environment variable. */
 type KeySource = z.infer<typeof keySource>;
@@ -109,52 +105,65 @@ type KeySource = z.infer<typeof keySource>;
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
+/** Rejects what {@link problemsTogether} finds. */
+export function refuseTogether(values: Values, context: z.RefinementCtx): void {
+  for (const problem of problemsTogether(values))
+    if (problem !== undefined) context.addIssue({ code: "custom", ...problem });
+}
+
 /**
- * Rejects problems of several fields: missing keys, equal paths, targets that are the responder itself. Any field may be
- * invalid, or not known in a preview.
+ * Yields problems of several fields: missing keys, equal paths, targets that are the responder itself. Any field may be
+ * invalid, or not known in a preview. Yields undefined after each workspace, so that other work can have its turn.
  */
-export function refuseTogether(
-  { host = DEFAULT_HOST, port, healthPath = HEALTH_PATH, derivedFrom, rotations, workspaces }: Values,
-  context: z.RefinementCtx,
-): void {
-  const report = (path: string[], message: string): void =>
-    context.addIssue({ code: "custom", path, message });
+function* problemsTogether({
+  host = DEFAULT_HOST,
+  port,
+  healthPath = HEALTH_PATH,
+  derivedFrom,
+  rotations,
+  workspaces,
+}: Values): Generator<{ path: string[]; message: string } | undefined> {
   if ((derivedFrom === undefined) !== (rotations === undefined)) {
     const missing = derivedFrom === undefined ? "derivedFrom" : "rotations";
-    report([missing], "is missing; give both derivedFrom and rotations, or neither");
+    yield { path: [missing], message: "is missing; give both derivedFrom and rotations, or neither" };
   }
   if (!isMap(workspaces)) return;
   const derived = count(derivedFrom) * Math.max(1, count(rotations));
   const owners = new Map([[wirePathOf(healthPath), "healthPath"]]).set(READY_PATH, "the ready path");
   const entries = Object.entries(workspaces);
   if (entries.length === 0)
-    report(["workspaces"], "must have at least one; for example { acme: { verificationKeys: … } }");
+    yield {
+      path: ["workspaces"],
+      message: "must have at least one; for example { acme: { verificationKeys: … } }",
+    };
   for (const [name, workspace] of entries) {
+    yield undefined;
     if (!WORKSPACE_NAME.test(name))
-      report(
-        ["workspaces"],
-        `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
-      );
+      yield {
+        path: ["workspaces"],
+        message: `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
+      };
     // Reported as not a workspace, and not as one without keys.
     if (!isMap(workspace)) continue;
     const keys = derived + count(workspace["verificationKeys"]);
     const keysText = keys === 0 ? NO_KEY : problemOfKeyCount(keys);
-    if (keysText !== undefined) report(["workspaces", name, "verificationKeys"], keysText);
+    if (keysText !== undefined) yield { path: ["workspaces", name, "verificationKeys"], message: keysText };
     const path = wirePathOf(workspace["path"] ?? defaultPath(name));
     if (path === undefined) continue;
     const owner = owners.get(path);
     const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
-    if (owner !== undefined) report(["workspaces", name, "path"], clash);
+    if (owner !== undefined) yield { path: ["workspaces", name, "path"], message: clash };
     owners.set(path, `workspace ${name}`);
   }
   // A delivery would go round without end.
   for (const [name, workspace] of entries) {
+    yield undefined;
     const url = isMap(workspace) ? String(workspace["forwardTo"]) : "";
     if (!reachesAddress(url, { host: String(host), port: Number(port) })) continue;
     const owner = owners.get(new URL(url).pathname);
     const got = `${formatUrl(url)}, which is this responder's own ${owner}`;
     const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
-    if (owner !== undefined) report(["workspaces", name, "forwardTo"], text);
+    if (owner !== undefined) yield { path: ["workspaces", name, "forwardTo"], message: text };
   }
 }
 
@@ -168,16 +177,18 @@ const wirePathOf = (path: unknown): string | undefined =>
   typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 
 /** The keys and path of one workspace, and where its deliveries go. */
-export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], "forwardTo"> {
-  /** The first is the current one; all answer handshakes and verify deliveries. */
+export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], "subject" | "forwardTo"> {
+  /** Its own keys, in addition to those that are derived: see {@link keysOf}. */
   verificationKeys: string[];
   /** The path, such as "/acme", unique among the workspaces. */
   path: string;
 }
 
 /** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
-export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom" | "rotations"> {
+export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom"> {
   workspaces: Record<string, WorkspaceConfig>;
+  /** The seeds of derived keys. */
+  derivedFrom?: string[] | undefined;
   healthPath: string;
 }
 
@@ -188,8 +199,6 @@ export interface LoadedConfig {
   digest: string;
   /** Things that work but should be fixed, one line each. */
   warnings: string[];
-  /** Redacts the keys of all workspaces, and their seeds, in a text. */
-  redact: Redact;
 }
 
 /**
@@ -199,23 +208,22 @@ export interface LoadedConfig {
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const text = await readTextFile(file, "configuration");
-  const { derivedFrom, rotations = [], ...given } = requireConfig(file, text);
+  const given = await requireConfig(file, text);
   const keys = new KeyReader(file);
-  const seeds = await keys.read("derivedFrom", derivedFrom);
+  const derivedFrom =
+    given.derivedFrom === undefined ? undefined : await keys.read("derivedFrom", given.derivedFrom);
   if (derivedFrom !== undefined && keys.problems.length === 0)
-    keys.problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
-  const canDerive = derivedFrom !== undefined && keys.problems.length === 0;
+    keys.problems.push(...problemsOfDerivation({ derivedFrom }));
   const warnings: string[] = [];
-  const workspaces: [name: string, WorkspaceConfig][] = [];
-  for (const [name, { verificationKeys, subject = name, path, forwardTo }] of Object.entries(
-    given.workspaces,
-  )) {
+  const workspaces: ServerConfig["workspaces"] = {};
+  for await (const [name, workspace] of inSlices(Object.entries(given.workspaces))) {
+    const { path = defaultPath(name), forwardTo } = workspace;
     const field = `workspaces.${name}.verificationKeys`;
-    const own = await keys.read(field, verificationKeys);
-    keys.problems.push(...own.flatMap(problemsOfKey).map((problem) => ({ field, text: problem })));
-    const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
-    const all = { verificationKeys: [...derived, ...own], path: toWirePath(path ?? defaultPath(name)) };
-    workspaces.push([name, { ...all, forwardTo }]);
+    const verificationKeys = await keys.read(field, workspace.verificationKeys);
+    keys.problems.push(
+      ...verificationKeys.flatMap(problemsOfKey).map((problem) => ({ field, text: problem })),
+    );
+    workspaces[name] = { ...workspace, verificationKeys, path: toWirePath(path) };
     if (forwardTo !== undefined && isClearText(forwardTo))
       warnings.push(
         `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
@@ -224,37 +232,68 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   if (keys.problems.length > 0) throw invalid(file, keys.problems);
   const config = {
     ...given,
+    derivedFrom,
     dataDir: resolve(dirname(file), given.dataDir),
-    workspaces: Object.fromEntries(workspaces),
+    workspaces,
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
-  const secrets = [...seeds, ...workspaces.flatMap(([, { verificationKeys }]) => verificationKeys)];
   return {
     config,
     digest: createHash("sha256").update(text).digest("hex"),
     warnings: [...keys.warnings(), ...warnings],
-    // With 10,000 keys it takes a second.
-    redact: createRedactor(secrets),
   };
 }
 
+/**
+ * Returns the keys of a workspace: derived ones first, the current one of all before the others. All answer handshakes
+ * and verify deliveries. They are derived here, and not with the configuration: those of 30,000 workspaces take seconds.
+ */
+export async function keysOf(
+  { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,
+  name: string,
+): Promise<string[]> {
+  const { subject = name, verificationKeys = [] } = workspaces[name] ?? {};
+  const derived = derivedFrom ? await deriveVerificationKeys(derivedFrom, { subject, rotations }) : [];
+  return [...derived, ...verificationKeys];
+}
+
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export function refuseLoops(config: ServerConfig, { port }: Address): void {
+export async function refuseLoops(config: ServerConfig, { port }: Address): Promise<void> {
   if (config.port === port) return;
-  const problems = problemsOf(fileShape, { ...config, port }).map(({ field, text }) => ({ field, text }));
+  const problems = await findProblemsTogether({ ...config, port });
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
-/** Reads where a configuration keeps its deliveries, and of which workspaces, without its keys. Throws `invalid_config`. */
-export async function readPlace(file: string): Promise<{ dataDir: string; workspaces: string[] }> {
-  const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
-  return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
+/** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
+export async function readPlace(
+  file: string,
+): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {
+  const config = await requireConfig(file, await readTextFile(file, "configuration"));
+  return { ...config, dataDir: resolve(dirname(resolve(file)), config.dataDir) };
 }
 
-function requireConfig(file: string, text: string): FileConfig {
-  const { data, problems } = parse(fileShape, parseJson(file, text));
-  if (problems !== undefined) throw invalid(file, problems);
-  return data;
+async function requireConfig(file: string, text: string): Promise<FileConfig> {
+  const given = parseJson(file, text);
+  const values = isMap(given) ? given : {};
+  const listed = isMap(values["workspaces"]) ? values["workspaces"] : {};
+  const top = parse(topShape, listed === values["workspaces"] ? { ...values, workspaces: {} } : given);
+  const problems: FieldProblem[] = [...(top.problems ?? [])];
+  const workspaces: FileConfig["workspaces"] = {};
+  for await (const [name, workspace] of inSlices(Object.entries(listed))) {
+    const { data } = parse(workspaceShape, workspace);
+    if (data !== undefined) workspaces[name] = data;
+    else problems.push(...(parse(entryShape, { workspaces: { [name]: workspace } }).problems ?? []));
+  }
+  problems.push(...(await findProblemsTogether(values)));
+  if (top.data === undefined || problems.length > 0) throw invalid(file, problems);
+  return { ...top.data, workspaces };
+}
+
+async function findProblemsTogether(values: Values): Promise<FieldProblem[]> {
+  const problems: FieldProblem[] = [];
+  for await (const problem of inSlices(problemsTogether(values)))
+    if (problem !== undefined) problems.push({ field: toField(problem.path), text: problem.message });
+  return problems;
 }
 
 function parseJson(file: string, text: string): unknown {

@@ -11,7 +11,7 @@ import { messageOf } from "./log.js";
 export interface ControlActions {
   status(): ServerStatus;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
-  reload(): Promise<ServerStatus>;
+  reload(): Promise<void>;
   /** Begins a graceful stop. */
   stop(): void;
   /** Retries waiting deliveries now, of one workspace or of all. */
@@ -41,7 +41,10 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
     });
   });
   app.get("/status", (c) => c.json(actions.status()));
-  app.post("/reload", async (c) => c.json(await actions.reload()));
+  app.post("/reload", async (c) => {
+    await actions.reload();
+    return c.json(actions.status());
+  });
   app.post("/stop", (c) => {
     c.env.outgoing.once("close", () => actions.stop());
     return c.json({ status: "stopping" }, 202);

@@ -46,11 +46,11 @@ const SPOOL_PAUSE_MS = 1_000;
 /** Looks for due deliveries at least this often, in milliseconds. */
 const CHECK_EVERY_MS = 60 * 60 * 1000;
 
-/** A workspace that forwards, or has forwarded. */
+/** A workspace with deliveries to forward, or one that had some. */
 interface Lane {
   workspace: string;
-  /** If it is undefined, deliveries are kept; attempts in progress continue. */
-  target: URL | undefined;
+  /** The URL of the next attempt. */
+  target: string;
   /** The number of attempts in progress. */
   attempts: number;
   /** Whether its last attempt timed out. */
@@ -69,6 +69,8 @@ export class Forwarder {
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
   readonly #lanes = new Map<string, Lane>();
+  /** The URLs by workspace. Deliveries of the others are kept; attempts in progress continue. */
+  #targets: ReadonlyMap<string, string> = new Map();
   readonly #attempts = new Set<Promise<unknown>>();
   readonly #abandoning = new AbortController();
   #maxAgeMs = 0;
@@ -90,20 +92,21 @@ export class Forwarder {
 
   /**
    * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that a workspace
-   * has kept counts from when it gets a target. A changed target is tried at once. Throws a TypeError for an invalid URL.
+   * has kept counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
-    const urls = new Map(
-      Object.entries(workspaces).flatMap(([workspace, { forwardTo }]) =>
-        forwardTo === undefined ? [] : [[workspace, new URL(forwardTo)] as const],
-      ),
-    );
+    const targets = new Map<string, string>();
+    for (const [workspace, { forwardTo }] of Object.entries(workspaces))
+      if (forwardTo !== undefined) targets.set(workspace, forwardTo);
     void this.#changes.run("plan", async () => {
       this.#maxAgeMs = forwardWithinSeconds * 1000;
-      const moved = this.#leaveTargets(urls);
+      const before = this.#targets;
+      const moved = [...this.#lanes.keys()].filter((name) => before.get(name) !== targets.get(name));
+      // No attempt begins at a former target any more.
+      this.#targets = new Map([...before].filter(([name, target]) => targets.get(name) === target));
       // Before any attempt begins, because the age of its delivery depends on it.
-      await this.#persist(() => this.#spool.setForwarded([...urls.keys()]));
-      for (const [workspace, target] of urls) this.#laneOf(workspace).target = target;
+      await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
+      this.#targets = targets;
       await this.#persist(() => this.#spool.retry(moved));
     });
   }
@@ -144,22 +147,9 @@ export class Forwarder {
     }
   }
 
-  /** Begins no attempt at a former target any more. Returns the workspaces that had a different one. */
-  #leaveTargets(urls: ReadonlyMap<string, URL>): string[] {
-    const moved = [...this.#lanes.values()].filter(
-      ({ workspace, target }) => target?.href !== urls.get(workspace)?.href,
-    );
-    for (const lane of moved) lane.target = undefined;
-    return moved.map(({ workspace }) => workspace);
-  }
-
-  #laneOf(workspace: string): Lane {
-    const lane = this.#lanes.get(workspace) ?? {
-      workspace,
-      target: undefined,
-      attempts: 0,
-      isHanging: false,
-    };
+  #laneOf(workspace: string, target: string): Lane {
+    const lane = this.#lanes.get(workspace) ?? { workspace, target, attempts: 0, isHanging: false };
+    lane.target = target;
     this.#lanes.set(workspace, lane);
     return lane;
   }
@@ -179,8 +169,10 @@ export class Forwarder {
     try {
       const due: Lane[] = [];
       for (const workspace of this.#spool.waiting()) {
-        const lane = this.#lanes.get(workspace);
-        if (lane?.target === undefined || this.#roomOf(lane) === 0) continue;
+        const target = this.#targets.get(workspace);
+        if (target === undefined) continue;
+        const lane = this.#laneOf(workspace, target);
+        if (this.#roomOf(lane) === 0) continue;
         const dueMs = this.#spool.dueMs(workspace);
         if (dueMs <= nowMs) due.push(lane);
         else nextMs = Math.min(nextMs, dueMs);
@@ -216,9 +208,8 @@ export class Forwarder {
   }
 
   #begin(lane: Lane, delivery: TakenDelivery): void {
-    if (lane.target === undefined) return;
     lane.attempts++;
-    const attempt = this.#attempt(delivery, lane.target)
+    const attempt = this.#attempt(delivery, new URL(lane.target))
       .then(({ timedOut = false }) => (lane.isHanging = timedOut))
       .finally(() => {
         this.#attempts.delete(attempt);

@@ -65,7 +65,12 @@ export async function listen(address: Address, listener: NodeListener, limits = 
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
   });
+  // A sender that ends its side after its request still gets the response.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => connections.accept(socket));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+    connections.afterResponse(socket, () => rejectBroken(error, socket)),
+  );
   await bind(server, address);
   let closed: Promise<void> | undefined;
   return {
@@ -77,6 +82,19 @@ export async function listen(address: Address, listener: NodeListener, limits = 
       return (closed ??= drain(server, limits));
     },
   };
+}
+
+/** The responses to what is no request, as Node sends them, by error code. */
+const BROKEN: Partial<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+function rejectBroken({ code = "" }: NodeJS.ErrnoException, socket: Socket): void {
+  if (socket.writable)
+    socket.write(`HTTP/1.1 ${BROKEN[code] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
+  socket.destroySoon();
 }
 
 async function bind(server: Server, { host, port }: Address): Promise<void> {
@@ -112,6 +130,10 @@ class Connections {
   readonly #limit: number;
   /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
   readonly #responses = new Map<Socket, ServerResponse | undefined>();
+  /** By a response: the one before it on its connection, if that was not sent when the request came. */
+  readonly #before = new WeakMap<ServerResponse, ServerResponse>();
+
+  readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -131,8 +153,20 @@ class Connections {
   /** Notes that a request has begun. */
   noteRequest(response: ServerResponse): void {
     const { socket } = response.req;
+    const before = this.#responses.get(socket);
+    if (before !== undefined && !isIdle(before)) this.#before.set(response, before);
     this.#responses.delete(socket);
     this.#responses.set(socket, response);
+  }
+
+  /** Calls back once the complete requests of a broken connection have their responses. Each byte after it breaks it again. */
+  afterResponse(socket: Socket, callback: () => void): void {
+    if (this.#broken.has(socket)) return;
+    this.#broken.add(socket);
+    let last = this.#responses.get(socket);
+    if (last !== undefined && isIncomplete(last)) last = this.#before.get(last);
+    if (isIdle(last)) callback();
+    else last?.once("close", callback);
   }
 
   /** Makes every response in progress the last one of its connection, where its head is not sent yet. */

@@ -3,7 +3,7 @@ import { answerError, UnavailableError, type ResponderErrorCode } from "../respo
 import type { Answer, IncomingRequest } from "../responder/request.js";
 import { pathOf } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
-import type { ServerConfig } from "./config.js";
+import { keysOf, type ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import { SqliteError } from "../lib/sqlite.js";
@@ -21,19 +21,19 @@ export interface RoutesOptions {
   logDeliveries?: boolean | undefined;
 }
 
-/** The responder for the path of a workspace. */
+/** What is on the path of a workspace. */
 interface Place {
   workspace: string;
-  responder: Responder;
+  config: ServerConfig;
+  /** Created at the first request. */
+  responder?: Promise<Responder>;
 }
 
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
 const HEALTH_MS = 2_000;
 
-/** The answers of the ready path and of the health path. */
-type ProbeAnswers = Record<"ready" | "health", Answer>;
-
-const SHOWN_PATH_CHARACTERS = 200;
+/** Whether to send requests here, and whether a restart would help. */
+type Probe = "ready" | "health";
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries before it
@@ -47,7 +47,7 @@ export class Routes implements Pick<Responder, "answer"> {
   readonly #options: RoutesOptions;
   #places: ReadonlyMap<string, Place> = new Map();
   #healthPath = HEALTH_PATH;
-  #health: { answers: Promise<ProbeAnswers>; untilMs: number } | undefined;
+  readonly #probes = new Map<Probe, { answer: Promise<Answer>; untilMs: number }>();
   #isDraining = false;
 
   constructor(store: DeliveryStore, log: Log, options: RoutesOptions = {}) {
@@ -59,12 +59,10 @@ export class Routes implements Pick<Responder, "answer"> {
   /** Switches to this configuration; requests in progress finish with the old one. */
   configure(config: ServerConfig): void {
     this.#healthPath = config.healthPath;
-    this.#places = new Map(
-      Object.entries(config.workspaces).map(([workspace, { path, verificationKeys }]) => [
-        path,
-        { workspace, responder: this.#createResponder(workspace, verificationKeys, config.bodyLimitBytes) },
-      ]),
-    );
+    const places = new Map<string, Place>();
+    for (const [workspace, { path }] of Object.entries(config.workspaces))
+      places.set(path, { workspace, config });
+    this.#places = places;
   }
 
   /** Answers the ready path with 503 from now on, and everything else as before. */
@@ -74,17 +72,24 @@ export class Routes implements Pick<Responder, "answer"> {
 
   async answer(request: IncomingRequest): Promise<Answer> {
     const path = pathOf(request.url);
-    if (path === this.#healthPath || path === READY_PATH) return this.#answerProbe(request.method, path);
+    if (path === READY_PATH) return this.#answerProbe(request.method, "ready");
+    if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
-    const answer = place === undefined ? NOT_FOUND : await place.responder.answer(request);
-    if (answer.status >= 400) this.#noteRefusal(answer, path, place?.workspace);
+    const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
+    if (answer.status >= 400) this.#noteRefusal(answer, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
-  #createResponder(workspace: string, verificationKeys: string[], bodyLimitBytes?: number): Responder {
+  async #answerAt(place: Place, request: IncomingRequest): Promise<Answer> {
+    const responder = await (place.responder ??= this.#createResponder(place));
+    return responder.answer(request);
+  }
+
+  async #createResponder({ workspace, config }: Place): Promise<Responder> {
     const { metrics, logDeliveries } = this.#options;
+    const { bodyLimitBytes } = config;
     return createResponder({
-      verificationKeys,
+      verificationKeys: await keysOf(config, workspace),
       ...(bodyLimitBytes !== undefined && { bodyLimitBytes }),
       onHandshake: ({ encoding, keyIndex }) => {
         this.#log.info("handshake", { workspace, encoding, keyIndex });
@@ -123,36 +128,36 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
   }
 
-  async #answerProbe(method: string, path: string): Promise<Answer> {
+  async #answerProbe(method: string, probe: Probe): Promise<Answer> {
     if (method !== "GET" && method !== "HEAD") return METHOD_NOT_ALLOWED;
     const nowMs = performance.now();
-    if (this.#health === undefined || nowMs >= this.#health.untilMs)
-      this.#health = { answers: this.#checkStore(), untilMs: nowMs + HEALTH_MS };
-    const { ready, health } = await this.#health.answers;
-    const readyNow = this.#isDraining ? DRAINING : ready;
-    const answer = path === READY_PATH ? readyNow : health;
+    let checked = this.#probes.get(probe);
+    if (checked === undefined || nowMs >= checked.untilMs) {
+      checked = { answer: this.#checkStore(probe), untilMs: nowMs + HEALTH_MS };
+      this.#probes.set(probe, checked);
+    }
+    const answer = probe === "ready" && this.#isDraining ? DRAINING : await checked.answer;
     return method === "HEAD" ? { ...answer, body: "" } : answer;
   }
 
-  async #checkStore(): Promise<ProbeAnswers> {
+  async #checkStore(probe: Probe): Promise<Answer> {
     try {
-      await this.#store.check();
-      return { ready: OK, health: OK };
+      // A restart does not make a slow disk faster.
+      await this.#store.check({ waitsForDisk: probe === "ready" });
+      return OK;
     } catch (cause) {
       const error = messageOf(cause);
       this.#log.limited("error", "not well", error, { error });
       // A restart makes no room on a disk, and would only delay the deliveries that wait.
       const mayPass = cause instanceof SqliteError && cause.code !== "failed";
-      return { ready: NOT_STORING, health: mayPass ? OK : NOT_STORING };
+      return probe === "health" && mayPass ? OK : NOT_STORING;
     }
   }
 
-  #noteRefusal({ status, body }: Answer, path: string, workspace: string | undefined): void {
+  #noteRefusal({ status, body }: Answer, workspace: string | undefined): void {
     const { code } = (JSON.parse(body) as { error: { code: ResponderErrorCode } }).error;
     this.#options.metrics?.rejected(workspace, code);
-    // The path shows a wrong webhook URL; its query is left out.
-    const fields = { workspace, path: path.slice(0, SHOWN_PATH_CHARACTERS), status, code };
-    this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, fields);
+    this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }
 }
 

@@ -16,8 +16,8 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
   process.stderr.on("error", () => undefined);
   let server: RunningServer | undefined;
   process.on("uncaughtException", (error) => {
-    // Node would print the error unredacted, and it may contain a key. During the start the keys are not known.
-    if (server) server.log.error("crashed", { error: error.stack ?? error.message });
+    // Node would print the message, which may contain a key.
+    if (server) server.log.error("crashed", { error: error.name, stack: framesOf(error) });
     else process.stderr.write(`error: the responder crashed at its start: ${error.name}\n`);
     process.exit(1);
   });
@@ -26,6 +26,10 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
   server = await started;
   await server.stopped;
 }
+
+/** Where an error comes from, without its message. */
+const framesOf = ({ stack = "" }: Error): string =>
+  (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
 
 /** Obeys a signal that arrives during the start after it. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
@@ -10,6 +11,7 @@ import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
+import { warningOfSqlite } from "../lib/sqlite.js";
 import { DEFAULT_HOST } from "../lib/url.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
@@ -76,7 +78,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
-  const log = createLog(sink, (text) => loaded.redact(text));
+  const log = createLog(sink);
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
   const metrics = createMetrics?.(dataDir, spool);
@@ -89,8 +91,8 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const stopped = Promise.withResolvers<void>();
   let isStopping = false;
 
-  const answerBy = (next: LoadedConfig): void => {
-    refuseLoops(next.config, address);
+  const answerBy = async (next: LoadedConfig): Promise<void> => {
+    await refuseLoops(next.config, address);
     loaded = next;
     metrics?.follow(Object.keys(next.config.workspaces));
     routes.configure(next.config);
@@ -125,13 +127,14 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
             throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
           const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
-          answerBy(next);
+          await answerBy(next);
+          // Each of both takes a slice of time with 30,000 workspaces.
+          await nextTurn();
           forwardBy(next, "reloaded");
         } catch (error) {
           log.error("not reloaded", { error: messageOf(error) });
           throw error;
         }
-        return server.status();
       }),
     retry: (workspace) => forwarder.retry(workspace),
     drain: () => {
@@ -174,15 +177,15 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   // What is accepted meanwhile waits in the spool for the next start.
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
-  answerBy(loaded);
+  await answerBy(loaded);
   const startedAt = new Date().toISOString();
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, startedAt });
   forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
-  const warning = warningOfMode(dataDir, "messages");
-  if (warning !== undefined) log.warn("configuration", { warning });
+  for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite()])
+    if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }
 

@@ -2,6 +2,7 @@ import * as pulumi from "../lib/pulumi.js";
 import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 
+/** How the keys are made: at random, or derived from a seed. */
 export interface VerificationKeyArgs {
   /**
    * The name of the current rotation, such as "2026-12". Setting it for the first time or changing it generates a new

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { problemOfBaseUrl } from "../client/options.js";
 import {
   UNKNOWN,
   isUnknown,
   problemOfSecret,
-  problemOfUrl,
   missingSource,
-  formatGivenUrl,
   toDiff,
   warningOfKey,
   warningOfUrl,
@@ -54,12 +53,8 @@ const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
 };
 
-function problemOfBaseUrl(value: unknown): string | undefined {
-  if (value === undefined) return SETTINGS.baseUrl.missing;
-  const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
-  if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
-  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
-}
+const problemOfGivenBaseUrl = (value: unknown): string | undefined =>
+  value === undefined ? SETTINGS.baseUrl.missing : problemOfBaseUrl(value);
 
 const problemOfApiKey = (value: unknown): string | undefined =>
   value === undefined
@@ -68,11 +63,11 @@ const problemOfApiKey = (value: unknown): string | undefined =>
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"
-    ? "is not a known timeout; use requestSeconds or readySeconds"
+    ? "is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or ready_seconds"
     : expected("an object", "write { requestSeconds: 30, readySeconds: 60 }")(issue);
 
 const SCHEMA = z.object({
-  baseUrl: validatedBy(problemOfBaseUrl),
+  baseUrl: validatedBy(problemOfGivenBaseUrl),
   webhookUrl: httpUrl("https://chat.example/webhooks/apichat"),
   webhookVerificationKey: verificationKey(),
   apiKey: validatedBy(problemOfApiKey),
@@ -116,7 +111,7 @@ function declareOnce(inputs: WebhookInputs, apiKey: string, context: OperationCo
   const other = context.run.declare(inputs, apiKey, resourceOf(inputs, context));
   if (other === undefined) return [];
   const names = joinQuotedNames([other, inputs.name]);
-  const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
+  const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;
   return [{ field: "", text }];
 }
 

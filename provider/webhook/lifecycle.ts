@@ -58,7 +58,7 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
       found = await lookBeforeCreate(access);
       const { seen, former } = found;
       if (seen) run.claimBot(seen.botUrl, access.claim);
-      if (seen && !former) refuseForeign(seen, inputs);
+      if (seen && !former) refuseForeign(seen, inputs, run.holderOf(seen, access.claim));
       const isDone = seen && isRegistered(seen, inputs);
       const outs = isDone ? access.toOuts(seen) : await setWebhook(access, found);
       if (seen && !former) printAdoptedOrReplaced(seen, inputs, !isDone);
@@ -86,16 +86,28 @@ async function lookBeforeCreate({ inputs, run, claim, client }: Access) {
   return { seen, former: isFormer ? recorded : undefined };
 }
 
-/** Throws `conflict` if another URL is registered, unless `onExisting` is "replace". */
-export function refuseForeign(seen: Registration, { baseUrl, webhookUrl, onExisting }: WebhookInputs): void {
+/**
+ * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource of this stack
+ * that registered it, if that is known.
+ */
+export function refuseForeign(
+  seen: Registration,
+  { baseUrl, webhookUrl, onExisting }: WebhookInputs,
+  holder?: string,
+): void {
   if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
   const at = formatUrl(baseUrl);
   const registered = formatUrl(seen.webhookUrl);
-  throw new ApiChatError("conflict", `${at} already has a webhook, ${registered}; nothing was written`, {
-    operation: "set-webhook",
-    facts: { at, registered },
-    hints: [removeOther(baseUrl, seen.webhookUrl)],
-  });
+  const whose = holder === undefined ? "" : ` of this stack's own resource "${holder}"`;
+  throw new ApiChatError(
+    "conflict",
+    `${at} already has a webhook, ${registered}${whose}; nothing was written`,
+    {
+      operation: "set-webhook",
+      facts: { at, registered },
+      hints: [removeOther(baseUrl, seen.webhookUrl), { id: "take_over" }, { id: "own_webhook" }],
+    },
+  );
 }
 
 /** The hint for removing someone else's webhook. */
@@ -126,35 +138,68 @@ const printReplaced = (name: string, seen: Registration): void =>
 /** Time limit for the get-webhook call of a preview. */
 const PREVIEW_TIMEOUTS = { requestSeconds: 5 };
 
+/** What a preview finds of a create. */
+export interface Foreseen {
+  /** The registration that the create would adopt, or that it conflicts with. */
+  seen?: Registration;
+  /** What the create would throw. */
+  conflict?: ApiChatError;
+  /** What to tell the user. */
+  line?: { kind: "info" | "warning"; text: string };
+}
+
 /**
- * Checks, in a preview, what a create would find, and writes nothing. Returns the registration that the create would
- * adopt, or throws the same `conflict`. Returns undefined for a replacement, because our registration is set again. Any
- * other failure is only a warning: a preview may run where the service cannot be reached.
+ * Checks, in a preview, what a create would find, and writes nothing. A replacement finds nothing, because our registration
+ * is set again. A failure other than a conflict is only a warning: a preview may run where the service cannot be reached.
  */
-export async function previewCreate(
-  inputs: WebhookInputs,
-  context: OperationContext,
-): Promise<Registration | undefined> {
-  const { name, baseUrl, webhookUrl, onExisting } = inputs;
-  if (isUnknown([baseUrl, context.run.requireApiKey(inputs.apiKey)])) return undefined;
+export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
+  if (isUnknown([baseUrl, context.run.requireApiKey(inputs.apiKey)])) return {};
+  let seen: Registration | undefined;
   try {
     const access = accessTo({ ...inputs, timeouts: PREVIEW_TIMEOUTS }, context);
-    const { seen, former } = await lookBeforeCreate(access);
-    if (!seen || former) return undefined;
+    const found = await lookBeforeCreate(access);
+    seen = found.seen;
+    if (!seen || found.former) return {};
     if (isUnknown([webhookUrl, onExisting])) {
       const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
-      printLine(name, `${registered}; it is not known yet whether pulumi up can proceed`);
-      return undefined;
+      const text = `${registered}; it is not known yet whether pulumi up can proceed`;
+      return { line: { kind: "info", text } };
     }
-    refuseForeign(seen, inputs);
+    refuseForeign(seen, inputs, context.run.holderOf(seen, access.claim));
     context.run.claimBot(seen.botUrl, access.claim);
-    return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
+    if (!isSameUrl(seen.webhookUrl, webhookUrl)) return {};
+    const text = `adopts ${formatUrl(seen.webhookUrl)}, which is registered already`;
+    return { seen, line: { kind: "info", text } };
   } catch (error) {
     context.signal?.throwIfAborted();
-    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    if (!(error instanceof ApiChatError)) throw error;
+    if (seen) return { seen, conflict: error };
     const advice = error.code === "unauthorized" ? "; check the API key, or pulumi up will fail" : "";
-    printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt${advice}`);
+    const text = `${error.summary}; cannot tell what pulumi up would adopt${advice}`;
+    return { line: { kind: "warning", text } };
+  }
+}
+
+/** Checks, in a preview, whether an update would fail before it writes. Returns a warning for every failure. */
+export async function previewUpdate(
+  state: WebhookState,
+  inputs: WebhookInputs,
+  context: OperationContext,
+): Promise<Foreseen["line"]> {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
+  const apiKey = context.run.requireApiKey(inputs.apiKey);
+  if (isUnknown([baseUrl, apiKey, webhookUrl, onExisting])) return undefined;
+  try {
+    const limited = { ...inputs, timeouts: PREVIEW_TIMEOUTS };
+    await lookBeforeUpdate(accessTo(limited, context, state.applied.claimId), state);
     return undefined;
+  } catch (error) {
+    context.signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError)) throw error;
+    const isTemporary = error.code === "unavailable" || error.code === "timeout";
+    const outlook = isTemporary ? "cannot tell whether pulumi up will succeed" : "pulumi up will fail";
+    return { kind: "warning", text: `${outlook}: ${error.message}` };
   }
 }
 
@@ -168,11 +213,13 @@ type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInpu
  */
 async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
   const { run } = context;
-  const apiKeys = run.apiKeyCandidates(state, resourceOf({ name: run.currentNameOf(state) }, context));
+  const resource = resourceOf({ name: run.currentNameOf(state) }, context);
+  const apiKeys = run.apiKeyCandidates(state, resource);
   const observed = await observe(state, apiKeys, context);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
   if (!seen) return {};
+  run.recordRead(state, resource);
   const { drift: _, ...rest } = state;
   const { applied } = state;
   const shown = {
@@ -200,22 +247,41 @@ const compare = (
   expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
 
 /**
- * Like {@link readWebhook}, but for an import, which has no state yet. The key is never read from the service;
- * {@link IMPORTED_KEY} takes its place until the program sets it.
+ * Like {@link readWebhook}, but by an ID alone, for an import or the `get` of an SDK: the base URL, or the resource's own ID,
+ * which is its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes its place until the program
+ * sets it.
  */
 export async function importWebhook(
-  { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
+  { name, id }: { name: string; id: string },
   context: OperationContext,
 ): Promise<ReadResult> {
   const apiKey = context.run.requireApiKey(undefined);
+  // A bot URL does not contain the base URL, so that one must be configured.
+  const botUrl = BOT_URL.test(id) ? id : undefined;
+  const baseUrl = (botUrl && context.run.defaultBaseUrl()) ?? id;
   const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
-  const seen = await createClient(settings, apiKey, context.signal).getWebhook();
+  const seen = await createClient(settings, apiKey, context.signal)
+    .getWebhook()
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiChatError) || baseUrl !== botUrl) throw error;
+      throw error.with({ hints: [{ id: "configure_base_url" }] });
+    });
   if (!seen) return {};
+  if (botUrl !== undefined && baseUrl !== botUrl && !isSameBot(seen.botUrl, botUrl)) {
+    const [at, bot, expectedBot] = [formatUrl(baseUrl), botCodeOf(seen.botUrl), botCodeOf(botUrl)];
+    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} of the id`;
+    const hints: Hint[] = [{ id: "configure_base_url" }];
+    const facts = { at, bot, expectedBot };
+    throw new ApiChatError("conflict", summary, { operation: "get-webhook", facts, hints });
+  }
   const { webhookUrl } = seen;
   const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
   const props = toState(inputs, seen, { apiKey, claimId: createClaimId() });
   return { id: seen.botUrl, props, inputs };
 }
+
+/** The form of section 2.1. */
+const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
 
 /**
  * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
@@ -242,21 +308,24 @@ function updateWebhook(
   inputs: WebhookInputs,
   context: OperationContext,
 ): Promise<WebhookState> {
-  const { name, baseUrl } = inputs;
-  const { run } = context;
-  const { claimId, botUrl } = state.applied;
-  const access = accessTo(inputs, context, claimId);
+  const access = accessTo(inputs, context, state.applied.claimId);
   const workspaces = [access.workspace, workspaceOf(state.baseUrl, access.apiKey)];
-  return run.inTurn(workspaces, context, async () => {
-    const seen = await access.client.getWebhook();
-    requireSameWorkspace({ ...access, seen }, state, { baseUrl, operation: "set-webhook" });
-    run.claimBot(botUrl, access.claim);
-    const foreign = seen && isTakenOver(seen, state, inputs) ? seen : undefined;
+  return context.run.inTurn(workspaces, context, async () => {
+    const { seen, isForeign } = await lookBeforeUpdate(access, state);
     if (seen && isUpToDate(seen, state, inputs)) return access.toOuts(seen);
     const outs = await setWebhook(access, { seen, former: state });
-    if (foreign) printReplaced(name, foreign);
+    if (seen && isForeign) printReplaced(inputs.name, seen);
     return outs;
   });
+}
+
+/** Reads what is registered. Throws `conflict` unless the update may write it. */
+async function lookBeforeUpdate(access: Access, state: WebhookState) {
+  const { inputs, run, client, claim } = access;
+  const seen = await client.getWebhook();
+  requireSameWorkspace({ ...access, seen }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
+  run.claimBot(state.applied.botUrl, claim);
+  return { seen, isForeign: seen !== undefined && isTakenOver(seen, state, inputs) };
 }
 
 /**
@@ -312,7 +381,9 @@ function isTakenOver(seen: Registration, state: WebhookState, inputs: WebhookInp
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
   const summary = `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`;
-  const hints: Hint[] = [hasOurKey ? { id: "refresh_first" } : removeOther(baseUrl, seen.webhookUrl)];
+  const hints: Hint[] = hasOurKey
+    ? [{ id: "refresh_first" }]
+    : [removeOther(baseUrl, seen.webhookUrl), { id: "take_over" }];
   throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered }, hints });
 }
 
@@ -342,7 +413,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
   // A create of the same resource may follow.
-  run.recordState(state, { name, resource, isUnchanged: false });
+  run.recordRead(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
   const printStays = (manager: string): void =>
@@ -498,7 +569,7 @@ export function createClient(
   });
   const announce = <T>(what: string, work: () => Promise<T>): Promise<T> => {
     attempt = 1;
-    return printIfSlow(name, () => `waiting for ${what}, attempt ${attempt}`, work);
+    return printIfSlow(name, () => `waiting for ${what}, attempt ${attempt}`, work, signal);
   };
   return {
     getWebhook: (options) => announce(`get-webhook at ${at}`, () => client.getWebhook(options)),

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/registration-client.js";
+import { isLasting } from "../diagnosis/causes.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import {
   diagnoseHandshake,
@@ -46,32 +48,34 @@ export const isRegistered = (seen: Registration, inputs: WebhookInputs): boolean
   isSet(seen, inputs) && seen.webhookVerificationKey === inputs.webhookVerificationKey;
 
 /** Whether the response to set-webhook is the full configuration (section 3): our URL, verified, and a bot URL. */
-const isSet = ({ webhookUrl, status, botUrl }: Registration, inputs: WebhookInputs): boolean =>
-  isSameUrl(webhookUrl, inputs.webhookUrl) && status === VERIFIED && botUrl !== "";
+const isSet = (seen: Registration, inputs: WebhookInputs): boolean =>
+  isOurUrl(seen, inputs) && seen.status === VERIFIED && seen.botUrl !== "";
 
 /**
  * Registers the webhook and returns the resulting registration. Calls set-webhook until the deadline while the service
  * rejects the endpoint.
  */
 export async function register(options: RegisterOptions): Promise<Registration> {
-  const { client, inputs, run, refusedRounds, signal } = options;
+  const { client, inputs, run, signal } = options;
   requireKey(inputs);
   const deadline = deadlineOf(inputs);
-  await preflight(inputs, { deadline, refusedRounds, signal });
+  await preflight(inputs, { deadline, refusedRounds: refusedRoundsOf(options), signal });
   let shown: Registration | undefined;
   const confirm = (): Promise<Registration> => confirmUntilVerified(options, shown, deadline);
   try {
     shown = await client.setWebhook({ ...inputs, retryRejectedUntil: deadline });
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    if (error === signal?.reason) throw unconfirmed(options, mayHaveTakenEffect(error));
-    if (!error.mayHaveBeenAccepted) throw mayBeAccepted(error) ? await undo(options, error) : error;
-    shown = await observeEffect(options, error);
+    shown = await settle(options, error);
     return isSet(shown, inputs) ? shown : confirm();
   }
   if (shown === undefined || !isSet(shown, inputs)) return confirm();
   return run.confirmOnce(new URL(inputs.baseUrl).origin, shown, confirm);
 }
+
+/** How long a refused key is waited for: until the deadline if this run changes the key, because the endpoint gets it now. */
+const refusedRoundsOf = ({ inputs, former, refusedRounds }: RegisterOptions): number | undefined =>
+  former && former.webhookVerificationKey !== inputs.webhookVerificationKey ? Infinity : refusedRounds;
 
 /**
  * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
@@ -103,8 +107,11 @@ export interface PreflightOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get the new one. */
+/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get its key. */
 const MAX_REFUSED_ROUNDS = 6;
+
+/** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
+const MAX_LASTING_ROUNDS = 3;
 
 /** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
 const MIN_ANSWER_MS = 1_000;
@@ -139,16 +146,19 @@ async function waitForHandshake(
   const isOneRound = inputs.preflight === "warn";
   const begun = performance.now();
   const latest = isOneRound ? Math.min(deadline, begun + MAX_ANSWER_MS) : deadline;
-  let refusals = 0;
+  let sameRounds = 0;
+  let maxSameRounds = Infinity;
   let last: FailedHandshake | undefined;
   let end = latest;
   let rounds = 1;
   const describeWait = (): string => {
     const seen = last ? `; so far ${last.reason}` : "";
-    const secondsLeft = Math.max(0, Math.round((end - performance.now()) / 1000));
-    return `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsLeft} s left`;
+    const left = Number.isFinite(maxSameRounds)
+      ? `${maxSameRounds - sameRounds} more with this result`
+      : `${Math.max(0, Math.round((end - performance.now()) / 1000))} s left`;
+    return `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${left}`;
   };
-  return printIfSlow(name, describeWait, async () => {
+  const wait = async (): Promise<HandshakeDiagnosis> => {
     for (; ; rounds += 1) {
       const limitMs = Math.min(MAX_ANSWER_MS, Math.max(MIN_ANSWER_MS, deadline - performance.now()));
       const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
@@ -158,14 +168,16 @@ async function waitForHandshake(
       transcript.rounds = transcript.rounds && rounds;
       end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
       const leftMs = end - performance.now();
-      if (transcript.rule !== "token_refused") refusals = 0;
-      else refusals = cause === last?.cause ? refusals + 1 : 1;
+      sameRounds = cause === last?.cause ? sameRounds + 1 : 1;
+      const usualRounds = isLasting(cause) ? MAX_LASTING_ROUNDS : Infinity;
+      maxSameRounds = transcript.rule === "token_refused" ? refusedRounds : usualRounds;
       last = diagnosis;
-      if (isOneRound || leftMs <= 0 || refusals >= refusedRounds || !isWorthWaiting(transcript))
+      if (isOneRound || leftMs <= 0 || sameRounds >= maxSameRounds || !isWorthWaiting(transcript))
         return diagnosis;
       await sleep(Math.min(backOffMs(rounds), leftMs), signal);
     }
-  });
+  };
+  return printIfSlow(name, describeWait, wait, signal);
 }
 
 const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
@@ -193,38 +205,65 @@ function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boo
   });
 }
 
-/** After set-webhook lost its response: returns the current registration if it shows that the call took effect. */
-async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
-  const now = await options.client.getWebhook().catch((error: unknown) => {
-    if (!(error instanceof ApiChatError)) throw error;
-    return undefined;
+/**
+ * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
+ * lost. Otherwise throws the failure, which says what is registered now.
+ */
+async function settle(options: RegisterOptions, error: ApiChatError): Promise<Registration> {
+  const { client, inputs, signal, seen } = options;
+  const isEnded = signal?.aborted === true;
+  const isAmbiguous = isEnded || error.mayHaveBeenAccepted === true;
+  const failure = isAmbiguous
+    ? withSentence(withRunAgain(error), "The change may still have taken effect")
+    : describeRefusal(error, inputs);
+  if (isEnded) throw unconfirmed(options, failure);
+  const isRefused = error.code === "rejected" || error.httpStatus !== undefined;
+  if (!isAmbiguous && !isRefused) throw failure;
+  let now: Registration | undefined;
+  try {
+    now = await client.getWebhook();
+  } catch (unknown) {
+    const reason = unknown instanceof ApiChatError ? unknown.summary : String(unknown);
+    throw unconfirmed(options, withSentence(failure, `What is registered now is not known: ${reason}`));
+  }
+  if (isAmbiguous && now && showsEffect(now, options)) return now;
+  const { isRestored, left } = await restore(options, now);
+  const settled = withSentence(failure, left);
+  if (isAmbiguous) throw unconfirmed(options, settled);
+  const isLeftBehind =
+    !isRestored && now && now.botUrl !== "" && isOurUrl(now, inputs) && !isDeepStrictEqual(now, seen);
+  throw isLeftBehind ? unconfirmed(options, settled, now) : settled;
+}
+
+const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
+  failure.with({ summary: `${failure.summary}. ${sentence}` });
+
+/** Says how often the service refused the endpoint, if that is why set-webhook failed. */
+function describeRefusal(error: ApiChatError, { preflight: mode = "require" }: WebhookInputs): ApiChatError {
+  if (!mayBeAccepted(error)) return error;
+  const { summary, attempts, hints } = error;
+  const times = attempts === 1 ? "once" : `${attempts} times`;
+  const passed = mode === "require" ? ", although the preflight passed" : "";
+  return error.with({
+    summary: `${summary}; the service refused the webhook ${times}${passed}`,
+    hints: [...hints, ...(mode === "off" ? [{ id: "run_preflight" } as const] : [])],
   });
-  if (now && showsEffect(now, options)) return now;
-  throw unconfirmed(
-    options,
-    mayHaveTakenEffect(lost, now && `, although the registration is currently ${describe(now)}`),
-  );
 }
 
 function showsEffect(now: Registration, options: RegisterOptions): boolean {
   const { inputs } = options;
-  if (!isSameUrl(now.webhookUrl, inputs.webhookUrl) || now.botUrl === "") return false;
+  if (!isOurUrl(now, inputs) || now.botUrl === "") return false;
   const before = previousOf(options);
-  const hadOurUrl = before !== undefined && isSameUrl(before.webhookUrl, inputs.webhookUrl);
+  const hadOurUrl = before !== undefined && isOurUrl(before, inputs);
   return !hadOurUrl || now.webhookVerificationKey === inputs.webhookVerificationKey;
 }
 
-const mayHaveTakenEffect = (lost: ApiChatError, soFar = ""): ApiChatError =>
-  lost.with({
-    summary: `${lost.summary}. The change may still have taken effect${soFar}`,
-    hints: withRunAgain(lost),
-  });
+const isOurUrl = (seen: Pick<Registration, "webhookUrl">, inputs: WebhookInputs): boolean =>
+  isSameUrl(seen.webhookUrl, inputs.webhookUrl);
 
 /** The code that aborted the operation may already have added this hint. */
-const withRunAgain = ({ hints }: ApiChatError): Hint[] => [
-  ...hints.filter(({ id }) => id !== "run_again"),
-  { id: "run_again" },
-];
+const withRunAgain = (failure: ApiChatError): ApiChatError =>
+  failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
 
 /** Returns the failure, once `onUnconfirmed` was called. */
 function unconfirmed(options: RegisterOptions, failure: ApiChatError, seen?: Registration): ApiChatError {
@@ -248,24 +287,25 @@ async function confirmUntilVerified(
   try {
     let seen = await look();
     const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
-    await printIfSlow(inputs.name, describeWait, async () => {
+    const wait = async (): Promise<void> => {
       for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
         await sleep(Math.min(backOffMs(attempt), deadline - performance.now()), signal);
         seen = await look();
       }
-    });
+    };
+    await printIfSlow(inputs.name, describeWait, wait, signal);
     if (seen.status === VERIFIED) return seen;
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
-    const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
+    const isKnown = shown && isOurUrl(shown, inputs) && shown.botUrl !== "";
     const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
-    const failure = error.with({ summary, hints: withRunAgain(error) });
-    throw unconfirmed(options, failure, isKnown ? shown : undefined);
+    throw unconfirmed(options, withRunAgain(error).with({ summary }), isKnown ? shown : undefined);
   }
   const summary = `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
   const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
-  throw unconfirmed(options, failure, shown);
+  const { isRestored, left } = await restore(options, shown);
+  throw isRestored ? withSentence(failure, left) : unconfirmed(options, withSentence(failure, left), shown);
 }
 
 function requireOurs(
@@ -288,35 +328,31 @@ function requireOurs(
 }
 
 /**
- * After the last refusal: restores the previous registration, once, if the refused set-webhook removed it. Returns the
- * error, which describes the current registration.
+ * After a set-webhook that failed, or that did not become `verified`: restores the verified registration from before, once,
+ * if it is gone or was overwritten. Someone else's is left. Says what is registered now.
  */
-async function undo(options: RegisterOptions, refusal: ApiChatError): Promise<ApiChatError> {
-  const { client, inputs } = options;
+async function restore(
+  options: RegisterOptions,
+  now: Registration | undefined,
+): Promise<{ isRestored: boolean; left: string }> {
+  const { client, inputs, seen } = options;
+  const stays = { isRestored: false, left: `Registered now: ${describe(now)}` };
   const before = previousOf(options);
-  const wasTried = (inputs.preflight ?? "require") === "require";
-  const refused = `the service refused the webhook ${refusal.attempts === 1 ? "once" : `${refusal.attempts} times`}${wasTried ? ", although the preflight passed" : ""}`;
-  const fail = (left: string): ApiChatError =>
-    refusal.with({ summary: `${refusal.summary}; ${refused}. ${left}` });
-  try {
-    const now = await client.getWebhook();
-    const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
-    const isIntact =
-      now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.webhookUrl);
-    // A URL that is not ours is the previous one, or someone else's.
-    if (isIntact || (now && !isOurUrl)) return fail(`Registered now: ${describe(now)}`);
-    const { webhookUrl = "", webhookVerificationKey } = before ?? {};
-    if (webhookVerificationKey !== undefined) {
+  const isLost = !isDeepStrictEqual(now, seen) && (now === undefined || isOurUrl(now, inputs));
+  if (!isLost || before === undefined || seen?.status !== VERIFIED) return stays;
+  const { webhookUrl, webhookVerificationKey } = before;
+  let reason = "its key is not known";
+  if (webhookVerificationKey !== undefined) {
+    try {
       const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
-      return fail(`Put back: ${describe(restored)}`);
+      return { isRestored: true, left: `Put back: ${describe(restored)}` };
+    } catch (error) {
+      if (!(error instanceof ApiChatError)) throw error;
+      reason = error.summary;
     }
-    const lost = `. ${formatUrl(webhookUrl)} was registered before and could not be restored, because its key is not known`;
-    const failure = fail(`Registered now: ${describe(now)}${before ? lost : ""}`);
-    return now && now.botUrl !== "" ? unconfirmed(options, failure, now) : failure;
-  } catch (error) {
-    const reason = error instanceof ApiChatError ? error.summary : String(error);
-    return unconfirmed(options, fail(`What is registered now is not known: ${reason}`));
   }
+  const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
+  return { ...stays, left: `${stays.left}. ${lost}` };
 }
 
 /**

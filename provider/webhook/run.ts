@@ -6,7 +6,7 @@ import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import type { Claim } from "./facts.js";
 import { memoryLog, type RunLog } from "./run-log.js";
-import type { WebhookInputs, WebhookState } from "./state.js";
+import { isOurs, type WebhookInputs, type WebhookState } from "./state.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */
 export const SETTINGS = {
@@ -90,7 +90,7 @@ export class Run {
   readonly #log: RunLog;
   /** By resource: what check was given. */
   readonly #declared = new Map<string, Declared[]>();
-  /** By resource: the state before this run. */
+  /** By resource: the state before this run, as diff, read or delete was given it. */
   readonly #states = new Map<string, WebhookState>();
   /** By claim: the name that the program uses now. */
   readonly #names = new Map<string, string>();
@@ -209,12 +209,25 @@ export class Run {
     if (isUnchanged && isDeclared) this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
   }
 
+  /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
+  recordRead(state: WebhookState, resource: string): void {
+    this.#states.set(resource, state);
+  }
+
+  /** The name of another resource whose state registered this, if this run has seen that state. */
+  holderOf(seen: Registration, { resource }: Claim): string | undefined {
+    const holder = [...this.#states].find(
+      ([other, { applied }]) => other !== resource && isOurs(seen, applied),
+    );
+    return holder && this.currentNameOf(holder[1]);
+  }
+
   /** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
   currentNameOf({ name, applied }: WebhookState): string {
     return this.#names.get(applied.claimId) ?? name;
   }
 
-  /** The state of a resource before this run, as diff or delete was given it. */
+  /** The state of a resource before this run, as diff, read or delete was given it. */
   stateOf(resource: string): WebhookState | undefined {
     return this.#states.get(resource);
   }

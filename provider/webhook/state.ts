@@ -63,9 +63,11 @@ export interface Applied {
 
 /** A difference between the service and what was last applied. It contains no secrets. */
 export interface DriftedProperty {
+  /** The output that differs. */
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
   /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
   expected: string;
+  /** What the service shows, written as `expected` is. */
   actual: string;
 }
 
@@ -76,7 +78,10 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` reads the former ones too. */
+/**
+ * Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads
+ * the former ones too.
+ */
 const STATE_VERSION: number = 1;
 
 /** The outputs in the state. */
@@ -125,9 +130,7 @@ export function requireState(stored: WebhookState): WebhookState {
     STATE_VERSION,
     "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
   );
-  // The first states do not repeat in `applied` what is also an output.
-  const outputs = { url: stored.webhookUrl, botUrl: stored.botUrl };
-  return { ...stored, applied: { ...outputs, ...stored.applied } };
+  return stored;
 }
 
 /** The inputs in a state. */

@@ -2,9 +2,12 @@ import * as pulumi from "../lib/pulumi.js";
 import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
+import { warningsOfConfiguration } from "./configuration.js";
 import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
+import type { Settling } from "./preview.js";
 import type { OnExisting, Preflight } from "./state.js";
 
+/** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {
   /**
    * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
@@ -36,9 +39,9 @@ export interface ApiChatWebhookArgs {
   /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
-        /** The time limit of one call to the service with its retries, in seconds. Default 30. */
+        /** The time limit of one call to the service with its retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long the endpoint may take to answer, and the service to verify, in seconds. Default 60. */
+        /** How long endpoint and service may take to be ready, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -62,23 +65,48 @@ export interface ApiChatWebhookArgs {
 export class ApiChatWebhook extends pulumi.CustomResource {
   /** Where messages of the workspace's contacts are posted (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
-  /** The `webhook_status` of the service: `verified` (section 3). */
+  /** The `webhook_status` of the service: `verified` after `up`, after a refresh perhaps another (section 3). */
   declare readonly status: pulumi.Output<string>;
+  /** The registered webhook URL, as the program gave it; after a refresh, as the service shows it. */
   declare readonly webhookUrl: pulumi.Output<string>;
+  /** Address of the workspace's registration interface (section 4.1). */
   declare readonly baseUrl: pulumi.Output<string>;
+  /** The shared secret (section 2.1), as the program gave it. Secret. */
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
     refuseUnknownArgs(name, args, INPUTS.ApiChatWebhook);
+    warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
       ...opts,
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
     });
+    if (!pulumi.runtime.isDryRun()) return;
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
-    if (pulumi.runtime.isDryRun()) this.botUrl = this.id;
+    this.botUrl = this.id;
+    if (!hasMocks()) void previewIfNew(this, name);
+  }
+}
+
+/**
+ * In a preview, only a resource that is to be created has no id: reports what its create would find. The SDK shows a
+ * rejection under the resource, and the preview fails.
+ */
+async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
+  // The program ends only after `done`.
+  const done = pulumi.runtime.rpcKeepAlive();
+  try {
+    // Rejects if the resource could not be registered, which the SDK reports.
+    if (await (webhook.id as unknown as Settling).isKnown.catch(() => true)) return;
+    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    const { reportCreate } = await import("./preview.js");
+    await reportCreate(webhook, name);
+  } finally {
+    // After the SDK has seen a rejection.
+    setImmediate(done);
   }
 }
 
@@ -90,13 +118,32 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
   if (url === undefined) return undefined;
-  // Not in the SDK's types. If it is missing, assume that the value is secret.
-  const { isConfigSecret = () => true } = pulumi.runtime as { isConfigSecret?: (key: string) => boolean };
   const isConfigured = Boolean(pulumi.runtime.getConfig(config));
   const isSecret = (isConfigured && isConfigSecret(config)) || mayHoldQuery(url);
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
+/** Whether a value of the stack's configuration is secret. Not in the SDK's types; if it is missing, assume so. */
+function isConfigSecret(key: string): boolean {
+  const { runtime } = pulumi as { runtime: { isConfigSecret?: (key: string) => boolean } };
+  return runtime.isConfigSecret?.(key) ?? true;
+}
+
+/** Of these stacks the configuration has been looked at. */
+const seenStacks = new Set<string>();
+
+/** Warns once of what should be fixed in the stack's configuration. */
+function warnOfConfiguration(): void {
+  const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
+  if (seenStacks.has(stack)) return;
+  seenStacks.add(stack);
+  const keys = Object.keys(pulumi.runtime.allConfig());
+  for (const { text, hint } of warningsOfConfiguration(keys, isConfigSecret)) {
+    void pulumi.log.warn(`${text}; ${hint}`);
+  }
+}
+
+/** The workspace to read. */
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
   baseUrl?: pulumi.Input<string | undefined>;
@@ -104,7 +151,7 @@ export interface GetApiChatWebhookArgs {
   apiKey?: pulumi.Input<string | undefined>;
 }
 
-/** A registration without the key and with query values hidden. All strings are empty if nothing is registered. */
+/** What is registered, without the key and with query values hidden. All strings are empty if nothing is registered. */
 export interface GetApiChatWebhookResult {
   /** The registered webhook URL. */
   webhookUrl: string;
@@ -133,7 +180,7 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
-    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    // Loaded on use, see above.
     const { readRegistration } = await import("./lifecycle.js");
     return readRegistration(url, key);
   });

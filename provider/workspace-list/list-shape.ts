@@ -7,7 +7,9 @@ import { onAnyObject, refineWith } from "../lib/validate.js";
 export interface ListedWorkspace {
   /** Letters, digits, "_", "-" and "."; also the name of its resources. Any text for `webhook plan`. */
   name: string;
+  /** Address of its registration interface (section 4.1). */
   baseUrl: string;
+  /** Where the service sends handshakes and deliveries (section 4.3). */
   webhookUrl?: string;
   /** The expected bot: a different one is reported. */
   botUrl?: string;

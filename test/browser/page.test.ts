@@ -45,9 +45,45 @@ test("the page has the browser's language, and keeps the one that is chosen afte
   };
   await expectPage("pt-BR", "Emulador do API Channel", "Nova conversa");
   expect(await page.getByTestId("connection").innerText()).toBe("Ao vivo");
+  expect(await page.getByTestId("workspaces").innerText()).toMatch(/acme\s+verificado/);
   await page.getByTestId("language").selectOption("en");
   await expectPage("en", "API Channel emulator", "New conversation");
   await page.reload();
   await waitUntilLive(page);
   await expectPage("en", "API Channel emulator", "New conversation");
+});
+
+test.each([360, 1280])("at %i pixels, no notice covers the composer", async (width) => {
+  const { page, emulator, problems } = await openService(
+    {},
+    { begun: true, viewport: { width, height: 800 } },
+  );
+  emulator.injectFault({ operation: "message", times: 4, fault: { status: 503 } });
+  await write(page, "Oi");
+  const notice = page.getByTestId("error").locator(".card");
+  await notice.waitFor();
+  const [shown, composer] = await Promise.all([
+    notice.boundingBox(),
+    page.locator("#composer").boundingBox(),
+  ]);
+  if (shown === null || composer === null) throw new Error("not shown");
+  expect(shown.y + shown.height).toBeLessThan(composer.y);
+  // The browser itself reports the refused message.
+  problems.splice(0);
+});
+
+test("a message and a conversation of an earlier day have the date, and ids have their names", async () => {
+  const { page, acme } = await openService({ flow: "silent" });
+  const sender = { id: "7", name: "Ana", type: "contact" } as const;
+  const event = "message_created";
+  await acme.send({ event, message_type: "incoming", content: "Oi", conversation_id: 2, sender });
+  const conversations = page.getByTestId("conversations");
+  await expectSoon(() => conversations.innerText()).toMatch(
+    /^Ana\s+\d\d:\d\d\s+Contact 7 · Conversation 2 · 1 message$/,
+  );
+  await page.clock.setFixedTime(Date.now() + 2 * 86_400_000);
+  await page.reload();
+  await expectSoon(() => conversations.innerText()).toMatch(/^Ana\s+\w{3} \d+, \d\d:\d\d/);
+  await conversations.getByRole("button").click();
+  await expectSoon(() => page.getByTestId("message").locator("time").innerText()).toMatch(/^\w{3} \d+, /);
 });

@@ -63,8 +63,18 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await expectSoon(() => opener.innerText()).toContain("1 active");
 
   await write(page, "assinatura errada");
-  const exchange = exchangesOf(page, "delivery", "invalid signature");
+  const exchange = exchangesOf(page, "delivery", 'Injected fault: "wrong-signature"');
   await expectSoon(() => exchange.getAttribute("data-outcome")).toBe("bad");
+  const summary = 'document.querySelector("[data-kind=delivery] > summary")';
+  const marker = () => page.evaluate<string>(`getComputedStyle(${summary}, "::before").content`);
+  expect(await marker()).toContain("▸");
+  await unfold(exchange);
+  await expectSoon(() => exchange.innerText()).toMatch(
+    /Reason Injected fault: "wrong-signature" · answered HTTP 401/,
+  );
+  expect(await marker()).toContain("▾");
+  // An open one would hold the list.
+  await exchange.locator("summary").first().click();
   await page.locator("article[data-from=flow]").getByText("delivery failed").waitFor();
   expect(endpoint.deliveries).toEqual([]);
   await expectSoon(() => opener.innerText()).not.toContain("active");

@@ -17,18 +17,35 @@ const responder = createResponder({
 const bodyOf = ({ body, padTo = 0 }: { body: string; padTo?: number }): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 
-const alter = (text: string, { keep, suffix = "" }: { keep?: number; suffix?: string }): string =>
-  text.slice(0, keep) + suffix;
+interface Alteration {
+  keep?: number;
+  suffix?: string;
+  swapCase?: boolean;
+}
+
+const alter = (text: string, { keep, suffix = "", swapCase = false }: Alteration): string => {
+  const kept = text.slice(0, keep) + suffix;
+  return swapCase
+    ? kept.replace(/\p{L}/gu, (one) => (/\p{Lu}/u.test(one) ? one.toLowerCase() : one.toUpperCase()))
+    : kept;
+};
+
+/** The fields of a vector with their values filled in. */
+const fill = (fields: (string | boolean)[][], texts: Record<string, string>): [string, unknown][] =>
+  fields.map(([name, value]) => [
+    String(name),
+    typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, key: string) => String(texts[key])) : value,
+  ]);
 
 describe("schema/vectors.json, as an endpoint in another language reads it", () => {
   it.each(vectors.handshakes)("$name", async (vector) => {
-    const { request, encoding, token, challenge, accepted } = vector;
-    const parameters = {
-      encoding: encoding as HandshakeEncoding,
-      token: token === "" ? "" : alter(keys[token as KeyName], vector),
-      challenge,
-    };
-    expect(encodeHandshake("https://chat.example/hook", parameters)).toEqual(request);
+    const { request, challenge, accepted, contentType, fields } = vector;
+    const encoding = vector.encoding as HandshakeEncoding;
+    const token = alter(keys[vector.token as KeyName], vector);
+    const filled = fields && fill(fields, { token, challenge, foreign: keys.foreign });
+    const made = encodeHandshake("https://chat.example/hook", { encoding, token, challenge, fields: filled });
+    if (contentType !== undefined) made.headers["content-type"] = contentType;
+    expect(made).toEqual(request);
     const headers = request.headers as Record<string, string>;
     const sent = { method: "POST", headers, body: request.body || null };
     const answer = await responder(new Request(request.url, sent));
@@ -46,16 +63,27 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
   });
 
   const signed = vectors.deliveries.flatMap(({ signature, ...vector }) =>
-    signature === null ? [] : { ...vector, signature: { of: undefined, prefix: "sha256=", ...signature } },
+    signature === null
+      ? []
+      : { ...vector, signature: { of: undefined, prefix: undefined, algorithm: "sha256", ...signature } },
   );
-  it.each(signed)("the signature of: $name", async (vector) => {
-    const { key, of, prefix, value } = vector.signature;
+  it.each(signed)("the signature of: $name", (vector) => {
+    const { key, of, algorithm, prefix = `${algorithm}=`, value } = vector.signature;
     const covered = of ?? bodyOf(vector);
-    const hex = createHmac("sha256", keys[key as KeyName])
+    const hex = createHmac(algorithm, keys[key as KeyName])
       .update(covered)
       .digest("hex");
     expect(value).toBe(alter(`${prefix}${hex}`, vector.signature));
-    expect(await signBody(keys[key as KeyName], covered)).toBe(`sha256=${hex}`);
+  });
+
+  const ours = signed.filter(
+    ({ signature }) => signature.algorithm === "sha256" && signature.key !== "empty",
+  );
+  it.each(ours)("signBody makes the signature of: $name", async (vector) => {
+    const { key, of = bodyOf(vector) } = vector.signature;
+    const value = await signBody(keys[key as KeyName], of);
+    const prefixed = value.replace("sha256=", vector.signature.prefix ?? "sha256=");
+    expect(alter(prefixed, vector.signature)).toBe(vector.signature.value);
   });
 
   it("has a body of 1 MiB to the byte", () => {

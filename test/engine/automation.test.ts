@@ -1,42 +1,57 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
-import ts from "typescript";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
+import { makeFolder } from "../support/folder.ts";
 import { blocksOf, readPage, root } from "../support/pages.ts";
 import { openScene } from "../support/scene.ts";
 
 const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/automation.md"), "ts");
 
-/** Writes a block of the page where it finds the package as a user's program does. */
+/** Writes a block of the page, beside the program that `apichat init` writes. */
 async function writeBlock(name: string, code: string): Promise<string> {
-  const folder = join(root, "node_modules", ".automation-blocks", name);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  const file = join(folder, `${name}.js`);
-  // Node strips no types below node_modules.
-  const { outputText } = ts.transpileModule(code, {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2024 },
-  });
-  await writeFile(file, outputText);
+  const folder = await makeFolder();
+  await cp(join(root, "examples/quickstart"), folder, { recursive: true });
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  const file = join(folder, name);
+  await writeFile(file, code);
   return file;
 }
 
 /** Runs a unit test. Returns what its runner prints. */
-async function runUnitTest(name: string, code: string): Promise<string> {
-  const file = await writeBlock(name, code);
+async function runUnitTest(code: string): Promise<string> {
+  const file = await writeBlock("program.test.mts", code);
   return (await execa(process.execPath, ["--test", file], { reject: false })).stdout;
 }
 
 test("the unit test of the page passes, without a network, and fails where the program is wrong", async () => {
-  expect(await runUnitTest("right", unitTest)).toMatch(/^. pass 1$/m);
+  expect(await runUnitTest(unitTest)).toMatch(/^. pass 1$/m);
   const wrong = await runUnitTest(
-    "wrong",
     unitTest.replace("webhookUrl: responder.urls.acme", 'webhookUrl: "https://other.example"'),
   );
   expect(wrong).toMatch(/^. fail 1$/m);
+});
+
+test("the unit test has right types in the program of apichat init, and loads it", async () => {
+  const start = unitTest.indexOf("const baseUrl =");
+  const loading = `${unitTest.slice(0, start)}const { bot_url } = await import("./index.ts");
+pulumi.output(bot_url).apply((url) => test("it loads", () => assert.equal(url, BOT_URL)));\n`;
+  expect(await runUnitTest(loading)).toMatch(/^. pass 1$/m);
+  for (const code of [unitTest, loading]) {
+    const folder = dirname(await writeBlock("program.test.mts", code));
+    const settings = join(folder, "tsconfig.json");
+    const text = (await readFile(settings, "utf8"))
+      .replace('"noEmit": true', '"noEmit": true, "allowImportingTsExtensions": true')
+      .replace('["*.ts"]', '["*.ts", "*.mts"]');
+    await writeFile(settings, text);
+    const { all: problems } = await execa("tsc", ["-p", folder], {
+      all: true,
+      reject: false,
+      preferLocal: true,
+    });
+    expect(problems).toBe("");
+  }
 });
 
 test("the inline program of the page brings up two stacks at once", async () => {
@@ -44,7 +59,7 @@ test("the inline program of the page brings up two stacks at once", async () => 
   const scene = await openScene(names);
   const { exitCode, all: output } = await execa(
     process.execPath,
-    [await writeBlock("inline", inlineProgram)],
+    [await writeBlock("inline.mts", inlineProgram)],
     {
       all: true,
       reject: false,

@@ -14,7 +14,7 @@ import { packPackage } from "../support/packed-package.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 
-const DOCKERFILE = fileURLToPath(new URL("../../examples/docker/Dockerfile", import.meta.url));
+const EXAMPLE = fileURLToPath(new URL("../../examples/docker", import.meta.url));
 const KEY = "a-key-that-nobody-guesses";
 const has = (command: string): boolean => findExecutable(command, pathFolders()) !== undefined;
 
@@ -44,7 +44,8 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
     PACKAGE: `/context/${packageJson.name}-${packageJson.version}.tgz`,
   };
   const settingOptions = Object.entries(settings).map(([name, value]) => `--build-arg=${name}=${value}`);
-  await build(packed.folder, "responder", "--file", DOCKERFILE, ...settingOptions);
+  await cp(EXAMPLE, packed.folder, { recursive: true });
+  await build(packed.folder, "responder", ...settingOptions);
 
   const receiver = await startReceiver();
   receiver.answerWith(503);

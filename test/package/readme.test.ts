@@ -52,7 +52,7 @@ test("every TypeScript block compiles against the built package", () => {
 /** The words before the first argument or option are the command; what begins with "--" is an option. */
 const commands = new Set(
   commandsIn(pages.flatMap((page) => blocksOf(page, "sh")))
-    .map((line) => /^npx (?:--package \S+ )?apichat (.+)$/.exec(line)?.[1])
+    .map((line) => /^(?:npx --package \S+ )?apichat (\w.*)$/.exec(line)?.[1])
     .filter((line) => line !== undefined),
 );
 

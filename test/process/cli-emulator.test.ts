@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { startServer } from "../support/http.ts";
+import { freePort, startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { makeWriter, readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
@@ -93,6 +93,14 @@ describe("apichat emulator", () => {
     await fetch(`${url}/_emulator/workspaces/acme`, { method: "DELETE" });
     expect(await runCli(ports)).toMatchObject(taken);
     await first.end();
+  });
+
+  it("puts the bot host at the port after --port, unless --bot-port names another", async () => {
+    const port = await freePort();
+    const program = startLive(["emulator", "--port", String(port)]);
+    const [, bot] = await program.waitFor(/^bot host +(\S+)$/m);
+    expect(bot).toBe(`http://127.0.0.1:${port + 1}`);
+    await program.end();
   });
 
   it("prints one JSON object a line with --json, without keys but those that it made", async () => {

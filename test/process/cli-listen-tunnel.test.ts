@@ -14,8 +14,12 @@ const STAND_INS = {
   tailscale: `console.log("Available on the internet:\\n\\n" + process.argv.at(-1) + "through\\n|-- proxy");`,
 };
 
-async function prepare(program: keyof typeof STAND_INS, { life = 60_000, script = STAND_INS[program] } = {}) {
-  const [folder, state, emulator] = await Promise.all([makeFolder(), makeFolder(), startService()]);
+async function prepare(
+  program: keyof typeof STAND_INS,
+  { life = 60_000, script = STAND_INS[program], maskKey = false } = {},
+) {
+  const service = startService({ maskKey });
+  const [folder, state, emulator] = await Promise.all([makeFolder(), makeFolder(), service]);
   const file = join(folder, program);
   await writeFile(file, `#!${process.execPath}\n${script}\nsetTimeout(() => {}, ${life});\n`);
   await chmod(file, 0o755);
@@ -27,7 +31,8 @@ async function prepare(program: keyof typeof STAND_INS, { life = 60_000, script 
     APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
     NO_COLOR: "1",
   };
-  return { environment, registered: () => emulator.workspace("acme").registration?.webhook_url };
+  const acme = emulator.workspace("acme");
+  return { environment, acme, registered: () => acme.registration?.webhook_url };
 }
 
 /** Registers an endpoint of the user's own, as it stands before. */
@@ -44,8 +49,17 @@ async function registerOwn(environment: Record<string, string>) {
 
 async function start(program: string, environment: Record<string, string>, ...options: string[]) {
   const live = startLive(["listen", "--tunnel", program, ...options], { environment });
-  await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed  as form$/m);
+  await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed .* as form$/m);
   return live;
+}
+
+/** A run with its webhook at a port that the next one can have too, killed. Its tunnel still runs. */
+async function killOne(environment: Record<string, string>, registered: () => string | undefined) {
+  const port = String(await freePort());
+  const { end } = await start("ngrok", environment, "--replace", "--port", port);
+  await expect.poll(registered).toMatch(/\/through$/);
+  await end("SIGKILL");
+  return port;
 }
 
 describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
@@ -109,32 +123,78 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
   });
 
   test.each([
-    ["the same key, and restores it", VERIFICATION_KEY, (own: string) => `restored ${own}`, true],
-    [
-      "another key, and says how to register it again",
-      `${VERIFICATION_KEY}-other`,
-      (own: string) => `apichat webhook set --replace --webhook-url '${own}'`,
-      false,
-    ],
-  ])("finds at its next start what a killed run had replaced with %s", async (_, key, said, isRestored) => {
+    ["a webhook", true, "apichat webhook set --replace --webhook-url"],
+    ["nothing", false, "apichat webhook delete --webhook-url"],
+  ])(
+    "after a killed run over %s, the next one changes nothing, and prints the command",
+    async (_, hasOwn, command) => {
+      const { environment, registered } = await prepare("ngrok");
+      const { own } = hasOwn ? await registerOwn(environment) : {};
+      await killOne(environment, registered);
+      const through = registered();
+      const next = await runCli(["listen", "--tunnel", "ngrok"], { environment });
+      expect(next).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("an earlier run has left") });
+      expect(registered()).toBe(through);
+      const [, words = ""] = new RegExp(`(${command} '.*')`).exec(next.stderr) ?? [];
+      const [, ...parameters] = words.replaceAll("'", "").split(" ");
+      expect(await runCli(parameters, { environment })).toMatchObject({ exitCode: 0 });
+      expect(registered() || undefined).toBe(own);
+      expect((await (await start("ngrok", environment, "--replace")).end()).exitCode).toBe(0);
+    },
+  );
+
+  test("after a killed run, what somebody has registered at the same URL since then stays", async () => {
+    const { environment, acme, registered } = await prepare("ngrok");
+    const port = await killOne(environment, registered);
+    const theirs = {
+      webhook_url: registered() ?? "",
+      webhook_verification_key: "their-own-verification-key",
+    };
+    acme.takeOver(theirs);
+    const refused = await runCli(["listen", "--tunnel", "ngrok", "--port", port], { environment });
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("a different verification key"),
+    });
+    expect(acme.registration).toMatchObject(theirs);
+  });
+
+  test("what somebody registers at the same URL while it runs stays", async () => {
+    const { environment, acme, registered } = await prepare("ngrok");
+    const { end, waitFor } = await start("ngrok", environment);
+    await waitFor(/^registered/m);
+    const theirs = {
+      webhook_url: registered() ?? "",
+      webhook_verification_key: "their-own-verification-key",
+    };
+    acme.takeOver(theirs);
+    expect(await end()).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("has changed in the meantime, and stays as it is"),
+    });
+    expect(acme.registration).toMatchObject(theirs);
+  });
+
+  test("of a service that masks keys, it removes what it has set, and nothing of a killed run", async () => {
+    const { environment, registered } = await prepare("ngrok", { maskKey: true });
+    const { end, waitFor } = await start("ngrok", environment);
+    await waitFor(/^registered/m);
+    expect((await end()).stderr).toContain("the registration is removed");
+    const port = await killOne(environment, registered);
+    const left = registered();
+    const refused = await runCli(["listen", "--tunnel", "ngrok", "--port", port], { environment });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("apichat webhook delete") });
+    expect(registered()).toBe(left);
+  });
+
+  test("the tunnel of a killed run is named at the next start, with its pid, and not ended", async () => {
     const { environment, registered } = await prepare("ngrok");
-    const { own } = await registerOwn({ ...environment, APICHAT_VERIFICATION_KEY: key });
-    const { end, child } = await start("ngrok", environment, "--replace");
-    await expect.poll(registered).toMatch(/\/through$/);
-    await end("SIGKILL");
-    expect(child.exitCode).toBeNull();
-    // Another API key may be of another workspace.
-    const other = { ...environment, APICHAT_API_KEY: `${API_KEY}-other` };
-    const refused = await runCli(["listen", "--tunnel", "ngrok"], { environment: other });
-    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.not.stringContaining("an earlier run") });
-    const next = await start("ngrok", environment);
-    const { stderr } = await next.end();
-    expect(stderr).toMatch(
-      /^warning: an earlier run was killed.* \S+\/through is still registered at .*its tunnel may still run$/m,
-    );
-    expect(stderr).toContain(`in place of ${own};`);
-    expect(stderr).toContain(said(own));
-    expect(registered() === own).toBe(isRestored);
+    await killOne(environment, registered);
+    const { stderr } = await runCli(["listen", "--tunnel", "ngrok"], { environment });
+    const pid = Number(/^warning: .*ngrok.* kill (\d+)$/m.exec(stderr)?.[1]);
+    expect(pid).toBeGreaterThan(1);
+    // Throws if there is no such process.
+    process.kill(pid);
   });
 
   test("Ctrl-C before anything is registered changes nothing, and does not say otherwise", async () => {

@@ -32,7 +32,7 @@ describe("apichat listen", () => {
     expect(await answer.text()).toBe("c1");
     const wrongToken = createHandshake({ url, verificationKey: "another", encoding: "json" });
     expect((await fetch(wrongToken)).status).toBe(401);
-    expect(await deliver(url, { text: "Olá" })).toBe(200);
+    expect(await deliver(`${url}acme?token=x`, { text: "Olá" })).toBe(200);
     expect(await deliver(url, {}, "another")).toBe(401);
     expect(await post(url, "{}")).toBe(401);
     expect((await fetch(url)).status).toBe(405);
@@ -41,12 +41,12 @@ describe("apichat listen", () => {
     const lines = said.stdout.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, "").replaceAll(/ {2,}/g, "  ");
     expect(lines.split("\n")).toEqual([
       `listening on ${url}; press Ctrl-C to stop`,
-      "#1 handshake  passed  as form",
-      expect.stringMatching(/^#2 handshake {2}refused 401 {2}as json: /),
-      '#3 delivery  accepted  signature right  text  sender 7  conversation 1  "Olá"',
-      expect.stringMatching(/^#4 delivery {2}refused 401 {2}signature wrong {2}text {2}sender 7/),
+      "#1 handshake  passed  POST /  as form",
+      expect.stringMatching(/^#2 handshake {2}refused 401 {2}POST \/ {2}as json: /),
+      '#3 delivery  accepted  POST /acme?token=***  signature right  text  sender 7  conversation 1  "Olá"',
+      expect.stringMatching(/^#4 delivery {2}refused 401 {2}POST \/ {2}signature wrong {2}text {2}sender 7/),
       expect.stringContaining("not the signature of this body"),
-      "#5 delivery  refused 401  signature missing  unknown",
+      "#5 delivery  refused 401  POST /  signature missing  unknown",
       expect.stringContaining("X-Hub-Signature-256 is missing"),
       "#6 request  refused 405  GET /: this endpoint accepts only POST",
       "",
@@ -128,7 +128,7 @@ describe("apichat listen", () => {
     const body = await delivery.clone().text();
     await fetch(delivery);
     const { stdout } = await end();
-    expect(stdout).toMatch(/#1 handshake {2}passed {2}as form {2}\(looks like the preflight/);
+    expect(stdout).toMatch(/#1 handshake {2}passed {2}POST \/ {2}as form {2}\(looks like the preflight/);
     expect(stdout).toMatch(/#3 request {4}refused 405 {2}GET \/other\?token=\*\*\*: /);
     expect(stdout).toMatch(/\n +x-hub-signature-256: sha256=[0-9a-f]{64}\n/);
     expect(stdout).toMatch(/\n +authorization: \*\*\*\n/);

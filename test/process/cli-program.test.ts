@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
@@ -19,20 +20,44 @@ test("--help loads no package but commander, of whichever command", async () => 
   }
 });
 
+test("--help marks required options, and shows none that only HandshakeResponder gives", async () => {
+  expect((await runCli(["send", "text", "--help"])).stdout).toMatch(/--sender-id <id>[^-]*\(required\)/);
+  expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
+});
+
 describe("what the command line does not know is wrong use, and the error names where the help is", () => {
   test.each([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
     [
       `webhook get ${API_KEY}`,
-      "too many arguments for 'get'. Expected 0 arguments but got 1; see apichat webhook get --help",
+      /^too many arguments for 'get'. Expected 0 arguments but got 1; usage: apichat webhook get \[options\]; see/,
     ],
-    [`trigger text --to ${API_KEY}`, /^option '--to <url>' must be an absolute http.*got "\*{3}"/],
+    ["responder deliveries list", /usage: apichat responder deliveries \[options\] \[resend\]; see/],
+    [`trigger ${API_KEY}`, /^argument 'url' must be an absolute http.*got text that may be a key/],
+    [
+      `responder deliveries resend 1 --to ${API_KEY}`,
+      /^option '--to <url>' must be an absolute http.*got text that may be a key/,
+    ],
     ["verify", "missing required argument 'url'; see apichat verify --help"],
     [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
   ])("apichat %s", async (words, message) => {
     expect(await runCli([...words.split(" "), "--json"])).toMatchObject(usageError(message));
   });
+});
+
+test("in the folder of a Pulumi project, the error for a missing setting has the command that reads its configuration", async () => {
+  const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
+  expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
+    usageError(
+      /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/,
+    ),
+  );
+});
+
+test("the help of a command that does not exist says where the commands of a fleet are", async () => {
+  const { exitCode, stdout } = await runCli(["fleet", "--help"]);
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("node fleet.ts --help")]);
 });
 
 test.each([

@@ -5,7 +5,8 @@ import { freePort, startListener } from "../support/http.ts";
 import { runCli, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
-const trigger = (...parameters: string[]) => runCli(["trigger", ...parameters], { environment });
+const trigger = (...parameters: string[]) =>
+  runCli(["trigger", ...parameters], { environment, stdin: "from stdin\n" });
 
 async function startEndpoint(verificationKeys = VERIFICATION_KEY) {
   const deliveries: Delivery[] = [];
@@ -16,29 +17,33 @@ async function startEndpoint(verificationKeys = VERIFICATION_KEY) {
 
 test("apichat trigger sends one signed delivery of a kind, and prints the response", async () => {
   const { to, deliveries } = await startEndpoint();
-  const text = await trigger("text", "Olá", "--to", to, "--conversation-id", "12", "--sender-id", "9");
+  const text = await trigger(to, "text", "Olá", "--conversation-id", "12", "--sender-id", "9");
   expect(text).toMatchObject({
     exitCode: 0,
     stderr: "",
     stdout: expect.stringMatching(/^delivered {2}HTTP 200 in \d+ ms\n$/),
   });
-  const image = await trigger("image", "https://files.example/2.png", "--to", to, "--json");
+  const image = await trigger(to, "image", "https://files.example/2.png", "--json");
   expect(image.json).toEqual({ httpStatus: 200, ms: expect.any(Number) });
-  await trigger("button_template", "--to", to);
+  await trigger(to, "button_template");
+  await trigger(to, "text", "-");
+  await trigger(to);
   expect(deliveries.map(({ kind, message }) => [kind, message])).toMatchObject([
     ["text", { sender_id: "9", conv_id: 12, text: "Olá" }],
     ["image", { url: "https://files.example/2.png" }],
     ["button_template", { content_type: "button_template" }],
+    ["text", { text: "from stdin" }],
+    ["text", {}],
   ]);
 });
 
 test("it ends with 1 if the endpoint rejects the delivery or is not there", async () => {
   const { to } = await startEndpoint("a key of somebody else");
-  expect(await trigger("text", "--to", to)).toMatchObject({
+  expect(await trigger(to)).toMatchObject({
     exitCode: 1,
     stdout: expect.stringMatching(/^not accepted {2}HTTP 401 .*\nhint: .*key/),
   });
-  const nobody = await trigger("text", "--to", `http://127.0.0.1:${await freePort()}/?token=x`, "--json");
+  const nobody = await trigger(`http://127.0.0.1:${await freePort()}/?token=x`, "--json");
   expect(nobody).toMatchObject({
     exitCode: 1,
     error: { message: expect.stringMatching(/token=\*\*\*.*ECONNREFUSED/) },
@@ -46,9 +51,9 @@ test("it ends with 1 if the endpoint rejects the delivery or is not there", asyn
 });
 
 test.each<[string[], RegExp]>([
-  [["sticker", "--to", "http://127.0.0.1/"], /text, image, audio/],
-  [["text"], /--to/],
-  [["image", "no-url", "--to", "http://127.0.0.1/"], /http/],
+  [["http://127.0.0.1/", "sticker"], /text, image, audio/],
+  [[], /'url'/],
+  [["http://127.0.0.1/", "image", "no-url"], /http/],
 ])("%j is a usage error", async (parameters, message) => {
   expect(await trigger(...parameters, "--json")).toMatchObject(usageError(message));
 });

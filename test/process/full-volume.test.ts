@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
@@ -35,8 +34,8 @@ async function deliverUntilFull(origin: string, first = 0): Promise<number> {
 const pendingOf = async (instance: Instance): Promise<number | undefined> =>
   (await requestStatus(instance))?.workspaces["acme"]?.pending;
 
-/** A responder on a volume that its own spool has filled, because the target was down. */
-async function fillBySpool(kind: VolumeKind, megabytes: number) {
+/** A responder on a volume of its own, while its target is down. */
+async function startOnVolume(kind: VolumeKind, megabytes: number) {
   const volume = await mountVolume(kind, megabytes);
   const receiver = await startReceiver();
   receiver.answerWith(503);
@@ -44,9 +43,7 @@ async function fillBySpool(kind: VolumeKind, megabytes: number) {
   const config = { dataDir, workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } };
   const home = { ...(await makeHome(config)), dataDir, config };
   const responder = await startResponder(home);
-  await expect.poll(() => existsSync(join(dataDir, "spool.sqlite-reserve")), WAIT).toBe(true);
-  const acknowledged = await deliverUntilFull(responder.origin);
-  return { volume, receiver, home, responder, acknowledged };
+  return { volume, receiver, home, responder };
 }
 
 test.each([
@@ -55,9 +52,9 @@ test.each([
 ] as const)(
   "a volume of %s that the spool has filled keeps a reserve, drains once the target is back, and takes deliveries again",
   async (kind, megabytes) => {
-    const { volume, receiver, home, responder, ...filled } = await fillBySpool(kind, megabytes);
+    const { volume, receiver, home, responder } = await startOnVolume(kind, megabytes);
     const { origin, instance } = responder;
-    let { acknowledged } = filled;
+    let acknowledged = await deliverUntilFull(origin);
     // SQLite moves its log into the file later, and that makes a little room again.
     const fillAgain = async (): Promise<number> => {
       acknowledged = await deliverUntilFull(origin, acknowledged);
@@ -75,20 +72,28 @@ test.each([
   },
 );
 
-test("after a kill, a start on a volume without a free byte comes up, answers 503, and forwards what it keeps", async () => {
-  const { volume, receiver, home, responder, acknowledged } = await fillBySpool("tmpfs", 32);
-  responder.child.kill("SIGKILL");
-  await responder.ended;
-  const filler = await fillVolume(volume);
-  expect(await freeBytesOf(volume)).toBe(0);
-  const { origin, instance } = await startResponder(home);
-  expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-  // A restart would make no room.
-  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
-  receiver.answerWith(200);
-  await run("responder", "retry", "--config", home.configFile);
-  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
-  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-  await rm(filler);
-  await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
-});
+test.each([
+  ["its own spool", 32, deliverUntilFull],
+  // The reserve is there from the start.
+  ["another program, right after the start", 20, (origin: string) => deliver(origin, 0).then(() => 1)],
+] as const)(
+  "after a kill, a start on a volume that %s has filled comes up, answers 503, and forwards what it keeps",
+  async (_, megabytes, fill) => {
+    const { volume, receiver, home, responder } = await startOnVolume("tmpfs", megabytes);
+    const acknowledged = await fill(responder.origin);
+    responder.child.kill("SIGKILL");
+    await responder.ended;
+    const filler = await fillVolume(volume);
+    expect(await freeBytesOf(volume)).toBe(0);
+    const { origin, instance } = await startResponder(home);
+    expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
+    // A restart would make no room.
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    receiver.answerWith(200);
+    await run("responder", "retry", "--config", home.configFile);
+    await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+    await rm(filler);
+    await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
+  },
+);

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
@@ -35,6 +36,22 @@ describe("release:dry", () => {
     expect(exitCode).toBe(1);
     expect(await readFile(join(out, file), "utf8")).toBe("mine");
   });
+});
+
+test("the set-up, with which a release begins, installs nothing that the lock file does not name", async () => {
+  const folder = await makeFolder();
+  for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
+  const write = async (path: string, content: object): Promise<void> => {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), JSON.stringify(content));
+  };
+  const names = { name: "clone", version: "1.0.0" };
+  await write("package-lock.json", { ...names, lockfileVersion: 3, packages: { "": names } });
+  await write("package.json", { ...names, dependencies: { unlocked: "file:unlocked" } });
+  await write("unlocked/package.json", { name: "unlocked", version: "1.0.0" });
+  const { stderr } = await execa("node", ["tools/setup.mjs"], { cwd: folder, reject: false });
+  expect(stderr).toContain("Missing: unlocked@1.0.0 from lock file");
+  expect(existsSync(join(folder, "node_modules"))).toBe(false);
 });
 
 describe("the bills of materials", () => {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { open, readdir, writeFile } from "node:fs/promises";
+import { open, readdir, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -23,9 +23,24 @@ describe("the responder as a process", () => {
     const said = await ended;
     expect(said).toMatchObject({ exitCode: 0, signal: null, stdout: "" });
     const lines = said.stderr.trimEnd().split("\n");
-    const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
-    expect(events).toEqual(["started", "stopping", "stopped"]);
+    const events = lines.map((line) => JSON.parse(line) as { level: string; event: string });
+    const names = events.filter(({ level }) => level === "info").map(({ event }) => event);
+    expect(names).toEqual(["started", "stopping", "stopped"]);
     expect(await readdir(home.dataDir)).not.toContain("instance.json");
+  });
+
+  it("prints the URLs to register where stderr is a terminal, here one that Node only believes in", async () => {
+    const acme = { verificationKeys: KEY };
+    const workspaces = { acme, globex: { verificationKeys: SECOND_KEY, path: "/o/globex" } };
+    const home = await makeHome({ host: "0.0.0.0", port: await freePort(), workspaces });
+    const hook = join(home.folder, "terminal.mjs");
+    await writeFile(hook, "process.stderr.isTTY = true;");
+    const environment = { NODE_OPTIONS: `--import=${hook}` };
+    const { child, ended, origin } = await startResponder(home, [], { environment });
+    child.kill("SIGTERM");
+    expect((await ended).stderr).toMatch(
+      `webhook URL of acme: ${origin}/acme\nwebhook URL of globex: ${origin}/o/globex\n{`,
+    );
   });
 
   it("goes on for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
@@ -89,6 +104,25 @@ describe("the responder as a process", () => {
       last.set(conversation, Number(number));
     }
     expect(await requestStatus({ ...instance, instance: "one that was killed" })).toBeUndefined();
+  });
+
+  it("takes no delivery once its log is removed, and has all that it acknowledged after a kill", async () => {
+    const home = await makeHome();
+    const { child, ended, origin } = await startResponder(home);
+    const deliver = () => deliverTo(`${origin}/acme`, KEY);
+    const probe = () => Promise.all(["healthz", "readyz"].map((path) => fetch(`${origin}/${path}`)));
+    const count = 20;
+    for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
+    await rm(join(home.dataDir, "spool.sqlite-wal"));
+    for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
+    // Another process makes a log of its own.
+    await run("responder", "deliveries", "--config", home.configFile);
+    expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
+    child.kill("SIGKILL");
+    await ended;
+    const { instance } = await startResponder(home);
+    const { pending } = (await requestStatus(instance))?.workspaces["acme"] ?? {};
+    expect(pending).toBeGreaterThanOrEqual(count);
   });
 
   it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {
@@ -164,7 +198,7 @@ describe("the responder as a process", () => {
     child.kill("SIGUSR2");
     const { exitCode, stderr } = await ended;
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('"event":"crashed","error":"Error: [redacted]');
+    expect(stderr).toMatch(/"event":"crashed","error":"Error","stack":" {4}at .*crash\.mjs:1:\d+/);
     expect(findSecrets(stderr, [KEY])).toEqual([]);
 
     // Also during the start, when the keys are not known yet.

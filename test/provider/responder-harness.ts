@@ -14,7 +14,7 @@ import { deliverTo } from "../support/responder.js";
  */
 export const run = isolateRuns();
 
-export let responders: ResponderLifecycle;
+let responders: ResponderLifecycle;
 
 /** The next run of the engine, which knows nothing of what this one declared. */
 export const startRun = (): void => void (responders = new ResponderLifecycle());

@@ -20,7 +20,6 @@ import {
   pidsOf,
   read,
   readConfig,
-  responders,
   run,
   startRun,
   update,
@@ -291,20 +290,4 @@ describe("a process that hangs", () => {
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
   });
-});
-
-test("a state as version 1 wrote it is compared, found to have ended here, and started again", async () => {
-  const file = new URL("../fixtures/responder-process-state-v1.json", import.meta.url);
-  const text = (await readFile(file, "utf8")).replaceAll("/invalid", run.folder);
-  const { running: state } = JSON.parse(text) as { running: Created };
-  const { port: _, pid: __, instance: ___, machine: ____, stateVersion: _____, ...inputs } = state.outs;
-  expect(await responders.diff(state.id, state.outs, inputs)).toMatchObject({ changes: false });
-  expect(await read(state)).toEqual(state.outs);
-  expect(run.lines).toEqual([expect.stringContaining("was started on another machine")]);
-  const { machine } = (await create()).outs;
-  expect(await read({ ...state, outs: { ...state.outs, machine } })).toBeUndefined();
-  const port = await freePort();
-  const { outs } = await responders.update(state.id, state.outs, { ...inputs, port });
-  expect(outs).toMatchObject({ port, dataDir: state.outs.dataDir, stateVersion: 1 });
-  await destroy({ id: state.id, outs });
 });

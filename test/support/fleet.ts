@@ -17,7 +17,7 @@ export type FleetScene = Awaited<ReturnType<typeof openFleetScene>>;
 /** A fleet's service, endpoints and backend. `known`: every workspace at the service, also those that no list has yet. */
 export async function openFleetScene(
   known: readonly string[],
-  definition: Pick<FleetDefinition, "name" | "stacks" | "project">,
+  definition: Pick<FleetDefinition, "name" | "stacks">,
 ) {
   const { emulator, backend } = await openScene(known);
   const folder = join(backend.folder, "fleet");

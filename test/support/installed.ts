@@ -41,13 +41,20 @@ async function installYaml(program: ProgramFolder, { url }: PluginServer, aside:
   await rm(join(aside, "../home/plugins"), { recursive: true });
 }
 
+/** What runs the tests of the SDK for Python; undefined on a machine without. */
+export const python = await findPython(signal);
+
+/** Packs the wheel of a release whose plugin is on this server. Returns its path in the folder. */
+export async function packWheel({ url }: PluginServer, folder: string): Promise<string> {
+  const sdk = await generateFor("python", { pluginDownloadURL: url }, folder);
+  await packPython({ sdk, folder, signal });
+  return join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
+}
+
 /** The wheel, in a virtual environment where Pulumi.yaml names one. */
-async function installPython({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
-  const sdk = await generateFor("python", { pluginDownloadURL: url }, aside);
-  await packPython({ sdk, folder: aside, signal });
-  const wheel = (await readdir(aside)).find((name) => name.endsWith(".whl")) ?? "";
-  const python = await findPython(signal);
-  await makeEnvironment(python?.command ?? "", join(path, "venv"), [join(aside, wheel)], signal);
+async function installPython({ path }: ProgramFolder, server: PluginServer, aside: string): Promise<void> {
+  const wheel = await packWheel(server, aside);
+  await makeEnvironment(python?.command ?? "", join(path, "venv"), [wheel], signal);
   const script = "import importlib.metadata as all; print(all.metadata('pulumi-apichat').get_payload())";
   expect(await run(join(path, "venv/bin/python"), ["-c", script])).toContain("import pulumi_apichat");
 }
@@ -113,7 +120,7 @@ export const installedLanguages: InstalledLanguage[] = [
   { name: "yaml", install: installYaml, path: async () => [] },
 ];
 if (process.env.MODE === "languages") {
-  if ((await findPython(signal)) !== undefined)
+  if (python !== undefined)
     installedLanguages.push({
       name: "python",
       install: installPython,
@@ -127,20 +134,24 @@ if (process.env.MODE === "languages") {
     });
 }
 
+/** A folder for PATH with `pulumi` alone. */
+export async function linkPulumi({ folder }: Backend): Promise<string> {
+  const bin = join(folder, "bin");
+  await mkdir(bin);
+  for (const file of await readdir(engine.directory))
+    if (file.startsWith("pulumi")) await symlink(join(engine.directory, file), join(bin, file));
+  return bin;
+}
+
 /** The quickstart of a language, installed; every command has a PATH with `pulumi` and the language's tools alone. */
 export async function openInstalled(
   backend: Backend,
   { name, install, path }: InstalledLanguage,
   server: PluginServer,
 ): Promise<ProgramFolder & { searched: string[] }> {
-  const [program, aside, bin] = ["program", "aside", "bin"].map((one) => join(backend.folder, one)) as [
-    string,
-    string,
-    string,
-  ];
-  await Promise.all([mkdir(aside), mkdir(bin)]);
-  for (const file of await readdir(engine.directory))
-    if (file.startsWith("pulumi")) await symlink(join(engine.directory, file), join(bin, file));
+  const [program, aside] = ["program", "aside"].map((one) => join(backend.folder, one)) as [string, string];
+  await mkdir(aside);
+  const bin = await linkPulumi(backend);
   const example = join(root, "examples", name, "quickstart");
   // These two are for the plugin of the npm package.
   await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
@@ -8,6 +9,7 @@ import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
+import pluginSchema from "../../provider/plugin/schema.json" with { type: "json" };
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import {
   blocksOf,
@@ -63,11 +65,26 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
   expect(broken).toEqual([]);
 });
 
+test("no text that is published has npx run what anybody may publish as apichat", () => {
+  const { status, stdout } = spawnSync(
+    "git",
+    ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+});
+
 test("the table of requirements says what the code checks", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
   expect(table).toContain(`${MIN_PYTHON} or newer for the tests of a clone`);
+  const least = pluginSchema.language.python.pythonRequires.replace(">=", "");
+  expect(table).toContain(`${least} or newer in a project`);
+  expect(readPage("docs/first-steps-python.md").text).toContain(`Python ${least} or newer`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(
     `JDK ${/<maven.compiler.target>(\d+)</.exec(readPage("examples/java/pom.xml").text)?.[1]} `,
@@ -92,14 +109,10 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
     expect(blocksOf(page, language)).toEqual([withoutPlugin(readPage(`examples/${path}`).text)]);
 });
 
-test("the page for users without Node shows a program of the examples", () => {
-  const page = readPage("docs/without-node.md");
-  const [project, program] = ["Pulumi.yaml", "__main__.py"].map(
-    (file) => readPage(`examples/python/endpoint/${file}`).text,
-  );
-  expect(blocksOf(page, "yaml")).toEqual([withoutPlugin(project ?? "")]);
-  expect(blocksOf(page, "python")).toEqual([program]);
-});
+test("First steps in Python shows the program that init writes", () =>
+  expect(blocksOf(readPage("docs/first-steps-python.md"), "python")).toEqual([
+    readPage("examples/python/quickstart/__main__.py").text,
+  ]));
 
 test("the page about endpoints shows the one in Python, and names each", () => {
   const page = readPage("docs/endpoint.md");

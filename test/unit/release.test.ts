@@ -1,9 +1,11 @@
 import { cp, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { execa } from "execa";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/plugin-archives/archives.ts";
 import { writeNotes } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
@@ -53,6 +55,50 @@ test("stamp writes the repository into each file that names it, in place of the 
   expect(parse(schema)).toMatchObject({ package: { name: "apichat", ...stamped, language } });
   expect(page).toBe(before.replaceAll("example.com/pulumi-apichat/sdk/go", goPath));
   expect(page).not.toBe(before);
+});
+
+test.each([
+  ["kubernetes", "key-seed"],
+  ["docker-compose", "key-seed"],
+  ["nats", "nats/jetstream/messages"],
+])("neither npm nor git takes what a user of examples/%s makes there: %s", async (example, file) => {
+  const folder = await makeFolder();
+  const path = join("examples", example);
+  await cp(join(root, "package.json"), join(folder, "package.json"));
+  // Alone: a user copies it into a project of theirs.
+  await cp(join(root, path), join(folder, path), { recursive: true });
+  await mkdir(join(folder, path, file, ".."), { recursive: true });
+  await writeFile(join(folder, path, file), "secret");
+  const $ = execa({ cwd: folder });
+  await $`git init --quiet`;
+  const { stdout: found } = await $`git ls-files --others --exclude-standard ${path}`;
+  const { stdout: packed } = await $`npm pack --dry-run --json --ignore-scripts`;
+  for (const paths of [found, packed]) {
+    expect(paths).toContain(`${path}/README.md`);
+    expect(paths).not.toContain(`${path}/${file}`);
+  }
+});
+
+test("npm takes the lock of examples/docker, which has a hash of each package but our own", async () => {
+  const folder = await makeFolder();
+  for (const name of ["package.json", "package-lock.json"])
+    await cp(join(root, "examples/docker", name), join(folder, name));
+  await execa("npm", ["ci", "--dry-run", "--offline"], { cwd: folder });
+  const lock = JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const bare = Object.keys(lock.packages).filter((path) => lock.packages[path]?.integrity === undefined);
+  expect(bare).toEqual(["", "node_modules/pulumi-apichat"]);
+  const dockerfile = await readFile(join(root, "examples/docker/Dockerfile"), "utf8");
+  expect(dockerfile).toContain(`PACKAGE=pulumi-apichat@${packageJson.version}\n`);
+});
+
+test("pip installs what builds the wheel only with the hashes that are known", async () => {
+  const [, option, ...packages] = (await readFile(join(root, "tools/release/requirements.txt"), "utf8"))
+    .trimEnd()
+    .split("\n");
+  expect(option).toBe("--require-hashes");
+  for (const one of packages) expect(one).toMatch(/^\S+==\S+ --hash=sha256:[0-9a-f]{64}$/);
 });
 
 test("an archive has the same bytes whenever and in whatever order its files were written", async () => {

@@ -1,10 +1,21 @@
 /** The responder under load. */
 import autocannon from "autocannon";
 import { createHmac } from "node:crypto";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { flood } from "../../test/million/flood.ts";
 import { HOSTILE_BODIES } from "../../test/support/hostile-bodies.ts";
-import { startServer, VERIFICATION_KEY, type Child, type ServerReport } from "./child.ts";
-import { alternate, quantile, type Context, type Samples } from "./measure.ts";
+import {
+  KEY_SEED,
+  ROTATIONS,
+  startServer,
+  VERIFICATION_KEY,
+  workspaceNames,
+  type Child,
+  type ServerReport,
+} from "./child.ts";
+import { alternate, quantile, timeOf, type Context, type Samples } from "./measure.ts";
 
 const message = { sender_id: "7", conv_id: 1, type: "text", message_type: "outgoing", private: false };
 const DELIVERY = JSON.stringify({ ...message, text: "x".repeat(930) });
@@ -72,6 +83,26 @@ async function cpuOf(server: Child<ServerReport>, body: string): Promise<number>
     if (response.status !== 401) throw new Error(`the response to a hostile body was ${response.status}`);
   }
   return (await server.ask()).cpuMs - cpuMs;
+}
+
+/** How long the first request on a path that no workspace has takes, with many workspaces and with one, in milliseconds. */
+export function compareStrangers(context: Context): Promise<Samples> {
+  const sides = { ours: () => timeStranger(30_000), bare: () => timeStranger(1) };
+  return alternate(context, sides, { rounds: 9, warmUp: 1 });
+}
+
+async function timeStranger(workspaces: number): Promise<number> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-bench-"));
+  const file = join(folder.path, "config.json");
+  const listed = Object.fromEntries(workspaceNames(workspaces).map((name) => [name, {}]));
+  const derived = { derivedFrom: KEY_SEED, rotations: ROTATIONS };
+  const config = { port: 0, dataDir: "data", workspaces: listed, ...derived };
+  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  await using responder = await startServer("program", file);
+  const ask = async (path: string): Promise<string> => (await fetch(responder.ready.url + path)).text();
+  // Then there is a connection.
+  await ask("/readyz");
+  return await timeOf(() => ask("/robots.txt"));
 }
 
 /** The whole program with its spool: storing only, and storing and forwarding to a target that responds at once. */

@@ -1,7 +1,7 @@
 /** The table of the benchmark: what is measured, against what, and the target. */
 import { compareWays, waitForService } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
-import { compareForwarding, compareResponder, refuseBodies } from "./load.ts";
+import { compareForwarding, compareResponder, compareStrangers, refuseBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
 import { compareNode } from "./processes.ts";
 import { verifySignatures } from "./small.ts";
@@ -43,6 +43,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ]),
   refused: row("15 seconds", refuseBodies, [
     ["refused body of 1 MiB, the worst of 8 (CPU)", "node:http that reads it", "ours / bare", "<= 3.00"],
+  ]),
+  stranger: row("a minute", compareStrangers, [
+    ["first request on an unknown path, 30,000 workspaces", "one workspace", "ours - bare", "<= 20 ms"],
   ]),
   forwarding: row("two minutes", compareForwarding, [
     [`apichat responder forwards, ${LOAD} (rate)`, "it accepts", "forwarded / accepted", ">= 0.80"],

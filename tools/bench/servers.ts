@@ -1,9 +1,10 @@
-/** The servers that the rows measure, each in its own process: `servers.ts <name>`, or `servers.ts service <ServiceOptions as JSON>`. */
+/** The servers that the rows measure, each in its own process: `servers.ts <name>`, `servers.ts program <configuration>`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
+import { startServer as startResponder } from "../../dist/provider/server/server.js";
 import { startListener } from "../../test/support/http.ts";
 import {
   API_KEY,
@@ -111,9 +112,15 @@ function serveParent(report: () => unknown): void {
   send();
 }
 
+/** The whole responder, with a configuration file. */
+async function startProgram(): Promise<{ url: string }> {
+  const server = await startResponder({ configFile: argument, instance: "bench" });
+  return { url: `http://127.0.0.1:${server.status().port}` };
+}
+
 const listener = listeners[name];
-if (listener) {
-  const { url } = await startListener(listener());
+if (listener || name === "program") {
+  const { url } = await (listener ? startListener(listener()) : startProgram());
   serveParent((): ServerReport => {
     const { user, system } = process.cpuUsage();
     return { url, cpuMs: (user + system) / 1000 };

@@ -1,10 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
+import packageJson from "../../package.json" with { type: "json" };
 
 /** A package of which a bundle contains code. */
 export interface BundledPackage extends NpmPackage {
-  /** The text of its file LICENSE. */
+  /** The text of its file LICENSE, or without one its author and the name of the licence. */
   text: string;
 }
 
@@ -18,12 +19,23 @@ export async function packagesIn({ outputs }: Metafile, root: string): Promise<B
 /** The folder of the package that a file belongs to. */
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
+interface Manifest extends NpmPackage {
+  author?: unknown;
+}
+
 async function readPackage(folder: string): Promise<BundledPackage> {
   const file = (await readdir(folder)).find((name) => /^licen[cs]e(\.\w+)?$/i.test(name));
-  if (file === undefined) throw new Error(`${folder} is in a bundle, and has no file LICENSE`);
-  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as BundledPackage;
-  const { name, version, license } = manifest;
-  return { name, version, license, text: await readFile(join(folder, file), "utf8") };
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
+  const { name, version, license, author } = manifest;
+  if (file !== undefined) return { name, version, license, text: await readFile(join(folder, file), "utf8") };
+  if (typeof author !== "string")
+    throw new Error(`${folder} is in a bundle, and has no file LICENSE, nor an author in package.json`);
+  return {
+    name,
+    version,
+    license,
+    text: `Copyright (c) ${author}. License: ${license}, as its package.json says`,
+  };
 }
 
 /** The licences of the packages, one text: they go with the bundle. */
@@ -54,6 +66,21 @@ export function componentOf({ name, version, license, integrity }: NpmPackage) {
 }
 
 type BillComponent = ReturnType<typeof componentOf>;
+
+/** The files that {@link writePapers} writes. */
+export const [LICENCES, BILL] = ["licenses.txt", "sbom.cdx.json"] as const;
+
+/** Writes the licences and the bill of materials of what a bundle contains, beside it. */
+export async function writePapers(
+  folder: string,
+  name: string,
+  metafile: Metafile,
+  root: string,
+): Promise<void> {
+  const packages = await packagesIn(metafile, root);
+  await writeFile(join(folder, LICENCES), licencesOf(packages));
+  await writeFile(join(folder, BILL), billOf(name, packageJson.version, packages.map(componentOf)));
+}
 
 /** A bill of materials in CycloneDX, as JSON: no scanner sees what a bundle contains. */
 export function billOf(name: string, version: string, components: readonly BillComponent[]): string {

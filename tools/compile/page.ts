@@ -1,10 +1,9 @@
 /** The inbox page of the emulator. */
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import packageJson from "../../package.json" with { type: "json" };
-import { billOf, componentOf, licencesOf, packagesIn } from "./bundled.ts";
+import { writePapers } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
@@ -35,8 +34,5 @@ export async function bundlePage(outFolder: string): Promise<void> {
   });
   for (const name of ["index.html", "favicon.svg"])
     await copyFile(join(sources, name), join(outFolder, name));
-  const packages = await packagesIn(metafile, root);
-  await writeFile(join(outFolder, "licenses.txt"), licencesOf(packages));
-  const bill = billOf("apichat-emulator-page", packageJson.version, packages.map(componentOf));
-  await writeFile(join(outFolder, "sbom.cdx.json"), bill);
+  await writePapers(outFolder, "apichat-emulator-page", metafile, root);
 }

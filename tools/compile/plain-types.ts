@@ -1,7 +1,8 @@
 /**
  * Declarations that do not lead to zod's, which compile only with esModuleInterop or skipLibCheck: many Pulumi programs have
  * neither. Types that zod infers are written out, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
- * so `dist/schema` has both: the declarations of the compiler, and plain ones in `types/` for the rest of the package.
+ * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it
+ * drops, and plain ones in `types/` for the rest of the package.
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
@@ -19,13 +20,46 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
     if (!path.endsWith(".d.ts") || source === undefined) return ts.sys.writeFile(path, text);
     const plain = IMPORTS_ZOD.test(text) ? toPlain(text, source, checker) : text;
     if (path.startsWith(schema)) {
-      ts.sys.writeFile(path, text);
+      ts.sys.writeFile(path, withKeyComments(text, source, checker));
       ts.sys.writeFile(join(schema, "types", path.slice(schema.length)), plain);
     } else {
       ts.sys.writeFile(path, plain.replaceAll(/"((?:\.\.\/)+schema\/)([\w-]+\.js)"/g, '"$1types/$2"'));
     }
   };
 }
+
+/** A declaration file with the doc comments on the keys of zod's objects. Types that zod infers inherit them. */
+function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
+  const comments: [at: number, comment: string][] = [];
+  const walk = (node: ts.Node, type: ts.Type | undefined): void => {
+    if (type === undefined) return;
+    if (ts.isTypeOperatorNode(node)) return walk(node.type, type);
+    if (ts.isTypeLiteralNode(node)) {
+      for (const member of node.members.filter(ts.isPropertySignature)) {
+        const key = type.getProperty(member.name.getText());
+        for (const declaration of key?.declarations ?? [])
+          comments.push([member.getStart(), commentOf(declaration)]);
+        if (key && member.type) walk(member.type, checker.getTypeOfSymbol(key));
+      }
+    } else if (ts.isTypeReferenceNode(node) || ts.isTupleTypeNode(node)) {
+      const parts = ts.isTupleTypeNode(node) ? node.elements : (node.typeArguments ?? []);
+      const types = "target" in type ? checker.getTypeArguments(type as ts.TypeReference) : [];
+      for (const [index, part] of parts.entries()) walk(part, types[index]);
+    }
+  };
+  const written = variablesOf(source);
+  for (const { name, type } of variablesOf(parse(text))) {
+    const one = written.find((variable) => variable.name.getText() === name.getText());
+    if (type && one) walk(type, checker.getTypeAtLocation(one));
+  }
+  let result = text;
+  for (const [at, comment] of comments.toReversed())
+    result = result.slice(0, at) + comment + result.slice(at);
+  return ts.createPrinter().printFile(parse(result));
+}
+
+const variablesOf = (file: ts.SourceFile): ts.VariableDeclaration[] =>
+  file.statements.filter(ts.isVariableStatement).flatMap((one) => [...one.declarationList.declarations]);
 
 /** The text of a declaration file without zod. */
 function toPlain(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
@@ -94,7 +128,8 @@ class InferredTypes {
     const alias = type.aliasSymbol?.declarations?.some(isOfPackage) ? type.aliasSymbol : undefined;
     const symbol = alias ?? own;
     const file = symbol?.declarations?.find(isOfPackage)?.getSourceFile();
-    if (symbol === undefined) return this.#write(type);
+    // The name of an array is not the package's, but its elements may have one.
+    if (symbol === undefined || this.#checker.isArrayType(type)) return this.#write(type);
     if (file === undefined) return this.#print(type);
     if (file.fileName !== this.#source.fileName) {
       const path = relative(dirname(this.#source.fileName), file.fileName).replace(/\.ts$/, ".js");

@@ -1,12 +1,10 @@
 import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type BuildOptions, type Plugin } from "esbuild";
-import packageJson from "../../package.json" with { type: "json" };
-import { billOf, componentOf, licencesOf, packagesIn } from "./bundled.ts";
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { writePapers } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const sources = join(root, "dist", "provider", "plugin");
 
 /** What the engine looks for in the folder of a plugin; on Windows with ".cmd" behind it. */
 const EXECUTABLE = "pulumi-resource-apichat";
@@ -15,7 +13,6 @@ const EXECUTABLE = "pulumi-resource-apichat";
 const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
-  absWorkingDir: root,
   bundle: true,
   // Names stay: errors are known by them. With keepNames every function would cost a call at the start.
   minifySyntax: true,
@@ -25,12 +22,11 @@ const OPTIONS = {
   platform: "node",
   legalComments: "none",
   logLevel: "warning",
-  // Where the package's own files lie; the plugin asks for none of them.
-  logOverride: { "empty-import-meta": "silent" },
 } satisfies BuildOptions;
 
 /**
- * What the plugin uses of undici. All of it, with `fetch`, web sockets, caches and mocks, takes a third of what a start computes.
+ * What plugin and command line use of undici. All of it, with `fetch`, web sockets, caches and mocks, takes a third of what a start
+ * computes.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";
@@ -47,42 +43,53 @@ export { Agent, Client, EnvHttpProxyAgent, errors };
 const lightUndici: Plugin = {
   name: "light-undici",
   setup: (bundler) => {
+    const resolveDir = bundler.initialOptions.absWorkingDir ?? "";
     bundler.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "light" }));
-    bundler.onLoad({ filter: /^/, namespace: "light" }, () => ({ contents: UNDICI, resolveDir: root }));
+    bundler.onLoad({ filter: /^/, namespace: "light" }, () => ({ contents: UNDICI, resolveDir }));
   },
 };
+
+/** Bundles a program of `dist/` in a checkout into one file. */
+async function bundleProgram(source: string, program: string, outfile: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...OPTIONS,
+    absWorkingDir: source,
+    entryPoints: [join(source, "dist/provider", program)],
+    outfile,
+    target: "node22.19",
+    plugins: [lightUndici],
+    metafile: true,
+    define: { "import.meta.url": "bundleUrl" },
+    banner: { js: 'const bundleUrl = require("node:url").pathToFileURL(__filename).href;' },
+  });
+  return metafile;
+}
+
+/** Bundles the command line from `dist/` in a checkout into the file `apichat.js` of a folder. */
+export async function bundleCommandLine(source: string, outFolder: string): Promise<void> {
+  const metafile = await bundleProgram(source, "cli/archive.js", join(outFolder, "apichat.js"));
+  await writePapers(outFolder, "apichat", metafile, source);
+}
 
 /** Bundles the resource plugin from dist/ into a folder that needs Node only. */
 export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
-  const [{ metafile }] = await Promise.all([
-    build({
-      ...OPTIONS,
-      entryPoints: [join(sources, "main.js")],
-      outfile: join(outFolder, "main.js"),
-      target: "node22.19",
-      plugins: [lightUndici],
-      metafile: true,
-    }),
+  const [metafile] = await Promise.all([
+    bundleProgram(root, "plugin/main.js", join(outFolder, "main.js")),
     // An old Node must be able to read the file that says that it is too old.
     build({
       ...OPTIONS,
-      entryPoints: [join(sources, "launch.js")],
+      entryPoints: [join(root, "dist/provider/plugin/launch.js")],
       outfile: join(outFolder, EXECUTABLE),
       external: ["./main.js"],
       target: "node10",
     }),
   ]);
   await chmod(join(outFolder, EXECUTABLE), 0o755);
-  const packages = await packagesIn(metafile, root);
   await Promise.all([
+    writePapers(outFolder, EXECUTABLE, metafile, root),
     copyFile(join(outFolder, EXECUTABLE), join(outFolder, NAMELESS)),
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),
-    writeFile(join(outFolder, "licenses.txt"), licencesOf(packages)),
-    writeFile(
-      join(outFolder, "sbom.cdx.json"),
-      billOf(EXECUTABLE, packageJson.version, packages.map(componentOf)),
-    ),
   ]);
 }

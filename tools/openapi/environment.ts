@@ -9,7 +9,7 @@ import { CommandError, run } from "../lib/run.ts";
 export const MIN_PYTHON = "3.11";
 
 /** A Python that can make virtual environments. */
-interface Python {
+export interface Python {
   command: string;
   /** Such as `3.13`. */
   version: string;

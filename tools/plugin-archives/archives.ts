@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import {
+  appendFile,
   chmod,
   copyFile,
+  cp,
   mkdir,
   mkdtemp,
   mkdtempDisposable,
@@ -13,12 +15,20 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "tar";
-import { billOf, componentOf, componentsIn } from "../compile/bundled.ts";
+import { BILL, billOf, componentOf, componentsIn, LICENCES } from "../compile/bundled.ts";
+import { LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
+import { bundleCommandLine } from "../compile/plugin.ts";
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 
 const clone = fileURLToPath(new URL("../..", import.meta.url));
-const [EXECUTABLE, BILL] = ["pulumi-resource-apichat", "sbom.cdx.json"] as const;
+const EXECUTABLE = "pulumi-resource-apichat";
+
+/** What the engine starts, and the command line, to which a link may lead. Each with how a shell finds its folder. */
+const PROGRAMS = [
+  { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
+  { name: "apichat", script: "cli/apichat.js", folder: '$(dirname "$(readlink -f "$0")")' },
+];
 
 interface ArchiveOptions {
   outFolder: string;
@@ -28,8 +38,9 @@ interface ArchiveOptions {
 }
 
 /**
- * Writes the archive of the plugin for a platform: the folder of the npm package and Node's own binary, unchanged, because a signature of
- * macOS or Windows is valid for that only. Returns its path. Throws if npm has a different Node from the pinned one.
+ * Writes the archive of the plugin for a platform: the folder of the npm package, the command line, and Node's own binary, unchanged,
+ * because a signature of macOS or Windows is valid for that only. Returns its path. Throws if npm has a different Node from the
+ * pinned one.
  */
 export async function writeArchive(
   platform: Platform,
@@ -39,12 +50,11 @@ export async function writeArchive(
   const content = join(scratch.path, "content");
   const [plugin, version] = [join(source, "plugin"), await versionOf(source)];
   await mkdir(content);
-  const components = componentsIn(await readFile(join(plugin, BILL), "utf8"));
-  components.push(componentOf({ ...PLATFORMS[platform], license: "MIT" }));
-  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, components));
-  const adding = { plugin, scratch: scratch.path, signal };
-  await Promise.all([addPlugin(content, plugin), addNode(content, platform, adding)]);
-  await addLauncher(content, platform);
+  await addPlugin(content, plugin);
+  await addCommandLine(content, source);
+  await addNode(content, platform, { scratch: scratch.path, signal });
+  await addBill(content, version, platform);
+  await addLaunchers(content, platform);
   await mkdir(outFolder, { recursive: true });
   const path = join(outFolder, `${EXECUTABLE}-v${version}-${platform}.tar.gz`);
   await packFolder(content, path);
@@ -67,7 +77,20 @@ export async function packFolder(folder: string, archive: string): Promise<void>
 
 async function addPlugin(content: string, plugin: string): Promise<void> {
   await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
-  for (const name of ["main.js", "package.json"]) await copyFile(join(plugin, name), join(content, name));
+  for (const name of ["main.js", "package.json", LICENCES, BILL])
+    await copyFile(join(plugin, name), join(content, name));
+}
+
+/** The command line, the page of its emulator, and the programs that its `init` writes. */
+async function addCommandLine(content: string, source: string): Promise<void> {
+  await bundleCommandLine(source, join(content, "cli"));
+  await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
+  const examples = LANGUAGES_WITHOUT_NPM.flatMap((language) =>
+    ["quickstart", "endpoint"].flatMap((example) =>
+      ["Pulumi.yaml", ...LANGUAGES[language]].map((file) => join("examples", language, example, file)),
+    ),
+  );
+  for (const path of examples) await cp(join(source, path), join(content, path));
 }
 
 interface UnpackOptions {
@@ -75,30 +98,34 @@ interface UnpackOptions {
   signal: AbortSignal;
 }
 
-/** Node, and the licences of the plugin and of Node. */
-async function addNode(
-  content: string,
-  platform: Platform,
-  { plugin, ...options }: UnpackOptions & { plugin: string },
-): Promise<void> {
+/** Node, and its licence behind those of the plugin. */
+async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
   const folder = await unpackNode(PLATFORMS[platform], options);
   const binary = isWindows(platform) ? "node.exe" : "node";
   await copyFile(join(folder, "bin", binary), join(content, binary));
   await chmod(join(content, binary), 0o755);
   // The packages for Windows have no licence file. It is the same for all.
   const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
-  const licences = [join(plugin, "licenses.txt"), join(licensed, "LICENSE")];
-  const texts = await Promise.all(licences.map((file) => readFile(file, "utf8")));
-  await writeFile(join(content, "licenses.txt"), texts.join("\nNode.js\n\n"));
+  const licence = await readFile(join(licensed, "LICENSE"), "utf8");
+  await appendFile(join(content, LICENCES), `\nNode.js\n\n${licence}`);
 }
 
-/** What the engine starts. */
-async function addLauncher(content: string, platform: Platform): Promise<void> {
-  const script = isWindows(platform)
-    ? '@"%~dp0node.exe" "%~dp0launch.js" %*\r\n'
-    : '#!/bin/sh\nexec "${0%/*}/node" "${0%/*}/launch.js" "$@"\n';
-  const name = isWindows(platform) ? `${EXECUTABLE}.cmd` : EXECUTABLE;
-  await writeFile(join(content, name), script, { mode: 0o755 });
+/** The bill of everything in the archive. */
+async function addBill(content: string, version: string, platform: Platform): Promise<void> {
+  const bills = ["", "cli", "page"].map((folder) => readFile(join(content, folder, BILL), "utf8"));
+  const packages = (await Promise.all(bills)).flatMap(componentsIn);
+  packages.push(componentOf({ ...PLATFORMS[platform], license: "MIT" }));
+  const components = new Map(packages.map((one) => [one["bom-ref"], one]));
+  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, [...components.values()]));
+}
+
+async function addLaunchers(content: string, platform: Platform): Promise<void> {
+  for (const { name, script, folder } of PROGRAMS) {
+    const [file, launcher] = isWindows(platform)
+      ? [`${name}.cmd`, `@"%~dp0node.exe" "%~dp0${script}" %*\r\n`]
+      : [name, `#!/bin/sh\nfolder=${folder}\nexec "$folder/node" "$folder/${script}" "$@"\n`];
+    await writeFile(join(content, file), launcher, { mode: 0o755 });
+  }
 }
 
 const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { x as extract } from "tar";
+import { BILL } from "../compile/bundled.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, run, runTool } from "../lib/run.ts";
 import { versionOf, writeArchive } from "../plugin-archives/archives.ts";
@@ -68,10 +70,12 @@ await runTool(async () => {
     for (const platform of Object.keys(PLATFORMS) as Platform[]) {
       const { name, version } = PLATFORMS[platform];
       const title = `Packing the plugin for ${platform}, with Node ${version} (${name})`;
-      await withProgress(title, () => writeArchive(platform, { source, outFolder: folder, signal }));
+      const options = { source, outFolder: folder, signal };
+      const archive = await withProgress(title, () => writeArchive(platform, options));
+      // They differ in the version of Node only, and each archive has its own.
+      await extract({ file: archive, cwd: scratch.path }, [BILL]);
     }
-    const bill = join(folder, "pulumi-resource-apichat.cdx.json");
-    await copyFile(join(source, "plugin/sbom.cdx.json"), bill);
+    await copyFile(join(scratch.path, BILL), join(folder, "pulumi-resource-apichat.cdx.json"));
     await copyFile(join(source, "provider/plugin/schema.json"), join(folder, "schema.json"));
   }
   const languages = sdkLanguages.filter((language) => only.includes(language));

@@ -61,8 +61,6 @@ export async function packPython({ sdk, folder, signal }: Omit<Packing, "version
   if (python === undefined) throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
   const builder = await preparePackages(python, new URL("requirements.txt", import.meta.url), signal);
   await using scratch = await mkdtempDisposable(join(tmpdir(), "apichat-python-"));
-  // Where pyproject.toml says that it is.
-  await copyFile(join(sdk, "pulumi_apichat/README.md"), join(sdk, "README.md"));
   const [dist, content] = [join(scratch.path, "dist"), join(scratch.path, "content")];
   const env = { ...process.env, SOURCE_DATE_EPOCH: `${BUILT_AT.getTime() / 1000}` };
   await run(builder, ["-m", "build", "--no-isolation", "--outdir", dist, sdk], { env, signal });

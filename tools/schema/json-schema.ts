@@ -17,7 +17,6 @@ export const schemaFiles: readonly SchemaFile[] = [
   { file: "handshake.schema.json", type: "HandshakeParameters", strict: false },
   { file: "inbound.schema.json", type: "InboundMessage", strict: true },
   { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
-  { file: "received-outbound.schema.json", type: "ReceivedOutbound", strict: false },
 ];
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -52,11 +52,11 @@ const reword = (text: string): string =>
     return before.replaceAll(from, to);
   }, text);
 
-/** The same, with each paragraph in one line, and with the name of the specification: the help of an SDK shows no other text. */
+/** The same, with each paragraph in one line, and with where the specification is listed: the help of an SDK shows no other text. */
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
     /\((section [\d.]+)\)/g,
-    "($1 of the API Channel specification)",
+    "($1 of the specification, listed in docs/spec-coverage.md)",
   );
 
 const declared = readDeclarations(

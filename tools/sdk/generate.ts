@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer } from "../../test/support/http.ts";
@@ -58,6 +58,7 @@ export async function generateSdk(
   const folder = temporary.path;
   const job = { language, folder, schema, signal };
   await (byHost ? runHost(engine, job) : runGenerator(job));
+  if (language === "python") await completePython(join(folder, language));
   if (language === "java") await addJavaResources(join(folder, language), schema);
   await rm(join(into, language), { recursive: true, force: true });
   await rename(join(folder, language), join(into, language));
@@ -99,6 +100,41 @@ async function runHost(engine: Engine, { language, folder, schema, signal }: Job
   const args = ["package", "gen-sdk", file, "--language", language, "--out", folder];
   await run(engine.command, args, { env, signal });
 }
+
+/** What the generator leaves out: the page of the package, its licence, what PyPI shows, and the command `apichat`. */
+async function completePython(folder: string): Promise<void> {
+  await copyFile(join(folder, "pulumi_apichat/README.md"), join(folder, "README.md"));
+  await copyFile(inClone("LICENSE"), join(folder, "LICENSE"));
+  await copyFile(inClone("tools/sdk/pulumi_apichat_command.py"), join(folder, "pulumi_apichat_command.py"));
+  const path = join(folder, "pyproject.toml");
+  const generated = await readFile(path, "utf8");
+  const text = generated
+    .replace("\n  [project.license]\n    text = ", '\n  license-files = ["LICENSE"]\n  license = ')
+    .replace("[project]\n", `[project]\n${PYTHON_PROJECT}`)
+    .replace('"setuptools>=61.0"', '"setuptools>=77.0.3"')
+    .replace("  [tool.setuptools]\n", `  [tool.setuptools]\n${PYTHON_MODULES}`);
+  await writeFile(path, text);
+}
+
+/** Setuptools takes the name of a licence from 77.0.3 on; classifiers for licences are out of use since. */
+const PYTHON_PROJECT = `
+  authors = [{ name = "the pulumi-apichat authors" }]
+  classifiers = [
+    "Development Status :: 4 - Beta",
+    "Intended Audience :: Developers",
+    "Operating System :: OS Independent",
+    "Programming Language :: Python :: 3",
+    "Topic :: Communications :: Chat",
+    "Typing :: Typed",
+  ]
+  scripts = { apichat = "pulumi_apichat_command:main" }
+`.slice(1);
+
+/** It finds packages by itself only if there is nothing else. */
+const PYTHON_MODULES = `
+    packages = { find = { include = ["pulumi_apichat*"] } }
+    py-modules = ["pulumi_apichat_command"]
+`.slice(1);
 
 /** What a build of the SDK with Gradle would add: without its version the SDK does not start. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {

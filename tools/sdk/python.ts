@@ -15,6 +15,8 @@ const findEntry = (): Promise<string> =>
   cacheEntry("python-sdk", [
     requirements,
     new URL("generator/go.mod", import.meta.url),
+    new URL("generate.ts", import.meta.url),
+    new URL("pulumi_apichat_command.py", import.meta.url),
     new URL("../../provider/plugin/schema.json", import.meta.url),
   ]);
 

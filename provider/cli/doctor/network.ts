@@ -1,4 +1,3 @@
-import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
@@ -13,12 +12,9 @@ export const checkBaseUrl: Check = async (facts) => {
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`pass ${flag} or set ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
-  if (apiKey === undefined)
-    return probe(
-      baseUrl,
-      "not checked further: set APICHAT_API_KEY for that, because the stack's own is encrypted",
-      facts,
-    );
+  if (apiKey === undefined) {
+    return probe(baseUrl, "set APICHAT_API_KEY to check further: doctor does not read a stack's key", facts);
+  }
   try {
     const registration = await facts.registration;
     const place = `${formatUrl(baseUrl)} accepts the API key`;
@@ -64,9 +60,12 @@ async function performHandshake(
 async function probe(url: string, remark: string, { signal }: Facts): Promise<Finding> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   try {
-    const { statusCode, body } = await request(url, {
+    const { origin, pathname, search } = new URL(url);
+    const { statusCode, body } = await sharedDispatcher().request({
+      method: "GET",
+      origin,
+      path: pathname + search,
       headers: { "user-agent": USER_AGENT },
-      dispatcher: sharedDispatcher(),
       signal: AbortSignal.any([signal, limit]),
     });
     await body.dump();

@@ -20,14 +20,17 @@ export const checkPulumi: Check = async (facts) => {
 
 async function readPulumi({ signal }: Facts): Promise<Finding> {
   const hint = `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; or, in a clone, npm run engine`;
-  const env = { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" };
   try {
-    const { stdout } = await execute("pulumi", ["version"], { env, timeout: LIMIT_MS, signal });
-    return judgeVersion(stdout.trim(), hint);
+    return judgeVersion((await runPulumi(["version"], signal)).trim(), hint);
   } catch (error) {
     if (signal.aborted) throw error;
     return failed(hasErrorCode(error, "ENOENT") ? "not on PATH" : "pulumi version fails", hint);
   }
+}
+
+async function runPulumi(args: readonly string[], signal: AbortSignal): Promise<string> {
+  const env = { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" };
+  return (await execute("pulumi", args, { env, timeout: LIMIT_MS, signal })).stdout;
 }
 
 const execute = promisify(execFile);
@@ -52,11 +55,11 @@ export const checkProgram: Check = async (facts) => {
 
 /** A check of the program, if there is one. */
 const ofProgram =
-  (inspect: (project: Project) => Finding | undefined): Check =>
+  (inspect: (project: Project, facts: Facts) => ReturnType<Check>): Check =>
   async (facts) => {
     // The check of the program reports why it cannot be read.
     const project = await facts.project.catch(() => undefined);
-    return project && inspect(project);
+    return project && inspect(project, facts);
   };
 
 /** The provider process loads the package from the program's folder, or from the top of its workspace. */
@@ -111,39 +114,49 @@ function findVersion({ folder }: Project, name: string): string | undefined {
 const addHint = ({ folder }: Project, what: string): string =>
   `run in ${folder}: npm install ${what}, or the same with your package manager`;
 
-/** Checks that the engine finds the resource plugin. */
-export const checkPlugin = ofProgram(({ path, isOnPlugin, plugin }) => {
+/** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
+export const checkPlugin = ofProgram(async ({ path, isOnPlugin, plugin = "" }, { signal }) => {
   if (!isOnPlugin) return undefined;
-  if (plugin === undefined) return ok("not named in Pulumi.yaml: an installed or a downloaded one");
-  // Such as apichat@0.1.0, which the engine looks up itself.
-  if (!/^[./~]|^[a-z]:/i.test(plugin)) return ok(plugin);
-  const folder = resolve(dirname(path), plugin);
-  return existsSync(folder)
-    ? ok(folder)
-    : failed(`${folder} does not exist`, `run in ${dirname(path)}: npm install`);
+  // Anything else, such as apichat@0.1.0, the engine looks up itself.
+  if (/^[./~]|^[a-z]:/i.test(plugin)) {
+    const folder = resolve(dirname(path), plugin);
+    return existsSync(folder)
+      ? ok(folder)
+      : failed(`${folder} does not exist`, `run in ${dirname(path)}: npm install`);
+  }
+  const listed = await runPulumi(["plugin", "ls", "--json"], signal).catch(() => undefined);
+  signal.throwIfAborted();
+  if (listed === undefined) return skipped("pulumi plugin ls fails");
+  const versions = plugins
+    .parse(JSON.parse(listed))
+    .flatMap(({ name, version }) => (name === "apichat" ? version : []));
+  if (versions.length > 0) return ok(`installed: ${versions.join(", ")}`);
+  return warning(
+    "not installed",
+    "pulumi up downloads it if the SDK names a server; else: pulumi plugin install resource apichat VERSION --file ARCHIVE",
+  );
 });
+
+const plugins = z.array(z.object({ name: z.string(), version: z.string().default("of no version") }));
 
 /** Checks where the base URL and the API key come from. */
 export const checkConfiguration: Check = async ({ credentials, ...facts }) => {
   const stacks = await facts.stacks;
-  const unencrypted = stacks.filter(({ isKeyUnencrypted }) => isKeyUnencrypted);
-  if (unencrypted.length > 0) {
-    const places = unencrypted.map(({ place }) => place).join(", ");
-    return warning(
-      `apichat:apiKey is unencrypted in the settings of ${places}`,
-      "pulumi config set --secret apichat:apiKey; then have the key replaced if the file was ever shared",
-    );
+  const found = stacks.flatMap(({ place, warnings }) => warnings.map((one) => ({ place, ...one })));
+  if (found.length > 0) {
+    const texts = found.map(({ place, text }) => `${place}: ${text}`);
+    return warning(texts.join("; "), [...new Set(found.map(({ hint }) => hint))].join("; "));
   }
   const given = {
     place: "this command",
     baseUrl: await credentials.findAddress("baseUrl"),
     hasApiKey: (await credentials.findSecret("apiKey")) !== undefined,
   };
-  const found = [given, ...stacks].flatMap(({ place, baseUrl, hasApiKey }) => {
+  const sources = [given, ...stacks].flatMap(({ place, baseUrl, hasApiKey }) => {
     const parts = [...(baseUrl ? [formatUrl(baseUrl)] : []), ...(hasApiKey ? ["an API key"] : [])];
     return parts.length > 0 ? [`${place}: ${parts.join(", ")}`] : [];
   });
-  return found.length > 0
-    ? ok(found.join("; "))
+  return sources.length > 0
+    ? ok(sources.join("; "))
     : skipped(`no base URL: neither ${ADDRESSES.baseUrl.variable} nor apichat:baseUrl`);
 };

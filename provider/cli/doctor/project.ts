@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import * as z from "zod";
 import { parseYaml } from "../../lib/yaml-file.js";
+import { warningsOfConfiguration, type ConfigurationWarning } from "../../webhook/configuration.js";
 
 /** A Pulumi program, as its Pulumi.yaml describes it. */
 export interface Project {
@@ -25,8 +26,7 @@ export interface StackSettings {
   place: string;
   baseUrl: string | undefined;
   hasApiKey: boolean;
-  /** The API key is in the file unencrypted. */
-  isKeyUnencrypted: boolean;
+  warnings: ConfigurationWarning[];
 }
 
 /** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
@@ -88,11 +88,12 @@ const valueOf = (setting: unknown): unknown => projectValue.safeParse(setting).d
 
 async function readStack(path: string): Promise<StackSettings> {
   const config = parseYaml(await readFile(path, "utf8"), stackShape, path)?.config ?? {};
-  const [baseUrl, apiKey] = [valueOf(config["apichat:baseUrl"]), valueOf(config["apichat:apiKey"])];
+  const settingOf = (key: string): unknown => valueOf(config[key]);
+  const [baseUrl, apiKey] = ["apichat:baseUrl", "apichat:apiKey"].map(settingOf);
   return {
     place: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "stack $1"),
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
     hasApiKey: apiKey !== undefined,
-    isKeyUnencrypted: typeof apiKey === "string",
+    warnings: warningsOfConfiguration(Object.keys(config), (key) => typeof settingOf(key) !== "string"),
   };
 }

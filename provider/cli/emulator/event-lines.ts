@@ -7,7 +7,7 @@ import type {
 } from "../../emulator/state.js";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
-import { paint } from "../output.js";
+import { formatTime, paint } from "../output.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
@@ -50,10 +50,9 @@ export function createEventFormatter(): (event: EmulatorEvent) => string | undef
 
 /** Contains no headers and no keys. Text from the wire is escaped. */
 function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWidth: number): string {
-  const time = new Date(at).toTimeString().slice(0, 8);
   const verdict = paint(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16));
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
-  return `${[time, toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
+  return `${[formatTime(at), toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
 }
 
 /** The line of an event, with the id of its record. */
@@ -154,6 +153,7 @@ function deliveryLine(delivery: DeliveryRecord): Line | undefined {
       attempts.length > 1 ? `attempt ${attempts.length}` : "",
       signature === "wrong" ? "wrong signature" : "",
       resendOf === null ? "" : "sent again",
+      last.fault === "" ? "" : `fault ${last.fault}`,
       isRetried ? last.reason : reason,
     ],
   };

@@ -1,5 +1,6 @@
 import type { WorkspaceView } from "../../emulator/control/shapes.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
+import { commandLine } from "../../errors/index.js";
 import { describeListenFailure } from "../../server/listener.js";
 import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
@@ -33,15 +34,16 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
   const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
-  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${NEXT}\n`);
+  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${describeNext()}\n`);
   const format = json ? toJsonLine : createEventFormatter();
   if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }
 
 /** What to do after the start. */
-const NEXT =
-  "next: register an endpoint with the commands on the page, or write a program with npx apichat init\nPress Ctrl-C to stop";
+const describeNext = (): string =>
+  `next: register an endpoint with the commands on the page, or write a program with ${commandLine()} init\n` +
+  "Press Ctrl-C to stop";
 
 /** How many workspaces the first lines show. */
 const SHOWN_WORKSPACES = 5;

@@ -18,7 +18,8 @@ import { isLoopback } from "../../lib/url.js";
 /** The options of `apichat emulator` without the open points, as commander gives them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
-  botPort: number;
+  /** Default: the port after `port`, or any free one. */
+  botPort?: number;
   host: string;
   tokenFile?: string;
   workspace?: string[];
@@ -40,7 +41,7 @@ const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
 /** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
-  const { port, botPort, host, data, workspace: names = [], fault: faults = [] } = options;
+  const { port, host, data, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
   for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
@@ -54,7 +55,7 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
   return {
     ...overrule(seed, { ...(await readFlow(options)), ...pickSwitches(options) }),
     port,
-    botPort,
+    botPort: options.botPort ?? (port === 0 || port === 65_535 ? 0 : port + 1),
     host,
     ...(token === undefined ? {} : { token }),
     ...(data === undefined ? {} : { data }),

@@ -1,19 +1,11 @@
 import "../../lib/require-node.js";
 import { basename } from "node:path";
-import { Command } from "commander";
 import type { FleetDefinition } from "../../fleet/definition.js";
 import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
 import type { ListedWorkspace } from "../../workspace-list/list-shape.js";
-import { endProcess, ENDINGS } from "../output.js";
+import { endProcess } from "../output.js";
 import { useOwnFormat, reportError } from "../report-error.js";
-import type { FleetSource } from "./command.js";
-import { destroyCommand, refreshCommand } from "./destroy.js";
-import { planCommand } from "./plan.js";
-import { reportsCommand } from "./report.js";
-import { rotateCommand } from "./rotate.js";
-import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
-import { upCommand } from "./up.js";
-import { watchCommand } from "./watch.js";
+import { fleetProgram } from "./program.js";
 
 // The entry `pulumi-apichat/fleet`. Everything that `node fleet.ts --help` does not need is loaded on first use.
 
@@ -88,28 +80,3 @@ export async function runFleetCommand(definition: FleetDefinition): Promise<void
     await endProcess(reportError(error));
   }
 }
-
-/** The commands of a fleet. */
-export const fleetProgram = (source: FleetSource): Command =>
-  new Command(source.name)
-    .description("Webhooks of many workspaces, split over Pulumi stacks")
-    .addHelpText("after", helpOf(source.name))
-    .addCommand(planCommand(source))
-    .addCommand(upCommand(source))
-    .addCommand(refreshCommand(source))
-    .addCommand(rotateCommand(source))
-    .addCommand(watchCommand(source))
-    .addCommand(botUrlsCommand(source))
-    .addCommand(stacksCommand(source))
-    .addCommand(writeCommand(source))
-    .addCommand(reportsCommand(source))
-    .addCommand(destroyCommand(source));
-
-const helpOf = (name: string): string => `
-Examples:
-  $ ${name} plan
-  $ ${name} up
-  $ ${name} watch --markdown-file drift.md
-  $ ${name} bot-urls --env > bots.env
-${ENDINGS}
-watch has different exit codes: see ${name} watch --help.`;

@@ -35,6 +35,7 @@ export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 /** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
 export type Format = "text" | "markdown" | "json";
 
+/** Where a report is shown. */
 export interface RenderOptions {
   /** The capabilities of the terminal, for `text`. Default: no terminal. */
   table?: TableOptions;

@@ -12,7 +12,10 @@ export const rotateCommand = (source: FleetSource): Command =>
       .description(
         "give every workspace a new verification key, wave by wave; each is verified before the next",
       )
-      .option("--rotation <name>", "name of the rotation (default: the first of the definition, or today)")
+      .option(
+        "--rotation <name>",
+        "name of the rotation (default: the first of the definition, an unfinished one, or today)",
+      )
       .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
       .option("--yes", "do not ask"),
     {

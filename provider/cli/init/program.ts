@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { VERSION } from "../../lib/version.js";
 
 /**
  * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and Pulumi.yaml. ".." marks a
@@ -15,11 +16,14 @@ export const LANGUAGES = {
 
 export type Language = keyof typeof LANGUAGES;
 
+/** The languages of programs that need no npm, and no SDK that Pulumi generates. */
+export const LANGUAGES_WITHOUT_NPM: readonly Language[] = ["python", "yaml"];
+
 export interface ProgramOptions {
   /** The name of the project and of its package. */
   name: string;
-  /** How package.json refers to this package. */
-  source: string;
+  /** How package.json refers to this package. Without one the program uses the plugin that the engine downloads. */
+  source: string | undefined;
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
   webhookUrl: string | undefined;
@@ -38,7 +42,8 @@ export async function readProgram(
   const { language, webhookUrl } = options;
   const example = webhookUrl === undefined ? "quickstart" : "endpoint";
   const folder = join(packageFolder, "examples", language ?? "", example);
-  const paths = ["package.json", "Pulumi.yaml", ...LANGUAGES[language ?? "typescript"]];
+  const manifest = options.source === undefined ? [] : ["package.json"];
+  const paths = [...manifest, "Pulumi.yaml", ...LANGUAGES[language ?? "typescript"]];
   const files = paths.map(async (path) => {
     const name = path.replace("../", "");
     const text = await readFile(join(folder, path), "utf8");
@@ -54,11 +59,13 @@ const EDITS: Record<string, (text: string, options: ProgramOptions) => string> =
     const dependencies = { ...example.dependencies, "pulumi-apichat": source };
     return `${JSON.stringify({ ...example, name, dependencies }, null, 2)}\n`;
   },
-  "Pulumi.yaml": (text, { name, baseUrl, webhookUrl }) =>
+  "Pulumi.yaml": (text, { name, source, baseUrl, webhookUrl }) =>
     text
+      .replace(source === undefined ? /^packages:\n {2}apichat: .*\n/m : "", "")
       .replace(/(?<=^name: ).*/m, () => JSON.stringify(name))
       .replace(/(?<=^ {2}apichat:baseUrl:\n {4}value: ).*/m, () => JSON.stringify(baseUrl))
       .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
+  "requirements.txt": (text, { source }) => (source === undefined ? `pulumi-apichat==${VERSION}\n` : text),
   // `pulumi install` adds the SDK and what it needs.
   "go.mod": (text, { name }) =>
     text

@@ -11,76 +11,104 @@ import {
   getWebhookBeforeSet,
   refuseForeign,
   removeRegistration,
-  type WorkspaceClient,
 } from "../../webhook/lifecycle.js";
 import { register } from "../../webhook/register.js";
 import { Run, workspaceOf } from "../../webhook/run.js";
-import type { WebhookInputs } from "../../webhook/state.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";
+import type { Tunnel } from "./tunnel.js";
 
 export interface BorrowOptions {
   baseUrl: string;
   apiKey: string;
   verificationKey: string;
-  /** The URL to register. */
-  webhookUrl: string;
   /** Whether a different registration may be replaced for the time being. */
   replace: boolean;
   /** Ends the registration, which is then undone. */
   signal: AbortSignal;
 }
 
+/** What a run notes for the next one, without secrets. It explains what is found and never decides what is removed. */
+interface Note {
+  webhookUrl: string;
+  /** The URL that was registered before it, without the values of its query. */
+  before: string | null;
+  tunnel: Pick<Tunnel, "program" | "pid">;
+}
+
 /**
- * Registers a URL for a while, as the resource registers one. Returns a function that restores what was registered before, or removes the
- * registration if there was none; it leaves what somebody else has set in the meantime. What a killed run has left counts as registered by
- * this one. Throws an Error while another run has the workspace, and a UsageError if the service masks the key of the registration: then it
- * could not be restored.
+ * Reserves a workspace until `release`, and returns what an earlier run has noted. Names the tunnel of that run. Throws if
+ * another run has the workspace.
  */
-export async function borrowRegistration(options: BorrowOptions): Promise<() => Promise<void>> {
-  const { baseUrl, apiKey, verificationKey, webhookUrl, replace, signal } = options;
+export function reserveWorkspace(baseUrl: string, apiKey: string) {
+  const file = join(stateFolder(), `listen-${workspaceOf(baseUrl, apiKey).slice(0, 16)}.json`);
+  makeFolders(dirname(file));
+  const lock = lockFile(`${file}.lock`, 0);
+  if (lock === undefined)
+    throw new Error(
+      `another apichat listen --tunnel has registered its URL at ${formatUrl(baseUrl)}; end that one first`,
+    );
+  const text = readFileIfExists(file);
+  const left = text === undefined ? undefined : (JSON.parse(text) as Note);
+  if (left !== undefined) {
+    const { program, pid } = left.tunnel;
+    warn(
+      `the tunnel of an earlier run may still lead to a port that a different program has by now; if process ${pid} is ${program}, end it: kill ${pid}`,
+    );
+  }
+  return { file, left, release: () => lock.release() };
+}
+
+/**
+ * Registers the URL of a tunnel for a while, as the resource registers a webhook. Returns a function that restores what was
+ * registered before, or removes the registration if there was none; it leaves what somebody else has set in the meantime.
+ * Throws if what is registered was left by a killed run, or could not be restored.
+ */
+export async function borrowRegistration(
+  { baseUrl, apiKey, verificationKey: webhookVerificationKey, replace, signal }: BorrowOptions,
+  { file, left }: ReturnType<typeof reserveWorkspace>,
+  { url: webhookUrl, program, pid }: Tunnel,
+): Promise<() => Promise<void>> {
   const at = formatUrl(baseUrl);
   const run = new Run();
   const onExisting = replace ? "replace" : "fail";
-  const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey: verificationKey };
+  const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey };
   const inputs = requireInputs({ ...given, onExisting }, run);
-  const record = join(stateFolder(), `listen-${workspaceOf(baseUrl, apiKey).slice(0, 16)}.json`);
-  makeFolders(dirname(record));
-  const lock = lockFile(`${record}.lock`, 0);
-  if (lock === undefined)
-    throw new Error(`another apichat listen --tunnel has registered its URL at ${at}; end that one first`);
   const client = createClient(inputs, apiKey);
-  const { seen, left, before } = await findBefore(client, record, inputs);
-  const isOurs = (now: Registration | undefined): boolean =>
-    now !== undefined && [webhookUrl, left?.webhookUrl ?? ""].some((url) => isSameUrl(now.webhookUrl, url));
+  const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
+  // With the key: somebody may have registered the URL on purpose, and a tunnel with a fixed name has the same one again.
+  if (left !== undefined && isSame(seen, { ...left, webhookVerificationKey }))
+    throw new Error(`an earlier run has left its webhook at ${at}; ${howToUndo(left)}`);
+  if (seen !== undefined) {
+    refuseForeign(seen, inputs);
+    requireRestorable(seen, inputs);
+  }
+  const tunnel = { program, pid };
+  const noted: Note = { webhookUrl, before: seen ? hideQuery(seen.webhookUrl) : null, tunnel };
+  let ours: Shown = inputs;
   const putBack = async (): Promise<void> => {
     const now = await client.getWebhook();
-    if (isOurs(now) && before !== undefined) {
-      await client.setWebhook(before);
-      note(`restored ${formatUrl(before.webhookUrl)}`);
-    } else if (isOurs(now)) {
-      await removeRegistration(client, baseUrl, isOurs);
+    if (!isSame(now, ours)) {
+      if (!isSame(now, seen))
+        note(`the registration at ${at} has changed in the meantime, and stays as it is`);
+    } else if (seen === undefined) {
+      await removeRegistration(client, baseUrl, (found) => isSame(found, ours));
       note("the registration is removed");
-      if (left?.before) note(setAgain(left.before));
-    } else if (now?.webhookUrl !== seen?.webhookUrl)
-      note(`the registration at ${at} has changed in the meantime, and stays as it is`);
-    await rm(record, { force: true });
+    } else {
+      await client.setWebhook(seen);
+      note(`restored ${formatUrl(seen.webhookUrl)}`);
+    }
+    await rm(file, { force: true });
   };
   const restore = (): Promise<void> =>
-    putBack()
-      .catch((error: unknown) => {
-        const advice = before === undefined ? "" : `; ${setAgain(formatUrl(before.webhookUrl))}`;
-        warn(`${formatUrl(webhookUrl)} may still be registered at ${at}${advice}`);
-        throw error;
-      })
-      .finally(() => lock.release());
-  // It stays if this process is killed, and contains no secrets.
-  const url = before === undefined ? (left?.before ?? null) : hideQuery(before.webhookUrl);
-  const hasOurKey = before?.webhookVerificationKey === verificationKey && url === before.webhookUrl;
-  await writePrivateFile(record, JSON.stringify({ webhookUrl, before: url, hasOurKey } satisfies Left));
+    putBack().catch((error: unknown) => {
+      warn(`${formatUrl(webhookUrl)} may still be registered at ${at}; ${howToUndo(noted)}`);
+      throw error;
+    });
+  await writePrivateFile(file, JSON.stringify(noted));
   try {
-    await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
+    ours = await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
   } catch (error) {
     await restore().catch((failure: unknown) => {
       // A stopped command has nothing else to report.
@@ -92,42 +120,24 @@ export async function borrowRegistration(options: BorrowOptions): Promise<() => 
   return restore;
 }
 
-const setAgain = (url: string): string =>
-  `to register ${url} again: apichat webhook set --replace --webhook-url ${shellQuote(url)}`;
+type Shown = Pick<Registration, "webhookUrl" | "webhookVerificationKey">;
 
-/** What a run notes for the one after it. */
-interface Left {
-  /** The URL of its tunnel. */
-  webhookUrl: string;
-  /** The URL that was registered before it, without the values of its query. */
-  before: string | null;
-  /** Whether that URL had no query, and the verification key of the command: then it can be restored without a key on the disk. */
-  hasOurKey: boolean;
-}
+const isSame = (a: Shown | undefined, b: Shown | undefined): boolean =>
+  a === undefined || b === undefined
+    ? a === b
+    : isSameUrl(a.webhookUrl, b.webhookUrl) && a.webhookVerificationKey === b.webhookVerificationKey;
 
-/** What is registered; what a killed run has left there, if that is it; and what to restore at the end. */
-async function findBefore(client: WorkspaceClient, record: string, inputs: WebhookInputs) {
-  const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
-  const text = readFileIfExists(record);
-  const noted = text === undefined ? undefined : (JSON.parse(text) as Left);
-  if (seen === undefined || noted === undefined || !isSameUrl(seen.webhookUrl, noted.webhookUrl)) {
-    if (seen === undefined) return { seen };
-    refuseForeign(seen, inputs);
-    requireRestorable(seen);
-    return { seen, before: seen };
-  }
-  const was = noted.before === null ? "" : `, in place of ${noted.before}`;
-  warn(
-    `an earlier run was killed, or could not restore the registration: ${noted.webhookUrl} is still registered at ${formatUrl(inputs.baseUrl)}${was}; its tunnel may still run`,
-  );
-  const { webhookVerificationKey } = inputs;
-  if (noted.before === null || !noted.hasOurKey) return { seen, left: noted };
-  return { seen, left: noted, before: { webhookUrl: noted.before, webhookVerificationKey } };
-}
+const howToUndo = ({ webhookUrl, before }: Note): string =>
+  before === null
+    ? `to remove it: apichat webhook delete --webhook-url ${shellQuote(formatUrl(webhookUrl))}`
+    : `to register ${before} again: apichat webhook set --replace --webhook-url ${shellQuote(before)}`;
 
-function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration): void {
-  if (key !== "" && !looksMasked(key)) return;
+/** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would refuse a different key. */
+function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration, ours: Shown): void {
+  const isShown = key !== "" && !looksMasked(key);
+  if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;
+  const why = isShown ? "has a different verification key" : "has a key that the service does not show";
   throw new UsageError(
-    `--tunnel: the service does not show the key of ${formatUrl(webhookUrl)}, so that webhook could not be restored; remove it first (apichat webhook delete), and set it again afterwards`,
+    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (apichat webhook delete), and set it again afterwards`,
   );
 }

@@ -1,5 +1,5 @@
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
-import { paint } from "../output.js";
+import { formatTime, paint } from "../output.js";
 import type { ForwardEvent, ListenEvent, SeenRequest } from "./watch.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
@@ -16,32 +16,32 @@ export function formatListenEvent(event: ListenEvent, verbose: boolean): string 
     return `listening on ${event.url}${target}; press Ctrl-C to stop\n`;
   }
   if (event.type === "registered") return `registered ${event.url}; press Ctrl-C to stop and restore\n`;
-  const time = new Date(event.at).toTimeString().slice(0, 8);
   const text = event.type === "forward" ? describeForward(event) : describe(event);
-  const line = `${time}  #${event.id} ${text}\n`;
+  const line = `${formatTime(event.at)}  #${event.id} ${text}\n`;
   return verbose && event.type !== "forward" ? line + formatWire(event) : line;
 }
 
 function describe(seen: SeenRequest): string {
   const { type, verdict, status } = seen;
   const shown = verdict === "refused" ? paint("red", `refused ${status}`) : paint("green", verdict);
-  const start = `${type.padEnd(9)}  ${shown}  `;
+  const start = `${type.padEnd(9)}  ${shown}  ${toPlainText(`${seen.method} ${seen.path}`)}`;
   const reason = toPlainText(seen.reason);
-  if (type === "request") return `${start}${toPlainText(`${seen.method} ${seen.path}`)}: ${reason}`;
+  if (type === "request") return `${start}: ${reason}`;
   if (type === "handshake") {
     const where = seen.encoding === "query" ? "in the query" : `as ${seen.encoding}`;
     const mark = seen.looksLikePreflight ? "  (looks like the preflight, not the service)" : "";
-    return start + where + mark + (reason === "" ? "" : `: ${reason}`);
+    return `${start}  ${where}${mark}` + (reason === "" ? "" : `: ${reason}`);
   }
   const { signature, kind, sender, conversation, text } = seen;
   const parts = [
+    start,
     `signature ${signature}`,
     kind,
     ...short("sender ", sender),
     ...short("conversation ", conversation),
     ...short('"', text, '"'),
   ];
-  return start + parts.join("  ") + (reason === "" ? "" : `\n${INDENT}${reason}`);
+  return parts.join("  ") + (reason === "" ? "" : `\n${INDENT}${reason}`);
 }
 
 function describeForward({ status, reason, url, durationMs }: ForwardEvent): string {

@@ -27,6 +27,8 @@ const START_MS = 30_000;
 const SHOWN_LINES = 10;
 
 export interface Tunnel {
+  program: TunnelProgram;
+  pid: number | undefined;
   /** The public URL. */
   url: string;
   /** Resolves when the program has ended by itself, with its last lines. */
@@ -74,7 +76,7 @@ export async function openTunnel(
   const timer = setTimeout(() => fail(`printed no URL within ${START_MS / 1000} s`), START_MS);
   process.once("exit", close);
   try {
-    return { url: await orAborted(found.promise, signal), ended, close };
+    return { program, pid: child.pid, url: await orAborted(found.promise, signal), ended, close };
   } catch (error) {
     close();
     throw error;

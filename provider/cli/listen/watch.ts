@@ -89,6 +89,7 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
     status,
     /** Why it was refused; empty if it was accepted. */
     reason,
+    method: head.method,
     path: maskPath(head.url),
     headers: Array.from(head.headers(), maskHeader),
   };
@@ -104,7 +105,7 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
     };
   }
   if (!isAnswered && !CODES_OF_DELIVERIES.has(code)) {
-    return { type: "request" as const, verdict: "refused" as const, method: head.method, ...common };
+    return { type: "request" as const, verdict: "refused" as const, ...common };
   }
   const text = new TextDecoder().decode(body);
   const wrong = head.header(SIGNATURE_HEADER) === undefined ? ("missing" as const) : ("wrong" as const);

@@ -8,6 +8,7 @@ import {
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
 import type { WebhookConfiguration } from "../../../schema/registration.js";
+import { commandLine } from "../../errors/index.js";
 import { VERSION } from "../../lib/version.js";
 import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
@@ -91,7 +92,11 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/settings", (context) => {
-    const view: SettingsView = { switches: switchSettings.parse(settings), flows: [...flows.keys()] };
+    const view: SettingsView = {
+      switches: switchSettings.parse(settings),
+      flows: [...flows.keys()],
+      commandLine: commandLine(),
+    };
     return context.json(view);
   });
 

@@ -9,6 +9,7 @@ import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, Workspa
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
 export interface ConversationView extends Omit<ConversationRecord, "messages"> {
+  /** How many messages of it are kept. */
   messageCount: number;
 }
 
@@ -27,18 +28,24 @@ export interface WorkspaceView extends Pick<
 
 /** `GET /_emulator/health`. */
 export interface HealthView {
+  /** Always `ok`. */
   status: "ok";
+  /** The version of this package. */
   version: string;
+  /** How many workspaces there are. */
   workspaces: number;
   /** The file of the state; null in memory. */
   data: string | null;
 }
 
-/** `GET /_emulator/settings`: the readings of the specification's open points, and the available flows. */
+/** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
+  /** The names of the flows that a workspace can have. */
   flows: string[];
+  /** How a user starts the command line, such as `apichat`. */
+  commandLine: string;
 }
 
 /**
@@ -46,6 +53,7 @@ export interface SettingsView {
  * `private` optional.
  */
 export interface ReplyAnswer {
+  /** The agent's message. */
   message: MessageRecord;
   /** Null if no webhook accepts deliveries. */
   delivery: DeliveryRecord | null;
@@ -53,7 +61,13 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  error: { code: string; message: string };
+  /** What was wrong with the request. */
+  error: {
+    /** Stable, for programs. */
+    code: string;
+    /** One line, for people. */
+    message: string;
+  };
 }
 
 /**

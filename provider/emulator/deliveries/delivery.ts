@@ -36,6 +36,7 @@ import {
 import type { Reading } from "../switches.js";
 import type { TurnEnd } from "./queue.js";
 
+/** How one delivery differs from a right one. */
 export interface DeliveryOptions {
   /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
   timeoutMs?: number;

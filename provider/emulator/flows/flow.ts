@@ -11,12 +11,14 @@ import {
 /** The fields that the emulator sets itself. */
 const addressed = { sender_id: true, conv_id: true, message_type: true, private: true } as const;
 
-/** Time since the previous reply, in milliseconds. Default 0. */
-const delayMs = z
-  .number()
-  .min(0)
-  .max(24 * 60 * 60 * 1000, "must be at most 86400000 (a day)")
-  .optional();
+const timed = {
+  /** Time since the previous reply, in milliseconds. Default 0. */
+  delayMs: z
+    .number()
+    .min(0)
+    .max(24 * 60 * 60 * 1000, "must be at most 86400000 (a day)")
+    .optional(),
+};
 
 /** A reply of any of the seven kinds (section 2.4), without the fields common to all. */
 export const flowReply = z.discriminatedUnion(
@@ -25,18 +27,18 @@ export const flowReply = z.discriminatedUnion(
     z.discriminatedUnion(
       "content_type",
       [
-        outboundText.omit(addressed).extend({ delayMs }).strict(),
-        outboundButtonTemplate.omit(addressed).extend({ delayMs }).strict(),
-        outboundGenericTemplate.omit(addressed).extend({ delayMs }).strict(),
+        outboundText.omit(addressed).extend(timed).strict(),
+        outboundButtonTemplate.omit(addressed).extend(timed).strict(),
+        outboundGenericTemplate.omit(addressed).extend(timed).strict(),
       ],
       { error: "must be button_template, generic_template, or left out for a text" },
     ),
-    outboundMedia.omit(addressed).extend({ delayMs }).strict(),
+    outboundMedia.omit(addressed).extend(timed).strict(),
   ],
   { error: "must be text, image, audio, video or file" },
 );
 
-/** One reply of a flow. `delayMs` is the time since the previous reply; default 0. */
+/** One reply of a flow. */
 export type FlowReply = z.infer<typeof flowReply>;
 
 type WithoutDelay<Reply> = Reply extends unknown ? Omit<Reply, "delayMs"> : never;

@@ -11,7 +11,12 @@ const pattern = z.string().superRefine((source, context) => {
   }
 });
 
-const textCondition = z.union([z.string(), z.strictObject({ matches: pattern })], {
+const matching = z.strictObject({
+  /** A JavaScript regular expression, without slashes. It ignores case and may match any part. */
+  matches: pattern,
+});
+
+const textCondition = z.union([z.string(), matching], {
   error: 'must be a string, or { matches: "a regular expression" }',
 });
 
@@ -19,7 +24,7 @@ const condition = z
   .strictObject({
     /**
      * The text: `content`, or the title of a pressed button. A string must match the whole text, ignoring case and surrounding
-     * spaces. `matches` is a JavaScript regular expression, without slashes, that ignores case and may match any part.
+     * spaces.
      */
     text: textCondition.optional(),
     /** The payload of the pressed button. */
@@ -37,6 +42,7 @@ const condition = z
 export interface ScenarioCondition extends z.infer<typeof condition> {}
 
 const scenarioRule = z.strictObject({
+  /** The messages that the rule applies to. */
   when: condition,
   /** The replies, in this order; may be empty. */
   reply: z.array(flowReply),
@@ -46,6 +52,7 @@ const scenarioRule = z.strictObject({
 export interface ScenarioRule extends z.infer<typeof scenarioRule> {}
 
 export const scenario = z.strictObject({
+  /** The rules, in order: the first that matches replies. */
   rules: z.array(scenarioRule),
   /** The replies if no rule matches. Default: none. */
   otherwise: z.array(flowReply).optional(),

@@ -17,6 +17,9 @@ export function routeOf(segments: readonly string[], query?: Query): string {
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
+/** What the emulator shows in place of a secret. */
+export const MASK = "[redacted]";
+
 /** The query that asks for secrets in clear text. */
 export const IN_CLEAR: Query = { reveal: "true" };
 

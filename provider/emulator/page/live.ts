@@ -5,7 +5,7 @@ import { IN_CLEAR, read, routeOf } from "./api.js";
 import { applyEvents, type Data, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
 import { attempt, showError } from "./notices.js";
-import { connection, data, flows, linked, revealed } from "./store.js";
+import { commandLine, connection, data, flows, linked, revealed } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
 const EVENT_TYPES = [
@@ -98,6 +98,7 @@ export async function load(): Promise<void> {
     // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
+    commandLine.value = settings.commandLine;
     const known: Data = {
       scope,
       workspaces: new Map(workspaces.map((item) => [item.name, item])),

@@ -9,6 +9,9 @@ export const data = signal(emptyData());
 /** The names of the flows that can be chosen. */
 export const flows = signal<readonly string[]>([]);
 
+/** How the user starts the command line. */
+export const commandLine = signal("");
+
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
 /** Whether the secrets are shown. */

@@ -37,7 +37,7 @@ export const methodOf = ({ kind, record }: Exchange): string => (kind === "reque
 
 /** One HTTP call: a delivery has several if it is tried again. */
 type Attempt = DeliveryRecord["attempts"][number];
-type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
+export type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
 
 /** The HTTP calls of an exchange, with their responses. */
 export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>

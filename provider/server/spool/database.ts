@@ -82,13 +82,6 @@ const TABLES = `
   INSERT INTO clock VALUES (0);
 `;
 
-const MIGRATIONS = [
-  // Version 1 kept the clock in a row without a name.
-  `CREATE TABLE clock (noted_ms INTEGER NOT NULL) STRICT;
-  INSERT INTO clock SELECT coalesce(max(since_ms), 0) FROM forwarded_workspaces WHERE workspace = '';
-  DELETE FROM forwarded_workspaces WHERE workspace = '';`,
-];
-
 /** Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an earlier release. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
@@ -103,9 +96,9 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
 const open = (path: string, create: boolean): DatabaseSync =>
   openSqlite(path, {
     applicationId: "apic",
-    version: 2,
+    version: 1,
     tables: TABLES,
-    migrations: MIGRATIONS,
+    migrations: [],
     pragmas: PRAGMAS,
     firstPragmas: FIRST_PRAGMAS,
     lockTimeoutMs: LOCK_TIMEOUT_MS,

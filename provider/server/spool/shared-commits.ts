@@ -35,7 +35,7 @@ export class SharedCommits {
   /** Committed, and waiting for the disk. */
   #committed: PendingWrite[] = [];
   #isSyncing = false;
-  /** Set once the disk has failed. What it has of the log is then unknown, and what follows depends on that. */
+  /** Set once the disk has failed or a file is gone. What the disk has is then unknown, and what follows depends on that. */
   #failure: SqliteError | undefined;
   #closed = false;
 
@@ -49,7 +49,7 @@ export class SharedCommits {
 
   /**
    * Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored,
-   * unless the disk has failed.
+   * unless the disk has failed or a file is gone.
    */
   write<T>(kind: WriteKind, run: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new SqliteError("closed", "the spool is closed"));
@@ -59,6 +59,12 @@ export class SharedCommits {
     this.#pending.push({ kind, run: () => void (result = run()), resolve: () => resolve(result), reject });
     this.#scheduled ??= setImmediate(() => this.#flush());
     return promise;
+  }
+
+  /** Throws a SqliteError once the disk has failed, or a file was removed or replaced. */
+  requireFiles(): void {
+    this.#findFailure();
+    if (this.#failure) throw this.#failure;
   }
 
   /** Commits waiting writes, and waits for the disk. Later writes are rejected. */
@@ -103,7 +109,7 @@ export class SharedCommits {
     this.#isSyncing = true;
     fdatasync(this.#log, (error) => {
       this.#isSyncing = false;
-      if (error) this.#failure = new SqliteError("failed", `${error.message}: restart the responder`, error);
+      this.#findFailure(error);
       for (const write of writes) {
         if (this.#failure) write.reject(this.#failure);
         else write.resolve();
@@ -111,6 +117,18 @@ export class SharedCommits {
       if (this.#closed && this.#committed.length === 0) closeSync(this.#log);
       this.#sync();
     });
+  }
+
+  #findFailure(error?: Error | null): void {
+    if (error) this.#failure = new SqliteError("failed", `${error.message}: restart the responder`, error);
+    if (this.#failure) return;
+    try {
+      this.#volume.requireFiles();
+    } catch (cause) {
+      this.#failure = toSqliteError(cause);
+      // What was acknowledged before may be in the removed log alone.
+      this.#volume.checkpoint();
+    }
   }
 
   #settleFailed(writes: readonly PendingWrite[], error: SqliteError, isLast: boolean): void {

@@ -69,7 +69,9 @@ export interface DeadLetterChoice {
  */
 export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
   makeFolders(dataDir);
-  return new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+  const spool = new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+  spool.tidy();
+  return spool;
 }
 
 /** Opens the spool of a data folder like {@link openSpool}. Returns undefined if there is none. */
@@ -113,8 +115,8 @@ export class Spool {
   /**
    * Stores a delivery. Resolves once it is on the disk and may be acknowledged. All deliveries of one turn of the event
    * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is
-   * stored: `full` if the reserve on the disk would shrink, `failed` if the file was removed. `failed` also if the disk
-   * has failed: then it may be forwarded anyway.
+   * stored, unless it is `failed`: the disk has failed or a file was removed, and it may be forwarded anyway. `full`: the
+   * reserve on the disk would shrink.
    */
   async accept(delivery: AcceptedDelivery): Promise<void> {
     const { id, workspace, conversation = null, body } = delivery;
@@ -150,8 +152,10 @@ export class Spool {
     this.#freshBytes = bytes;
   }
 
+  /** Reads from the file when something of each workspace is due: another process may have changed it. */
   #lookUpAll(): void {
-    for (const workspace of this.#forwarded) this.#lookUp(workspace);
+    for (const { workspace, due_ms: dueMs } of this.#statements.firstDue.all())
+      if (this.#forwarded.has(String(workspace))) this.#dueMs.set(String(workspace), Number(dueMs));
   }
 
   /** Has what is due of a workspace read from the file. */
@@ -159,15 +163,24 @@ export class Spool {
     if (this.#forwarded.has(workspace)) this.#dueMs.set(workspace, 0);
   }
 
-  /** Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. */
-  check(): Promise<void> {
+  /**
+   * Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. Waits
+   * for the disk only if that is asked for.
+   */
+  async check({ waitsForDisk }: { waitsForDisk: boolean }): Promise<void> {
     const row = { id: "", workspace: "", conversation: null, headers: "[]", acceptedMs: 0, nowMs: 0 };
-    return this.#volume.claim(CHECK_BYTES, () =>
-      this.#commits.write("adds", () => {
+    await this.#volume.claim(CHECK_BYTES, () =>
+      this.#commits.write(waitsForDisk ? "adds" : "frees", () => {
         const stored = this.#statements.accept.get({ ...row, body: new Uint8Array(CHECK_BYTES) });
         this.#statements.remove.run(stored?.position ?? null);
       }),
     );
+    this.#commits.requireFiles();
+  }
+
+  /** Makes the reserve on the disk and tidies up the files; what cannot be done now, later. */
+  tidy(): void {
+    this.#volume.tidy();
   }
 
   /** The time by which deliveries are due. */
@@ -274,8 +287,9 @@ export class Spool {
     this.#dueMs.clear();
     this.#lookUpAll();
     return this.#commits.write("frees", () => {
-      this.#statements.forgetOthers.run(JSON.stringify(workspaces));
-      for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
+      const given = JSON.stringify(workspaces);
+      this.#statements.forgetOthers.run(given);
+      this.#statements.noteForwarded.run({ given, nowMs });
     });
   }
 
@@ -311,7 +325,7 @@ export class Spool {
   }
 
   async #changeEach(
-    rows: readonly { position?: unknown }[],
+    rows: readonly { position?: unknown; workspace?: unknown }[],
     change: (position: number) => number,
   ): Promise<number> {
     let count = 0;
@@ -320,7 +334,7 @@ export class Spool {
       count += await this.#commits.write("frees", () =>
         some.reduce((sum, { position }) => sum + change(Number(position)), 0),
       );
-      this.#lookUpAll();
+      for (const { workspace } of some) this.#lookUp(String(workspace));
     }
     return count;
   }
@@ -390,6 +404,9 @@ function prepareStatements(database: DatabaseSync) {
            WHERE taken.workspace = head.workspace AND taken.conversation = head.conversation)
        ORDER BY due_ms, position LIMIT :limit`,
     ),
+    firstDue: database.prepare(
+      "SELECT workspace, min(due_ms) AS due_ms FROM deliveries WHERE due_ms IS NOT NULL GROUP BY workspace",
+    ),
     nextDue: database.prepare(
       "SELECT due_ms FROM deliveries WHERE workspace = ? AND due_ms > ? ORDER BY due_ms LIMIT 1",
     ),
@@ -414,20 +431,21 @@ function prepareStatements(database: DatabaseSync) {
        FROM deliveries WHERE position = ?`,
     ),
     noteForwarded: database.prepare(
-      "INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?) ON CONFLICT DO NOTHING",
+      `INSERT INTO forwarded_workspaces (workspace, since_ms)
+       SELECT value, :nowMs FROM json_each(:given) WHERE true ON CONFLICT DO NOTHING`,
     ),
     forgetOthers: database.prepare(
       "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
     ),
     chooseWaiting: database.prepare(
-      `SELECT position FROM deliveries WHERE due_ms > :nowMs
+      `SELECT position, workspace FROM deliveries WHERE due_ms > :nowMs
        AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given)))`,
     ),
     retry: database.prepare(
       "UPDATE deliveries SET due_ms = :nowMs WHERE position = :position AND due_ms > :nowMs",
     ),
     chooseDead: database.prepare(
-      `SELECT position FROM dead_letters
+      `SELECT position, workspace FROM dead_letters
        WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
     ),
     // The first waiting delivery of a conversation is no longer the first if the dead letter was before it.

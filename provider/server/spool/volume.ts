@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { hasErrorCode } from "../../lib/files.js";
-import { readPragma, SqliteError } from "../../lib/sqlite.js";
+import { readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
 /**
  * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
@@ -48,8 +47,14 @@ export class SpoolVolume {
   readonly #database: DatabaseSync;
   readonly #tidyAfterMs: number;
   readonly #path: string;
-  readonly #file: Stats;
+  /** The files that SQLite has open: the spool, its log and the log's index. */
+  readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
+  /**
+   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the disk if that
+   * disk failed, and what follows them would be lost in a power failure.
+   */
+  #isLogOurs = false;
   /** Deliveries that are being stored. */
   #claimedBytes = 0;
 
@@ -57,15 +62,15 @@ export class SpoolVolume {
     this.#database = database;
     this.#tidyAfterMs = tidyAfterMs;
     this.#path = database.location() ?? "";
-    this.#file = statSync(this.#path);
+    const paths = ["", "-wal", "-shm"].map((ending) => this.#path + ending);
+    this.#files = new Map(paths.map((path) => [path, statSync(path)]));
   }
 
   /**
    * Stores this many bytes with `store`. Throws a SqliteError without calling it: `full` if less than the reserve is free,
-   * `failed` if the file was removed or replaced, because nothing in it survives the process.
+   * `busy` while another process keeps the log of an earlier process from being emptied.
    */
   async claim<T>(bytes: number, store: () => Promise<T>): Promise<T> {
-    this.#requireFile();
     // Whatever its size: if the health check passes, a delivery is stored.
     const { isShort, reserveBytes } = this.#measure();
     if (isShort) {
@@ -73,6 +78,7 @@ export class SpoolVolume {
       const text = `less than ${reserve} are free on the volume of ${this.#path}: make room`;
       throw new SqliteError("full", text);
     }
+    if (!this.#isLogOurs) this.#withoutWaiting(() => this.#emptyLog());
     this.#claimedBytes += bytes;
     try {
       return await store();
@@ -82,13 +88,19 @@ export class SpoolVolume {
   }
 
   /**
-   * Tidies up some time after a write: returns free pages to the file system and empties the log, which still contains
-   * deleted rows. While space is short both stay, so that no other program takes what deletes and reschedules need.
+   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains deleted rows.
+   * What cannot be done now is done later. While space is short free pages and the log stay, so that no other program takes
+   * what deletes and reschedules need.
    */
+  tidy(): void {
+    if (!this.#tryToTidy()) this.tidyLater();
+  }
+
+  /** Tidies up some time after a write. */
   tidyLater(): void {
     this.#tidyTimer ??= setTimeout(() => {
       this.#tidyTimer = undefined;
-      if (!this.#tidy()) this.tidyLater();
+      this.tidy();
     }, this.#tidyAfterMs).unref();
   }
 
@@ -99,11 +111,21 @@ export class SpoolVolume {
   /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
   makeRoom(): void {
     releaseReserve(this.#path);
-    this.#reuseLog();
+    this.checkpoint();
+  }
+
+  /** Throws a SqliteError if a file was removed or replaced: nothing that is written to it survives the process. */
+  requireFiles(): void {
+    for (const [path, { dev, ino }] of this.#files) {
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found?.dev === dev && found.ino === ino) continue;
+      const text = `${path} was removed or replaced while this process uses it: restart the responder`;
+      throw new SqliteError("failed", text);
+    }
   }
 
   /** Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits. */
-  #reuseLog(): void {
+  checkpoint(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
@@ -112,24 +134,40 @@ export class SpoolVolume {
   }
 
   /** Returns false if something is left to do. */
-  #tidy(): boolean {
-    // While another process reads or writes, the log cannot be emptied: try again later instead of waiting here.
-    const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
-    this.#database.exec("PRAGMA busy_timeout = 0");
+  #tryToTidy(): boolean {
     try {
-      this.#reuseLog();
-      const { isShort, fileBytes } = this.#measure();
-      if (isShort) return false;
-      // Random: some file systems allocate no space for zeros.
-      if (this.#heldBytes() < fileBytes)
-        writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
-      const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
-      if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
-      const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      return checkpoint?.busy === 0 && this.#freePages() === 0;
+      return this.#withoutWaiting(() => {
+        this.checkpoint();
+        const { isShort, fileBytes } = this.#measure();
+        if (isShort) return false;
+        // Random: some file systems allocate no space for zeros.
+        if (this.#heldBytes() < fileBytes)
+          writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
+        const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
+        if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
+        this.#emptyLog();
+        return this.#freePages() === 0;
+      });
     } catch {
       // Another process is busy, or the disk is full: try again later.
       return false;
+    }
+  }
+
+  #emptyLog(): void {
+    const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (checkpoint?.busy !== 0) throw new SqliteError("busy", "another process reads or writes the spool");
+    this.#isLogOurs = true;
+  }
+
+  /** Fails where it would wait for another process, which blocks the event loop. Throws a SqliteError. */
+  #withoutWaiting<T>(work: () => T): T {
+    const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
+    this.#database.exec("PRAGMA busy_timeout = 0");
+    try {
+      return work();
+    } catch (error) {
+      throw toSqliteError(error);
     } finally {
       this.#database.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     }
@@ -137,7 +175,7 @@ export class SpoolVolume {
 
   /** The size of the reserve and of its file, and whether less is free on the volume and in the spool's file. */
   #measure(): { isShort: boolean; reserveBytes: number; fileBytes: number } {
-    const { bavail, blocks, bsize } = statfsSync(this.#path);
+    const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.
     const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
     const shortfall = reserveBytes + this.#claimedBytes - bavail * bsize - this.#heldBytes();
@@ -153,16 +191,5 @@ export class SpoolVolume {
   /** The number of pages of deleted rows, which new rows use first. */
   #freePages(): number {
     return readPragma(this.#database, "freelist_count");
-  }
-
-  #requireFile(): void {
-    try {
-      const { dev, ino } = statSync(this.#path);
-      if (dev === this.#file.dev && ino === this.#file.ino) return;
-    } catch (error) {
-      if (!hasErrorCode(error, "ENOENT", "ENOTDIR")) throw error;
-    }
-    const text = `${this.#path} was removed or replaced while this process uses it: restart the responder`;
-    throw new SqliteError("failed", text);
   }
 }

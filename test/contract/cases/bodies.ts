@@ -79,6 +79,12 @@ export const bodyCases: ContractCase[] = [
     limited,
   ),
   caseOf(
+    "a body is not read if its signature is malformed",
+    refused(401, "invalid_signature"),
+    { body: textOfBytes(1001).body, signed: { as: () => ["sha256=0"] } },
+    limited,
+  ),
+  caseOf(
     "a body in chunks of one byte",
     anyText("olá 🎉"),
     inChunks('{"type":"text","text":"olá 🎉"}', 1),

@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { once } from "node:events";
 import { useOwnFormat, reportError } from "../../../dist/provider/cli/report-error.js";
-import { fleetProgram } from "../../../dist/provider/cli/fleet/index.js";
+import { fleetProgram } from "../../../dist/provider/cli/fleet/program.js";
 import { endProcess } from "../../../dist/provider/cli/output.js";
 import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
 import type { FleetPlan } from "../../../dist/provider/fleet/plan.js";

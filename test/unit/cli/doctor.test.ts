@@ -158,10 +158,32 @@ describe("apichat doctor, on a program", () => {
     });
   });
 
-  it("warns of an API key in clear text without showing it", async () => {
-    await write({ ...PROGRAM_FILES, "Pulumi.dev.yaml": `config:\n  apichat:apiKey: ${QUERY_SECRET}\n` });
-    const hint = expect.stringContaining("--secret");
-    expect((await examine())["configuration"]).toMatchObject({ status: "warning", hint });
+  it("warns of an API key in clear text without showing it, and of misspelt settings", async () => {
+    await write({
+      ...PROGRAM_FILES,
+      "Pulumi.dev.yaml": `config:\n  apichat:apiKey: ${QUERY_SECRET}\n  apichat:baseURL: ${DEAD}\n`,
+    });
+    const found = await examine({ baseUrl: `http://127.0.0.1:${await freePort()}` });
+    expect(found["configuration"]).toMatchObject({
+      status: "warning",
+      ...text(/^stack dev: apichat:apiKey is unencrypted.*; stack dev: apichat:baseURL .*is not read/),
+      hint: expect.stringMatching(/--secret.*spelled apichat:baseUrl/),
+    });
+    expect(found["base URL"]?.text).not.toMatch(/encrypted/);
+  });
+
+  const LISTED = [
+    ["apichat", "0.1.0"],
+    ["random", "4.0.0"],
+    ["apichat", "0.2.0"],
+  ].map(([name, version]) => ({ name, version }));
+  it.each<[status: string, found: RegExp, script: string]>([
+    ["ok", /^installed: 0\.1\.0, 0\.2\.0$/, `echo '${JSON.stringify(LISTED)}'`],
+    ["warning", /^not installed$/, "echo []"],
+    ["skipped", /^pulumi plugin ls fails$/, "exit 3"],
+  ])("says whether the plugin is installed, and in which version: %s, %s", async (status, found, script) => {
+    await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
+    expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });
   });
 });
 

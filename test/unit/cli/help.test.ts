@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { fleetProgram } from "../../../provider/cli/fleet/index.js";
+import { fleetProgram } from "../../../provider/cli/fleet/program.js";
 import { wrapHelp } from "../../../provider/cli/help.js";
 import { apichatProgram } from "../../../provider/cli/program.js";
 

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startListener, startServer } from "../../support/http.js";
-import { API_KEY, answerOk } from "./harness.js";
+import { freePort, startListener, startServer, startTcpServer } from "../../support/http.js";
+import { API_KEY, answerOk, VERIFICATION_KEY } from "./harness.js";
 
 /** A forward proxy for requests in absolute form. Gives its URL and what went through it. */
 async function startProxy(): Promise<{ url: string; passed: string[] }> {
@@ -18,6 +18,43 @@ async function startProxy(): Promise<{ url: string; passed: string[] }> {
   return { url, passed };
 }
 
+async function startRefusingProxy(): Promise<string> {
+  return (
+    await startTcpServer((socket) => socket.once("data", () => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n")))
+  ).url;
+}
+
+/** The pool of a process is made once, at its first call: gives new modules that use this proxy. */
+async function importWithProxy(proxy: Record<string, string | undefined>) {
+  for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"])
+    vi.stubEnv(name, proxy[name]);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.resetModules();
+  const [{ RegistrationClient }, { diagnoseHandshake }] = await Promise.all([
+    import("../../../provider/client/index.js"),
+    import("../../../provider/diagnosis/index.js"),
+  ]);
+  return { RegistrationClient, diagnoseHandshake };
+}
+
+test.each<[string, RegExp, () => Promise<string>]>([
+  ["refuses", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRefusingProxy],
+  [
+    "is not there",
+    /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
+    async () => `http://127.0.0.1:${await freePort()}`,
+  ],
+])("a proxy that %s is named, and the other side is not blamed", async (_, named, start) => {
+  const HTTPS_PROXY = await start();
+  const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
+  const baseUrl = "https://service.example/acme";
+  const client = new RegistrationClient({ baseUrl, apiKey: API_KEY, requestSeconds: 0.3 });
+  await expect(client.getWebhook()).rejects.toThrow(named);
+  await expect(client.getWebhook()).rejects.toMatchObject({ hints: [{ id: "check_proxy" }] });
+  const diagnosis = await diagnoseHandshake({ url: baseUrl, verificationKey: VERIFICATION_KEY });
+  expect(diagnosis).toMatchObject({ cause: "proxy_failed", reason: expect.stringMatching(named) as string });
+});
+
 test.each<[variables: string[], isUsed: boolean]>([
   [["HTTP_PROXY"], true],
   [["http_proxy"], true],
@@ -26,14 +63,8 @@ test.each<[variables: string[], isUsed: boolean]>([
 ])("with %j in the environment the proxy is used for http: %s", async (variables, isUsed) => {
   const { url, requests } = await startServer((_, response) => answerOk(response));
   const proxy = await startProxy();
-  for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"]) {
-    const value = name === "NO_PROXY" ? "127.0.0.1" : proxy.url;
-    vi.stubEnv(name, variables.includes(name) ? value : undefined);
-  }
-  onTestFinished(() => void vi.unstubAllEnvs());
-  // The pool of a process is made once, at its first call.
-  vi.resetModules();
-  const { RegistrationClient } = await import("../../../provider/client/index.js");
+  const values = variables.map((name) => [name, name === "NO_PROXY" ? "127.0.0.1" : proxy.url]);
+  const { RegistrationClient } = await importWithProxy(Object.fromEntries(values) as Record<string, string>);
   const client = new RegistrationClient({ baseUrl: `${url}/acme`, apiKey: API_KEY });
   expect(await client.getWebhook()).toMatchObject({ status: "verified" });
   expect(proxy.passed).toEqual(isUsed ? [`${url}/acme?action=get-webhook`] : []);

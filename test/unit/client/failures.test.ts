@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
+import type { Agent } from "undici";
 import { describe, expect, test } from "vitest";
 import { ANSWER_LIMIT_BYTES } from "../../../provider/client/call.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
@@ -197,14 +198,24 @@ test("the body of a refusal is quoted on one line, cut, without what could drive
 });
 
 describe.each(CALLS)("%s fails at once", (operation, call) => {
-  test("where the name does not resolve", async () => {
-    const notFound = Object.assign(new Error("getaddrinfo ENOTFOUND service.example"), { code: "ENOTFOUND" });
-    const dispatcher = createAgent({ connect: { lookup: (_host, _options, done) => done(notFound, []) } });
-    const error = await failureOf(call("http://service.example", { dispatcher }));
+  const notFound = Object.assign(new Error("getaddrinfo ENOTFOUND service.example"), { code: "ENOTFOUND" });
+  const dispatcher = createAgent({ connect: { lookup: (_host, _options, done) => done(notFound, []) } });
+
+  test.each<[string, string, () => Promise<string>, { dispatcher?: Agent }]>([
+    ["the name does not resolve", "ENOTFOUND", async () => "http://service.example", { dispatcher }],
+    [
+      "the service speaks http, in words",
+      "it does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
+      async () => (await startServer()).url.replace("http:", "https:"),
+      {},
+    ],
+  ])("where %s", async (_, text, start, options) => {
+    const error = await failureOf(call(await start(), options));
     expect(error).toMatchObject({ code: "unavailable", operation, attempts: 1 });
-    expect(error.facts).toMatchObject({ connection: "ENOTFOUND" });
+    expect(error.summary).toContain(text);
+    expect(error.message).not.toMatch(/openssl|when the service is up/i);
     const address = operation === "message" ? "botUrl" : "baseUrl";
-    expect(error.hints.at(-1)).toEqual({ id: "check_connection", address });
+    expect(error.hints.at(-1)).toEqual({ id: "check_address", address });
     expect(error.hints.some(({ id }) => id === "message_not_sent")).toBe(operation === "message");
   });
 });

@@ -121,6 +121,12 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
     (client) => client.sendButton({ ...TO, title: "private" } as never),
     [["payload"]],
   ],
+  [
+    "an unknown kind",
+    (client) => client.send({ kind: "private", ...TO } as never),
+    [["kind", "one of text,"]],
+  ],
+  ["no kind", (client) => client.send({ ...TO, text: "private" } as never), [["kind", "in wire format"]]],
   ["a relative URL", (client) => client.sendImage({ ...TO, url: "/private.png" }), [["url"]]],
   ["an unknown event", wire({ event: "private" }), [["event"]]],
   ["an unknown field", wire({ workspace: "private" }), [["workspace", "is not a known field"]]],

@@ -92,6 +92,7 @@ test.each([
   ["apiKey", { apiKey: "" }],
   ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
   ["baseUrl", { baseUrl: "query-value-as-a-key-in-the-wrong-place" }],
+  ["baseUrl", { baseUrl: "https://platform.example/acme/apichat?action=query-value" }],
   ["requestSeconds", { requestSeconds: 0 }],
   ["requestSeconds", { requestSeconds: 2_147_484 }],
 ])("a client with a wrong %s is refused: invalid_config, naming it", async (field, options) => {

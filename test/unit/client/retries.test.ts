@@ -167,7 +167,9 @@ test("a registration gives up early where nothing listens on this machine, and n
   const client = createTestClient(`http://127.0.0.1:${await freePort()}`, { requestSeconds: 25 });
   const { attempts, message } = await failureOf(client.getWebhook());
   expect(attempts).toBe(5);
-  expect(message).toContain("For the emulator, run npx apichat emulator; else check baseUrl");
+  expect(message).toContain(
+    "For the emulator, run npx --package pulumi-apichat apichat emulator; else check baseUrl",
+  );
 });
 
 describe.each(CALLS)("%s", (operation, call) => {

@@ -22,7 +22,7 @@ interface Reply {
 
 /** The steps of an endpoint. Each broken one does one of them differently. */
 interface Steps {
-  parameters: (received: Received) => Record<string, string>;
+  parameters: (received: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;
   challenge: (challenge: string) => string;
   isSigned: (received: Received) => boolean;
@@ -49,7 +49,8 @@ const RIGHT: Steps = {
   parameters({ raw, header, url }) {
     const text = raw.toString("utf8");
     const inBody = header("content-type").includes("form-data") ? partsOf(text) : formOf(text);
-    if (header("content-type").includes("json")) return JSON.parse(text) as Record<string, string>;
+    if (header("content-type").includes("json"))
+      return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
     return "hub_mode" in inBody ? inBody : formOf(url.search);
   },
   isToken: (token) => ACCEPTED.includes(token),
@@ -60,10 +61,13 @@ const RIGHT: Steps = {
 
 function answer(steps: Steps, received: Received): Reply {
   const { hub_mode, hub_verify_token, hub_challenge } = steps.parameters(received);
-  if (hub_mode === "subscribe" && hub_challenge !== undefined)
-    return steps.isToken(hub_verify_token ?? "")
+  if (hub_mode !== undefined) {
+    const isHandshake =
+      hub_mode === "subscribe" && typeof hub_verify_token === "string" && typeof hub_challenge === "string";
+    return isHandshake && steps.isToken(hub_verify_token)
       ? { status: 200, body: steps.challenge(hub_challenge) }
       : { status: 401 };
+  }
   if (!steps.isSigned(received)) return { status: 401 };
   return { status: steps.take(received.raw) };
 }
@@ -139,6 +143,33 @@ test("where a plain delivery fails, the others are not blamed on other rules", a
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
 });
 
+/** As FastAPI without its package for forms. */
+const failOnForms: Steps["parameters"] = (received) => {
+  const encoding = encodingOf(received);
+  if (encoding === "multipart" || (encoding === "form" && !received.raw.includes("{")))
+    throw new Error("The python-multipart library must be installed to use form parsing.");
+  return RIGHT.parameters(received);
+};
+
+test("an endpoint that fails on each form gets one hint for all of them", async () => {
+  const failed = await check(await start({ parameters: failOnForms }));
+  const forms = vectors.handshakes.filter(({ encoding }) => encoding === "form" || encoding === "multipart");
+  expect(failed.map(({ name }) => name)).toEqual(forms.map(({ name }) => name));
+  expect(new Set(failed.map(({ response, rule }) => `${response}, rule ${rule}`))).toEqual(
+    new Set(["HTTP 500, rule 1"]),
+  );
+  for (const { hint } of failed) expect(hint).toContain("pip install python-multipart");
+});
+
+test("a key without letters is not sent in other case", async () => {
+  const responder = createResponder({ verificationKeys: "0123456789", onDelivery: () => undefined });
+  const { port } = await startListener(toNodeListener(responder));
+  const checks = await checkEndpoint({ url: `http://127.0.0.1:${port}/`, verificationKey: "0123456789" });
+  expect(checks.filter(({ result, rule }) => result !== "right" && rule !== 6)).toEqual([
+    { name: "handshake with the token in other case", rule: 2, result: "skipped", response: "" },
+  ]);
+});
+
 test("a redirect is named as one", async () => {
   const url = await start({ take: () => 302 });
   const [first] = await check(url);
@@ -150,24 +181,41 @@ test("a redirect is named as one", async () => {
 });
 
 const seen = new Set<string>();
-const BAD_TOKENS = vectors.handshakes.filter(({ accepted }) => !accepted).map(({ name }) => name);
-const BAD_SIGNATURES = vectors.deliveries.filter(({ accepted }) => !accepted).map(({ name }) => name);
+const hasBadToken = ({ accepted, name }: { accepted: boolean; name: string }): boolean =>
+  !accepted && name.includes(" token");
+const BAD_TOKENS = vectors.handshakes.filter(hasBadToken).map(({ name }) => name);
+const A_SIGNED_HANDSHAKE = "signed delivery with the fields of a handshake and a wrong token";
+const BAD_SIGNATURES = vectors.deliveries
+  .filter(({ accepted, name }) => !accepted && name !== A_SIGNED_HANDSHAKE)
+  .map(({ name }) => name);
+
+/** Replaces some of the parameters that a right endpoint reads. */
+const readAlso =
+  (read: (received: Received) => Record<string, unknown>): Steps["parameters"] =>
+  (received) => ({ ...RIGHT.parameters(received), ...read(received) });
+
+const hasToken = (received: Received): boolean =>
+  typeof RIGHT.parameters(received)["hub_verify_token"] === "string";
+const tokensOf = ({ raw }: Received): string[] =>
+  new URLSearchParams(raw.toString("utf8")).getAll("hub_verify_token");
 
 test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
-  ["takes every token", { isToken: () => true }, "unsafe", BAD_TOKENS],
+  ["takes every token", { isToken: () => true }, "unsafe", [...BAD_TOKENS, A_SIGNED_HANDSHAKE]],
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding): [string, Partial<Steps>, "unsafe", string[]] => [
       `checks the token except in the encoding ${encoding}`,
       {
-        parameters(received) {
-          const parameters = RIGHT.parameters(received);
-          return encodingOf(received) === encoding
-            ? { ...parameters, hub_verify_token: earlierKey }
-            : parameters;
-        },
+        parameters: readAlso((received) =>
+          encodingOf(received) === encoding && hasToken(received) ? { hub_verify_token: earlierKey } : {},
+        ),
       },
       "unsafe",
-      vectors.handshakes.filter((one) => !one.accepted && one.encoding === encoding).map(({ name }) => name),
+      [
+        ...vectors.handshakes
+          .filter((one) => hasBadToken(one) && one.encoding === encoding)
+          .map(({ name }) => name),
+        ...(encoding === "json" ? [A_SIGNED_HANDSHAKE] : []),
+      ],
     ],
   ),
   [
@@ -181,6 +229,128 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     { isToken: (token) => ACCEPTED.some((key) => token.startsWith(key)) },
     "unsafe",
     ["handshake with more than the token"],
+  ],
+  [
+    "ignores the case of a token",
+    { isToken: (token) => ACCEPTED.includes(token.toLowerCase()) },
+    "unsafe",
+    ["handshake with the token in other case"],
+  ],
+  [
+    "trims a token",
+    { isToken: (token) => ACCEPTED.includes(token.trim()) },
+    "unsafe",
+    ["handshake with blanks around the token"],
+  ],
+  [
+    "looks for its key among several tokens",
+    {
+      parameters: readAlso((received) => {
+        const token = tokensOf(received).find((one) => ACCEPTED.includes(one));
+        return token === undefined ? {} : { hub_verify_token: token };
+      }),
+    },
+    "unsafe",
+    ["handshake with the token between two wrong ones"],
+  ],
+  [
+    "compares a token of another type as JavaScript's == and PHP's do",
+    {
+      parameters: readAlso((received) =>
+        RIGHT.parameters(received)["hub_verify_token"] === true ? { hub_verify_token: verificationKey } : {},
+      ),
+    },
+    "unsafe",
+    ["handshake with the boolean true as hub_verify_token"],
+  ],
+  [
+    "reads a list of tokens as PHP and qs do",
+    {
+      parameters: readAlso(({ raw }) => {
+        const token = formOf(raw.toString("utf8"))["hub_verify_token[]"];
+        return token === undefined ? {} : { hub_verify_token: token };
+      }),
+    },
+    "unsafe",
+    ["handshake with hub_verify_token[] as the name"],
+  ],
+  [
+    "takes every hub_mode",
+    {
+      parameters: readAlso((received) =>
+        "hub_mode" in RIGHT.parameters(received) ? { hub_mode: "subscribe" } : {},
+      ),
+    },
+    "unsafe",
+    ["handshake with another hub_mode"],
+  ],
+  [
+    "takes a signature in place of a token",
+    {
+      parameters: readAlso((received) =>
+        RIGHT.isSigned(received) ? { hub_verify_token: verificationKey } : {},
+      ),
+    },
+    "unsafe",
+    [A_SIGNED_HANDSHAKE],
+  ],
+  [
+    "refuses a form with a charset",
+    {
+      parameters: (received) =>
+        received.header("content-type").includes("charset") ? {} : RIGHT.parameters(received),
+    },
+    "wrong",
+    ["form with a charset in its Content-Type"],
+  ],
+  [
+    "escapes the challenge for HTML",
+    { challenge: (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;") },
+    "wrong",
+    ["challenge with characters of markup and forms"],
+  ],
+  [
+    "decodes the challenge twice",
+    { challenge: (text) => decodeURIComponent(text.replaceAll("+", " ")) },
+    "wrong",
+    ["challenge with characters of markup and forms"],
+  ],
+  [
+    "takes the algorithm from the signature",
+    {
+      isSigned: ({ raw, header }) => {
+        const [algorithm = "", hex] = header("x-hub-signature-256").split("=");
+        return (
+          ["sha1", "sha256"].includes(algorithm) &&
+          ACCEPTED.some((key) => hex === createHmac(algorithm, key).update(raw).digest("hex"))
+        );
+      },
+    },
+    "unsafe",
+    ["signature by HMAC-SHA-1"],
+  ],
+  [
+    "takes an empty body for a check of its health",
+    { isSigned: (received) => received.raw.length === 0 || RIGHT.isSigned(received) },
+    "unsafe",
+    ["empty body without a signature"],
+  ],
+  [
+    "has an empty key for signatures",
+    {
+      isSigned: ({ raw, header }) => isSignatureOf(raw, header("x-hub-signature-256"), [...ACCEPTED, ""]),
+    },
+    "unsafe",
+    ["delivery signed with an empty key"],
+  ],
+  [
+    "normalises a body",
+    {
+      isSigned: ({ raw, header }) =>
+        isSignatureOf(raw.toString("utf8").normalize("NFC"), header("x-hub-signature-256")),
+    },
+    "wrong",
+    ["delivery with letters and accents apart"],
   ],
   [
     "compares as much of a signature as it gets",
@@ -232,7 +402,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
       isSigned: (received) => received.header("x-hub-signature-256") === "" || RIGHT.isSigned(received),
     },
     "unsafe",
-    ["delivery without a signature", "signature in another header"],
+    ["delivery without a signature", "empty body without a signature", "signature in another header"],
   ],
   [
     "ignores the prefix",
@@ -256,7 +426,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     "signs what it has decoded as Latin-1",
     { isSigned: ({ raw, header }) => isSignatureOf(raw.toString("latin1"), header("x-hub-signature-256")) },
     "wrong",
-    ["delivery with text beyond ASCII"],
+    ["delivery with text beyond ASCII", "delivery with letters and accents apart"],
   ],
   [
     "rejects kinds that it does not know",
@@ -304,6 +474,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
 });
 
 const isParsedSigned = ({ raw, header }: Received): boolean =>
+  raw.length > 0 &&
   isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), header("x-hub-signature-256"));
 
 test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", async () => {

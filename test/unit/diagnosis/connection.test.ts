@@ -61,7 +61,7 @@ describe("of a certificate", () => {
     ["has expired", "tls_expired", /has expired/, () => startHttps("expired")],
     [
       "there is none",
-      "tls_failed",
+      "tls_not_spoken",
       /^form: it does not speak TLS on this port \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
       async () => (await startServer()).url.replace("http:", "https:"),
     ],

@@ -157,7 +157,7 @@ r          s      VerificationKey         as declared                up would cr
     const text = renderReport(report, "text", { program: "node prod.ts" });
     expect(text).toContain("webhook   https://chat.example/a  https://old.example/a with a different key");
     expect(text).toContain(
-      "npx apichat webhook delete --base-url 'https://platform.example/acme' --webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
+      "npx --package pulumi-apichat apichat webhook delete --base-url 'https://platform.example/acme' --webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
     );
   });
 });

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
-import { openSqlite, type SqliteOptions } from "../../../provider/lib/sqlite.js";
+import { openSqlite, warningOfSqlite, type SqliteOptions } from "../../../provider/lib/sqlite.js";
 
 const folder = mkdtempSync(join(tmpdir(), "apichat-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,11 +17,30 @@ const FORMAT = {
   lockTimeoutMs: 50,
 } satisfies SqliteOptions;
 
+/** A made-up version 4 of the same file, which also knows whose each note is, and how long. */
+const LATER = {
+  ...FORMAT,
+  version: 4,
+  tables: "CREATE TABLE notes (text TEXT, owner TEXT, length INTEGER) STRICT",
+  migrations: [
+    "ALTER TABLE notes ADD COLUMN owner TEXT; UPDATE notes SET owner = 'nobody'",
+    "ALTER TABLE notes ADD COLUMN length INTEGER; UPDATE notes SET length = length(text)",
+  ],
+} satisfies SqliteOptions;
+
 const write = (path: string, sql: string): void => {
   const database = new DatabaseSync(path);
   database.exec(sql);
   database.close();
 };
+
+test.each([
+  ["22.19.0", "3.50.4", "Node 22.19.0 has SQLite 3.50.4"],
+  ["22.23.3", "3.51.3", undefined],
+  ["26.10.0", "3.53.4", undefined],
+])("of Node %s with SQLite %s it warns: %s", (node, sqlite, warning) => {
+  expect(warningOfSqlite({ node, sqlite })?.split(",")[0]).toBe(warning);
+});
 
 test("makes a file for its owner only, and opens it again", () => {
   const path = join(folder, "new.sqlite");
@@ -45,4 +64,56 @@ test.each([
   const before = readFileSync(path);
   expect(() => openSqlite(path, FORMAT)).toThrow(expect.objectContaining({ name: "SqliteError", code }));
   expect(readFileSync(path)).toEqual(before);
+});
+
+const makeOlder = (name: string): string => {
+  const path = join(folder, `${name}.sqlite`);
+  openSqlite(path, FORMAT).close();
+  write(path, "INSERT INTO notes VALUES ('kept')");
+  return path;
+};
+const versionOf = (path: string): unknown => {
+  const database = new DatabaseSync(path);
+  const version = database.prepare("PRAGMA user_version").get()?.["user_version"];
+  database.close();
+  return version;
+};
+
+test("converts a file of an earlier version step by step, and continues after a step that failed", () => {
+  const path = makeOlder("older");
+  const [first = "", second = ""] = LATER.migrations;
+  const broken = { ...LATER, migrations: [first, `${second}; INSERT INTO missing VALUES (1)`] };
+  expect(() => openSqlite(path, broken)).toThrow("no such table: missing");
+  expect(versionOf(path)).toBe(3);
+  const database = openSqlite(path, LATER);
+  expect(database.prepare("SELECT * FROM notes").all()).toEqual([
+    { text: "kept", owner: "nobody", length: 4 },
+  ]);
+  database.close();
+  expect(versionOf(path)).toBe(4);
+});
+
+test("converts nothing without create, nor a version before the first step", () => {
+  const path = makeOlder("beside");
+  const open = (options: SqliteOptions) => () => openSqlite(path, options);
+  expect(open({ ...LATER, create: false })).toThrow(
+    "the program that keeps it converts it at its next start",
+  );
+  expect(open({ ...LATER, migrations: [] })).toThrow("a release in between converts it");
+  expect(versionOf(path)).toBe(2);
+});
+
+test("names the release that a newer file needs, and leaves file and log as they are after a kill", () => {
+  const writer = openSqlite(makeOlder("newer"), FORMAT);
+  writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
+  // As after a kill: the version is only in the log.
+  const path = join(folder, "killed.sqlite");
+  for (const end of ["", "-wal"]) copyFileSync(join(folder, `newer.sqlite${end}`), `${path}${end}`);
+  writer.close();
+  const read = (): Buffer[] => ["", "-wal"].map((end) => readFileSync(`${path}${end}`));
+  const before = read();
+  expect(() => openSqlite(path, FORMAT)).toThrow(
+    /killed\.sqlite: the file has version 99, .* opens version 2: install pulumi-apichat 9\.9\.9 or newer/,
+  );
+  expect(read()).toEqual(before);
 });

@@ -23,8 +23,9 @@ import {
 const plugin = isolatePlugins();
 const webhook = resourceOf("ApiChatWebhook");
 
-async function checkConfig(news: Marked): Promise<{ inputs: Marked; failures: Failure[] }> {
-  const request = new messages.CheckRequest().setNews(struct(news));
+async function checkConfig(news: Marked, name = "default"): Promise<{ inputs: Marked; failures: Failure[] }> {
+  const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;
+  const request = new messages.CheckRequest().setUrn(urn).setNews(struct(news));
   const answer = await plugin.call<messages.CheckResponse>("checkConfig", request);
   const inputs = (answer.getInputs()?.toJavaScript() ?? {}) as Marked;
   return { inputs, failures: answer.toObject().failuresList };
@@ -106,7 +107,7 @@ describe("the configuration", () => {
   test("shows everything that is wrong, and no secret", async () => {
     const mixedUp = await checkConfig({ baseUrl: secret(API_KEY), apiKey: `${API_KEY}\n` });
     expect(mixedUp.failures.map(({ reason }) => reason)).toEqual([
-      expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got "\*\*\*"/),
+      expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got text that may be a key/),
       expect.stringMatching(/^apiKey: /),
     ]);
     expect(mixedUp.failures.map(({ property }) => property)).toEqual(["", ""]);
@@ -114,6 +115,22 @@ describe("the configuration", () => {
     expect(secretsIn((await checkConfig({ baseUrl: "https://platform.example/?token=t" })).inputs)).toEqual([
       "baseUrl",
     ]);
+  });
+
+  test.each<[Marked, name: string, warnings: RegExp[]]>([
+    [{ baseUrl: "https://platform.example/", version: "0.1.0" }, "default", []],
+    [
+      { baseURL: "https://platform.example/" },
+      "default",
+      [/^apichat:baseURL .*; it is spelled apichat:baseUrl$/],
+    ],
+    [{ api_key: secret(API_KEY) }, "default_0_1_0", [/^apichat:api_key .*; it is spelled apichat:apiKey$/]],
+    [{ api_key: secret(API_KEY) }, "explicit", []],
+  ])("of %j, as the provider %s, has these names that nothing reads", async (news, name, warnings) => {
+    await checkConfig(news, name);
+    expect(plugin.lines.map(({ message }) => message)).toEqual(
+      warnings.map((warning) => expect.stringMatching(warning)),
+    );
   });
 
   test("that changes never replaces, and a changed key is shown", async () => {

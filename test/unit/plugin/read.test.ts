@@ -43,6 +43,19 @@ async function startForeign(): Promise<Acme & { program: Marked }> {
 }
 
 describe("an import", () => {
+  test("takes the base URL, or the bot URL of the workspace that is configured", async () => {
+    const { acme, emulator } = await startForeign();
+    const byBaseUrl = await webhook.read(acme.baseUrl);
+    expect(byBaseUrl?.id).toBe(acme.botUrl);
+    expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The id may be/s);
+    await plugin.configure({ apiKey: secret(API_KEY), baseUrl: acme.baseUrl });
+    const byBotUrl = await webhook.read(acme.botUrl);
+    expect(byBotUrl).toMatchObject({ id: acme.botUrl, inputs: { baseUrl: acme.baseUrl } });
+    expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
+    const details = /reaches the bot \w+, not \w+ of the id.*The id may be/s;
+    expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
+  });
+
   test("of nothing finds nothing, and of another's key says so", async () => {
     const { acme } = await startForeign();
     acme.removeRegistration();

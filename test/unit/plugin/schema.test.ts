@@ -75,6 +75,20 @@ it("marks every key and seed as secret, wherever it is, and nothing else", () =>
   expect(unmarked).toEqual([]);
 });
 
+it("names no argument in the spelling of one language, and says where a section is listed", () => {
+  const comments = walk(schema)
+    .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
+    .map((text) => text.replace(/\{\{% examples[^]*/, ""))
+    .join("\n");
+  const names = walk(schema).flatMap(([, { properties, inputProperties }]) =>
+    Object.keys({ ...(properties as object), ...(inputProperties as object) }),
+  );
+  const spelt = new Set(names.filter((name) => /[A-Z]/.test(name) && comments.includes(`\`${name}\``)));
+  expect([...spelt]).toEqual([]);
+  expect(comments).toMatch(/\(section 4\.3 of the specification, listed in docs\/spec-coverage\.md\)/);
+  expect(comments).not.toMatch(/section [\d.]+\)/);
+});
+
 it("has no default and no environment variable: an SDK would put them into the state", () => {
   const given = walk(schema).filter(([, value]) => "default" in value || "defaultInfo" in value);
   expect(given).toEqual([]);

@@ -220,7 +220,9 @@ describe("what takes too long", () => {
     const slow = await startAcme();
     slow.emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { delayMs: 600_000 } });
     const late = webhook.create(await checked(programOf(slow, { timeouts: {} })), { timeout: 0.2 });
-    expect((await failureOf(late)).details).toMatch(/0\.2 s of customTimeouts/);
+    expect((await failureOf(late)).details).toMatch(
+      /0\.2 s of customTimeouts, while waiting for get-webhook at http\S+, attempt 1/,
+    );
   });
 });
 

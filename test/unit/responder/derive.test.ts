@@ -28,7 +28,7 @@ const many = Array.from({ length: MAX_ROTATIONS + 1 }, (_, index) => `${index}`)
 
 it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotations: string[] }>]>([
   [
-    "seed: must contain at least 32 random bytes, got a string for at most 24",
+    "seed: must contain at least 32 random bytes, got a string of 48 characters, which can contain 24 at most",
     { seed: "0123456789abcdef".repeat(3) },
   ],
   ["seed: must be random, got a string of only 7 different characters", { seed: "password".repeat(10) }],

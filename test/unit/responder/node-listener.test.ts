@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
@@ -51,6 +51,31 @@ describe("the node listener", () => {
     expect(answer).toMatch(/connection: close/i);
     expect(answer).toContain('"code":"body_too_large"');
     expect(deliveries).toEqual([]);
+  });
+
+  it("keeps 64 MiB of incomplete bodies, closes the connections idle longest beyond that, and still takes a delivery", async () => {
+    const { responder, deliveries } = keepDeliveries();
+    const port = await serve(responder);
+    const headers = [`x-hub-signature-256: sha256=${"0".repeat(64)}`, "content-length: 1048576"];
+    const begun = head("POST / HTTP/1.1", headers) + "x".repeat(1_000_000);
+    const sockets: Socket[] = [];
+    for (let number = 0; number < 72; number += 1) {
+      const socket = connect(port, "127.0.0.1")
+        .on("error", () => undefined)
+        .resume();
+      sockets.push(socket);
+      await new Promise((resolve) => socket.write(begun, resolve));
+    }
+    const closed = () => sockets.map((socket) => socket.closed);
+    await vi.waitFor(() => expect(closed().filter(Boolean).length).toBeGreaterThanOrEqual(5));
+    const body = JSON.stringify({ type: "text", text: "x".repeat(1_000_000) });
+    const signed = { "x-hub-signature-256": await signBody(KEY, body) };
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
+    expect([answer.status, deliveries.length]).toEqual([200, 1]);
+    // Those that began first, about in that order, and no more than needed.
+    expect(closed().filter(Boolean).length).toBeLessThan(12);
+    expect(closed().lastIndexOf(true)).toBeLessThan(20);
+    for (const socket of sockets) socket.destroy();
   });
 
   it("answers a declared length over the limit without waiting for the body", async () => {

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { responderCommand } from "../../../provider/cli/responder.js";
-import { fileShape, loadConfig } from "../../../provider/server/config.js";
+import { fileShape, keysOf, loadConfig } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
@@ -43,7 +43,6 @@ describe("a configuration", () => {
     expect(await load(text)).toEqual({
       digest: createHash("sha256").update(text).digest("hex"),
       warnings: [],
-      redact: expect.any(Function) as never,
       config: {
         ...SMALLEST,
         host: "127.0.0.1",
@@ -71,17 +70,12 @@ describe("a configuration", () => {
     const rotations = ["2026-12", "2026-09"];
     const workspaces = { acme: ACME, beta: { subject: "acme" }, gamma: {} };
     const derivedFrom = [setVariable(SEED)];
-    const { config, redact } = await load({ ...SMALLEST, workspaces, derivedFrom, rotations });
+    const { config } = await load({ ...SMALLEST, workspaces, derivedFrom, rotations });
     const [ofAcme, ofGamma] = await Promise.all(
       ["acme", "gamma"].map((subject) => deriveVerificationKeys(SEED, { subject, rotations })),
     );
-    expect(config.workspaces).toMatchObject({
-      acme: { verificationKeys: [...(ofAcme ?? []), KEY] },
-      beta: { verificationKeys: ofAcme },
-      gamma: { verificationKeys: ofGamma },
-    });
-    expect(redact(`a ${SEED} b ${String(ofGamma?.[1])}`)).toBe("a [redacted] b [redacted]");
-    expect(config).not.toHaveProperty("derivedFrom");
+    const keys = await Promise.all(Object.keys(workspaces).map((name) => keysOf(config, name)));
+    expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
   it("has every field, with its default, in the help of apichat responder", () => {
@@ -179,11 +173,11 @@ describe("a wrong configuration", () => {
     const message = await refusalOf({ ...SMALLEST, prot: 1, dataDir: 7, workspaces });
     expect(message.split("\n  ").map((line) => line.trim().split(": must be")[0])).toEqual([
       "dataDir",
+      expect.stringMatching(/^prot: is not a known field/),
       "workspaces.a.forwardTo",
       "workspaces.b.verificationKeys",
       "workspaces.c.verificationKeys",
       expect.stringMatching(/^workspaces\["d\/e"\]\.prot: is not a known field/),
-      expect.stringMatching(/^prot: is not a known field/),
       "workspaces.b.path",
       expect.stringMatching(/^workspaces: a name must be .*got "d\/e"/),
     ]);

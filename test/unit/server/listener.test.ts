@@ -91,6 +91,38 @@ describe("a listener", () => {
     await vi.waitFor(async () => expect(await get(port)).toBe("here"));
   });
 
+  it("answers senders that end their side after the request, and keeps no connection of them", async () => {
+    const sockets: Socket[] = [];
+    const { port } = await start((req, res) => {
+      sockets.push(req.socket);
+      setTimeout(() => void answerBody(req, res), 20);
+    });
+    const answers = Array.from({ length: LIMITS.connections }, () => {
+      const socket = connect(port, "127.0.0.1");
+      socket.end(head("/half", "content-length: 2\r\n") + "ok");
+      return text(socket);
+    });
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 OK.*\/half ok$/s);
+    await vi.waitFor(() =>
+      expect(sockets.map(({ closed }) => closed)).toEqual(Array(LIMITS.connections).fill(true)),
+    );
+  });
+
+  it.each([
+    ["garbage", "nonsense\r\n\r\n", 400],
+    ["too large a header", head("/", `x-long: ${"x".repeat(20_000)}\r\n`), 431],
+    ["a broken body", head("/", "transfer-encoding: chunked\r\n") + "zz\r\n", 400],
+  ])("answers a request before it rejects %s behind it", async (_what, broken, status) => {
+    const { port } = await start((req, res) => {
+      const answer = (): void => void answerBody(req, res).catch(() => undefined);
+      setTimeout(answer, 50);
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write(head("/stored", "content-length: 0\r\n") + broken);
+    setTimeout(() => socket.write("more"), 10);
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 200 OK.*/stored HTTP/1.1 ${status} `, "s"));
+  });
+
   it("ends senders that are slow with the head or the body", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const [silent, slowHead, slowBody] = await Promise.all([

@@ -1,29 +1,20 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createRedactor } from "../../../provider/lib/redact.js";
 import { createLog, openLogFile } from "../../../provider/server/log.js";
-import { KEY, makeFolder } from "./harness.js";
+import { makeFolder } from "./harness.js";
 
-it("writes one JSON line an event, without secrets, and leaves what the configuration names as it is", () => {
+it("writes one JSON line an event, whatever its fields contain, and leaves out what is undefined", () => {
   const lines: string[] = [];
-  const quoted = `a"b\\c-0123456789`;
-  const log = createLog((line) => lines.push(line), createRedactor([KEY, quoted, "acme"]));
-  log.warn("refused", { workspace: "acme", path: "/acme", status: 401, code: undefined });
-  log.error("failed", { error: `the target said ${KEY} and ${encodeURIComponent(KEY)}`, other: quoted });
+  const log = createLog((line) => lines.push(line));
+  log.warn("refused", { workspace: "acme", status: 401, code: undefined });
+  log.error("failed", { error: "a\nb" });
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
   expect(lines.map((line) => line.split("\n").length)).toEqual([2, 2]);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-    {
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
-      level: "warn",
-      event: "refused",
-      workspace: "acme",
-      path: "/[redacted]",
-      status: 401,
-    },
-    expect.objectContaining({ level: "error", event: "failed" }),
+    { time, level: "warn", event: "refused", workspace: "acme", status: 401 },
+    { time, level: "error", event: "failed", error: "a\nb" },
   ]);
-  expect(lines[1]).not.toContain("0123456789");
 });
 
 it("rotates its file before it is over the limit, and keeps two, for the owner only", async () => {

@@ -22,7 +22,7 @@ const CONFIG: ServerConfig = {
 interface Given {
   failure?: Error;
   config?: ServerConfig;
-  check?: () => Promise<void>;
+  check?: (options: { waitsForDisk: boolean }) => Promise<void>;
   logDeliveries?: boolean;
 }
 
@@ -123,14 +123,15 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("check the store for the health path, at most every two seconds, and say in the log what is wrong", async () => {
+  it("check the store for each probe, at most every two seconds, and say in the log what is wrong", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const check = vi.fn<() => Promise<void>>(() => Promise.resolve());
+    const check = vi.fn<NonNullable<Given["check"]>>(() => Promise.resolve());
     const { send, lines } = setUp({ check });
-    const health = async () => (await send(new Request("http://localhost/healthz"))).status;
-    expect([await health(), await health()]).toEqual([200, 200]);
-    expect(check).toHaveBeenCalledOnce();
+    const statusOf = async (path: string) => (await send(new Request(`http://localhost/${path}`))).status;
+    const health = () => statusOf("healthz");
+    expect([await health(), await statusOf("readyz"), await health()]).toEqual([200, 200, 200]);
+    expect(check.mock.calls).toEqual([[{ waitsForDisk: false }], [{ waitsForDisk: true }]]);
     check.mockRejectedValueOnce(new Error("no such table"));
     vi.advanceTimersByTime(2_000);
     expect([await health(), await health()]).toEqual([503, 503]);

@@ -6,6 +6,7 @@ import { createDelivery } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startReceiver } from "../../support/receiver.js";
 import { deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
+import { holdDisk } from "./spool-harness.js";
 
 it("takes no more headers than it can forward", async () => {
   const receiver = await startReceiver();
@@ -42,6 +43,20 @@ it("takes no delivery and is not well once its spool file is removed or replaced
   await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
 });
 
+it("is well while the disk hangs, and not ready before the disk answers", async () => {
+  const { origin } = await startTestServer();
+  const { end, untilCalls } = holdDisk();
+  const statuses: Record<string, number> = {};
+  const probe = async (path: string) => (statuses[path] = (await fetch(`${origin()}/${path}`)).status);
+  const ready = probe("readyz");
+  await untilCalls(1);
+  await probe("healthz");
+  expect(statuses).toEqual({ healthz: 200 });
+  end();
+  await ready;
+  expect(statuses).toEqual({ healthz: 200, readyz: 200 });
+});
+
 it("does not start on a data folder that another one has, but when that one has stopped", async () => {
   const first = await startTestServer();
   const start = () => startServer({ configFile: first.configFile, instance: "second" });
@@ -72,7 +87,8 @@ describe("a reload", () => {
     await writeFile(file, SECOND_KEY, { mode: 0o644 });
     await configure({ workspaces: { beta: { verificationKeys: { file }, path: "/b" } } });
     expect(await log()).not.toContain("chmod 600");
-    const status = await server.reload();
+    await server.reload();
+    const status = server.status();
     expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`)).toBe(404);
     const applied = await readFile(configFile);

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import fs, { mkdtempSync, rmSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
@@ -59,6 +60,19 @@ export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
 export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) => id);
 export const listDeadIds = (spool: Spool): string[] =>
   spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
+
+/** Holds back the disk: each call is one wait for it, which the test ends. */
+export function holdDisk() {
+  const sync = vi.spyOn(fs, "fdatasync").mockImplementation(() => undefined);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    sync.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const end = (error: NodeJS.ErrnoException | null = null): void => sync.mock.lastCall?.[1](error);
+  const untilCalls = (count: number) => vi.waitFor(() => expect(sync).toHaveBeenCalledTimes(count));
+  return { sync, end, untilCalls };
+}
 
 /** The file as another program sees it. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {

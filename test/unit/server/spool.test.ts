@@ -1,7 +1,16 @@
 import { randomBytes } from "node:crypto";
-import fs, { fstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  fstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -11,6 +20,7 @@ import { openSpoolDatabase } from "../../../provider/server/spool/database.js";
 import {
   acceptAll,
   buryDue,
+  holdDisk,
   listDeadIds,
   listIds,
   makeDelivery,
@@ -47,19 +57,6 @@ test("commits what one turn of the event loop accepts once, and resolves after t
   expect(visible).toBe(50);
 });
 
-/** Holds back the disk: each call is one wait for it, which the test ends. */
-function holdDisk() {
-  const sync = vi.spyOn(fs, "fdatasync").mockImplementation(() => undefined);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    sync.mockRestore();
-    syncBuiltinESMExports();
-  });
-  const end = (error: NodeJS.ErrnoException | null = null): void => sync.mock.lastCall?.[1](error);
-  const untilCalls = (count: number) => vi.waitFor(() => expect(sync).toHaveBeenCalledTimes(count));
-  return { sync, end, untilCalls };
-}
-
 test("a delivery waits for the disk, and what comes meanwhile for the next time; a deletion does not", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
@@ -86,11 +83,12 @@ test("a disk that fails refuses deliveries from then on, and what is there can s
   const spool = openTestSpool();
   const [accepted] = await acceptAll(spool, [{}]);
   const { end, untilCalls } = holdDisk();
-  const failing = [spool.accept(makeDelivery()), spool.check()];
+  const failing = [spool.accept(makeDelivery()), spool.check({ waitsForDisk: true })];
   await untilCalls(1);
   end(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" }));
   const failure = { name: "SqliteError", code: "failed", message: /EIO.*: restart the responder/ };
-  for (const write of [...failing, spool.accept(makeDelivery()), spool.check()])
+  const checks = [true, false].map((waitsForDisk) => spool.check({ waitsForDisk }));
+  for (const write of [...failing, spool.accept(makeDelivery()), ...checks])
     await expect(write).rejects.toMatchObject({
       ...failure,
       message: expect.stringMatching(failure.message),
@@ -98,6 +96,50 @@ test("a disk that fails refuses deliveries from then on, and what is there can s
   const taken = takeFirst(spool);
   expect(taken.id).toBe(accepted?.id);
   await spool.complete(taken);
+});
+
+const GONE: Record<string, (path: string) => void> = {
+  removed: (path) => rmSync(path),
+  moved: (path) => renameSync(path, `${path}-before`),
+  replaced: (path) => {
+    copyFileSync(path, `${path}-copy`);
+    renameSync(`${path}-copy`, path);
+  },
+};
+
+test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => [file, way] as const)))(
+  "a spool.sqlite%s that was %s refuses deliveries from then on, also where it comes back",
+  async (file, way) => {
+    const path = spoolFile();
+    const spool = openTestSpool(path);
+    await acceptAll(spool, [{}]);
+    GONE[way]?.(path + file);
+    const failure = { code: "failed", message: expect.stringMatching(/removed or replaced.*restart/) };
+    await expect(spool.accept(makeDelivery())).rejects.toMatchObject(failure);
+    if (way === "moved") renameSync(`${path + file}-before`, path + file);
+    const checks = [true, false].map((waitsForDisk) => spool.check({ waitsForDisk }));
+    for (const write of [spool.accept(makeDelivery()), ...checks])
+      await expect(write).rejects.toMatchObject(failure);
+  },
+);
+
+test("what another process has left in the log is in the file before a delivery is accepted", async () => {
+  const [before, path] = [spoolFile(), spoolFile()];
+  await acceptAll(openTestSpool(before), [{}, {}]);
+  // As a process that was killed leaves it.
+  cpSync(dirname(before), dirname(path), { recursive: true });
+  const reader = openSpoolDatabase(path, false);
+  onTestFinished(() => reader.close());
+  reader.exec("BEGIN; SELECT count(*) FROM deliveries");
+  const spool = openTestSpool(path);
+  await expect(spool.accept(makeDelivery())).rejects.toMatchObject({ code: "busy" });
+  reader.exec("COMMIT");
+  await spool.accept(makeDelivery());
+  rmSync(`${path}-wal`);
+  const alone = spoolFile();
+  await mkdir(dirname(alone));
+  copyFileSync(path, alone);
+  expect(withDatabase(alone, countDeliveries)).toBe(2);
 });
 
 test("keeps a part of what is accepted in memory, and reads the rest when that is taken", async () => {
@@ -130,8 +172,9 @@ test("makes folder and files for their owner only, whatever the umask, and fixes
   await spool.accept(makeDelivery());
   expect(modeOf(dirname(path))).toBe("700");
   const files = readdirSync(dirname(path));
-  expect(files.toSorted()).toEqual(["spool.sqlite", "spool.sqlite-shm", "spool.sqlite-wal"]);
-  expect(files.map((file) => modeOf(join(dirname(path), file)))).toEqual(["600", "600", "600"]);
+  const names = ["", "-reserve", "-shm", "-wal"].map((ending) => `spool.sqlite${ending}`);
+  expect(files.toSorted()).toEqual(names);
+  expect(files.map((file) => modeOf(join(dirname(path), file)))).toEqual(names.map(() => "600"));
 
   const loose = spoolFile();
   await mkdir(dirname(loose));

@@ -56,7 +56,10 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [url(["a"]), /^webhookUrl: must be a string, got a list; for example/],
     [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
     [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
-    [url("/webhooks"), /got "\*\*\*"; for example/],
+    [url("http:/chat.example"), /got "http:\/chat\.example"; for example/],
+    [url("chat.example"), /got "chat\.example"; for example/],
+    [url("/webhooks"), /got text that may be a key and is not shown; for example/],
+    [url("sk4.live.abcdefghijkl"), /is not shown/],
     [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
     [url("https://"), /an absolute http or https URL/],
     [url("https://chat.example/a b"), /a URL without whitespace/],
@@ -97,7 +100,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [
       timeout("readySecond", 1),
       "timeouts.readySecond",
-      /is not a known timeout; use requestSeconds or readySeconds/,
+      /is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
     ],
     [timeout("toString", 1), "timeouts.toString", /is not a known/],
   ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {

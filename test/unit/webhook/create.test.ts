@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
@@ -164,7 +165,7 @@ describe("create, where there is", () => {
       code: "conflict",
       subject: "acme",
       facts: { at: shown.baseUrl, registered: shown.webhookUrl },
-      hints: [{ id: "remove_other", ...shown }],
+      hints: [{ id: "remove_other", ...shown }, { id: "take_over" }, { id: "own_webhook" }],
     });
     expect(error.message).toContain(removalCommand(shown));
     expect(started.actions()).toEqual(GET);
@@ -246,6 +247,9 @@ describe("a status that is not verified yet", () => {
   });
 });
 
+/** Takes effect before it fails, so that the handshake is made. */
+const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
+
 describe("a set-webhook that the service refuses for good", () => {
   const timeouts = { readySeconds: 0, requestSeconds: 3 };
   const KEY_BEFORE = "key-before-0123456789";
@@ -259,23 +263,70 @@ describe("a set-webhook that the service refuses for good", () => {
     expect(acme.registration).toBeUndefined();
   });
 
-  test.each<["clears" | "keeps", boolean, string]>([
-    ["clears", false, 'Put back: <url>, status "verified"'],
-    ["clears", true, "Registered now: nothing. <url> was registered before and could not be restored"],
-    ["keeps", false, 'Registered now: <url>, status "verified"'],
+  test.each<["clears" | "keeps" | "unverified", Fault | undefined, boolean, string]>([
+    ["clears", undefined, false, 'Put back: <url>, status "verified"'],
+    [
+      "clears",
+      undefined,
+      true,
+      "Registered now: nothing. <url> was registered before and could not be restored",
+    ],
+    ["clears", failWith(401), false, 'Put back: <url>, status "verified"'],
+    [
+      "clears",
+      failWith(403),
+      true,
+      "Registered now: nothing. <url> was registered before and could not be restored",
+    ],
+    ["clears", failWith(500), false, 'Put back: <url>, status "verified"'],
+    ["unverified", undefined, false, 'Put back: <url>, status "verified"'],
+    ["unverified", failWith(503), false, 'Put back: <url>, status "verified"'],
+    [
+      "unverified",
+      undefined,
+      true,
+      "<url> was registered before and could not be restored: its key is not known",
+    ],
+    ["keeps", undefined, false, 'Registered now: <url>, status "verified"'],
+    ["keeps", failWith(401), false, 'Registered now: <url>, status "verified"'],
   ])(
-    "that %s what was registered, the key masked: %j, ends with it: %s",
-    async (failedHandshake, maskKey, left) => {
+    "that %s what was registered, with the fault %j, the key masked: %j, ends with it: %s",
+    async (failedHandshake, fault, maskKey, left) => {
       const { acme, args, emulator } = await startAcme({ failedHandshake, maskKey });
       const { url } = await startEndpoint(KEY_BEFORE, "/before");
       acme.takeOver({ webhook_url: url, webhook_verification_key: KEY_BEFORE });
       const before = acme.registration;
       emulator.injectFault(refuseHandshake);
-      const { summary } = await failureOf(create({ ...args, onExisting: "replace", timeouts }));
+      if (fault) emulator.injectFault({ operation: "set-webhook", fault });
+      const error: unknown = await create({ ...args, onExisting: "replace", timeouts }).catch(
+        (one: unknown) => one,
+      );
+      const [summary] = (error as Error).message.split("\n");
       expect(summary).toContain(left.replace("<url>", url));
-      expect(acme.registration).toEqual(maskKey ? undefined : before);
+      expect(isDeepStrictEqual(acme.registration, before)).toBe(!maskKey);
     },
   );
+
+  test("puts back the key that a rotation has overwritten, and leaves the state as it was", async () => {
+    const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
+    emulator.injectFault(refuseHandshake);
+    const rotated = {
+      ...args,
+      webhookVerificationKey: "next-key-0123456789",
+      preflight: "off" as const,
+      timeouts,
+    };
+    const error = await failureOf(update(state, rotated));
+    expect(error.summary).toContain(`Put back: ${args.webhookUrl}`);
+    expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
+  });
+
+  test("without a preflight names the key as a possible reason", async () => {
+    const { args, emulator } = await startAcme();
+    emulator.injectFault(refuseHandshake);
+    const error = await failureOf(create({ ...args, preflight: "off", timeouts }));
+    expect(error.hints).toContainEqual({ id: "run_preflight" });
+  });
 
   test.each([
     ["unverified", refuseHandshake],
@@ -364,6 +415,20 @@ test("a second resource of one name does not take over the webhook of the first,
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
   expect((await failureOf(create({ ...args, webhookUrl }))).code).toBe("conflict");
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+});
+
+test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>]>([
+  ["that a refresh has read", refresh],
+  ["that the program changes", (state, args) => hasChanges(state, { ...args, onExisting: "replace" })],
+])("a conflict with the webhook of this stack's own resource, %s, names that one", async (_, see) => {
+  const { state, args } = await startCreated();
+  await see(state, args);
+  const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
+  const error = await failureOf(
+    create({ ...args, name: "again", baseUrl: `${args.baseUrl}?of=x`, webhookUrl }),
+  );
+  expect(error).toMatchObject({ code: "conflict" });
+  expect(error.summary).toContain(`${args.webhookUrl} of this stack's own resource "acme"`);
 });
 
 test("a conflict that only the response of set-webhook shows is kept in the state", async () => {

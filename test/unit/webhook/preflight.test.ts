@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { HandshakeCause } from "../../../provider/diagnosis/index.js";
 import { diagnoseHandshake } from "../../../provider/diagnosis/diagnose.js";
+import type { ApiChatError } from "../../../provider/errors/index.js";
 import { backOffMs } from "../../../provider/lib/retry.js";
 import type { WebhookInputs } from "../../../provider/webhook/state.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/register.js";
@@ -13,7 +15,7 @@ import {
   parametersOf,
   respond,
 } from "../diagnosis/harness.js";
-import { VERIFICATION_KEY, failureOf, isolateRuns } from "./harness.js";
+import { VERIFICATION_KEY, failureOf, isolateRuns, startCreated, update } from "./harness.js";
 
 /** Each pause is over at once, and then the clock has moved on: only handshakes take real time, and none of the clock's. */
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
@@ -174,6 +176,21 @@ describe("waiting", () => {
   });
 });
 
+test.each<[HandshakeCause, () => Promise<string>]>([
+  ["name_not_resolved", async () => `http://${"x".repeat(64)}.invalid/`],
+  ["tls_not_spoken", async () => (await startServer()).url.replace("http:", "https:")],
+])(
+  "%s, which waiting rarely changes, ends it after three rounds, and the line says so",
+  async (cause, start) => {
+    vi.mocked(backOffMs).mockReturnValueOnce(3_000);
+    const error = await failureOf(run(await start(), inAMinute()));
+    expect(error).toMatchObject({ attempts: 3, transcript: { cause } });
+    expect(lines).toEqual([
+      expect.stringMatching(/attempt \d; so far form: .*; [12] more with this result$/),
+    ]);
+  },
+);
+
 describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
@@ -195,6 +212,28 @@ describe("an endpoint that rejects the token", () => {
     await run(url, { refusedRounds, ...inAMinute() });
     expect(requests.length).toBeGreaterThan(statuses.length * REQUESTS_OF_A_ROUND);
   });
+});
+
+test.each([
+  ["which this run changes is waited for until readySeconds", "next-key-0123456789", "verified"],
+  ["which this run does not change is given up early", VERIFICATION_KEY, "handshake_failed"],
+])("a refused key of an update %s", async (_, webhookVerificationKey, outcome) => {
+  const { state, args } = await startCreated();
+  const refuse = respond(401);
+  const { url: webhookUrl } = await startServer((request, response, index) =>
+    (index < 10 * REQUESTS_OF_A_ROUND ? refuse : answerHandshake(webhookVerificationKey))(
+      request,
+      response,
+      index,
+    ),
+  );
+  const timeouts = { readySeconds: 60, requestSeconds: 3 };
+  const news = { ...args, webhookUrl, webhookVerificationKey, timeouts };
+  const updated = update(state, news).then(
+    ({ status }) => status,
+    ({ code }: ApiChatError) => code,
+  );
+  expect(await updated).toBe(outcome);
 });
 
 describe("the mode", () => {

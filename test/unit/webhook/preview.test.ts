@@ -1,11 +1,16 @@
+import { runtime } from "@pulumi/pulumi";
+import type { MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { describe, expect, test, vi } from "vitest";
+import { ApiChatWebhook } from "../../../provider/index.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
-import type { WebhookInputs } from "../../../provider/webhook/state.js";
+import type { Registration } from "../../../provider/client/index.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import * as lifecycle from "../../../provider/webhook/lifecycle.js";
 import {
   FOREIGN,
   GET,
   OTHER_KEY,
+  VERIFICATION_KEY,
   checked,
   failureOf,
   isolateRuns,
@@ -13,6 +18,7 @@ import {
   run,
   startAcme,
   startCreated,
+  type Acme,
 } from "./harness.js";
 
 const lines = isolateRuns();
@@ -20,7 +26,13 @@ const lines = isolateRuns();
 /** Of a value that a preview does not know, the type says that it is known. */
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
-const previewCreate = (inputs: WebhookInputs) => lifecycle.previewCreate(inputs, { run });
+/** The registration that would be adopted. The rest is printed or thrown, as the plugin does. */
+async function previewCreate(inputs: WebhookInputs): Promise<Registration | undefined> {
+  const { seen, conflict, line } = await lifecycle.previewCreate(inputs, { run });
+  if (conflict) throw conflict;
+  if (line) lines.push(`${line.kind}: ${line.text}`);
+  return seen;
+}
 
 describe("the preview of a create", () => {
   test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
@@ -63,7 +75,7 @@ describe("the preview of a create", () => {
   ])("warns of a service that %s", async (_, change) => {
     const { args } = await startAcme();
     expect(await previewCreate(await checked({ ...args, ...change }))).toBeUndefined();
-    expect(lines).toEqual([expect.stringMatching(/^acme: warning: get-webhook at /)]);
+    expect(lines).toEqual([expect.stringMatching(/^warning: get-webhook at /)]);
   });
 
   test("waits five seconds for the service", async () => {
@@ -78,6 +90,53 @@ describe("the preview of a create", () => {
     } finally {
       vi.useRealTimers();
     }
-    expect(lines.at(-1)).toMatch(/^acme: warning: .* no response within 5 s/);
+    expect(lines.at(-1)).toMatch(/^warning: .* no response within 5 s/);
+  });
+});
+
+const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
+
+test("a preview on a user's mocks asks nobody", async () => {
+  const { args, actions } = await startAcme();
+  await runtime.setMocks({ call: () => ({}), newResource }, "project", "dev", true);
+  const { name, baseUrl, apiKey, webhookUrl } = args;
+  const webhook = new ApiChatWebhook(name, {
+    baseUrl,
+    apiKey,
+    webhookUrl,
+    webhookVerificationKey: VERIFICATION_KEY,
+  });
+  expect(webhook.botUrl).toBe(webhook.id);
+  await runtime.disconnect();
+  // Other files of this worker have no mocks.
+  runtime.resetOptions("", "", -1, "", "", false, "");
+  expect(actions()).toEqual([]);
+});
+
+const previewUpdate = async (
+  { args, state }: Acme & { state: WebhookState },
+  news: Partial<WebhookInputs>,
+) => {
+  const inputs = await checked({ ...args, ...news });
+  return (await lifecycle.previewUpdate(state, inputs, { run }))?.text;
+};
+
+describe("the preview of an update", () => {
+  test("says nothing where the update may write", async () => {
+    const created = await startCreated();
+    expect(await previewUpdate(created, { webhookUrl: `${created.args.webhookUrl}/moved` })).toBeUndefined();
+    expect(created.actions()).toEqual(GET);
+  });
+
+  test.each<[string, string, (acme: Acme) => Partial<WebhookInputs>]>([
+    ["a conflict", "pulumi up will fail: .*/foreign", ({ acme }) => (acme.takeOver(FOREIGN), {})],
+    ["a 404", "pulumi up will fail: .*HTTP 404", ({ args }) => ({ baseUrl: `${args.baseUrl}/nowhere` })],
+    ["a refused key", "pulumi up will fail: .*HTTP 401", () => ({ apiKey: "ak-wrong-0123456789" })],
+    ["an absent service", "cannot tell whether", () => ({ baseUrl: "http://service.invalid/" })],
+  ])("warns of %s", async (_, text, change) => {
+    const created = await startCreated();
+    const news = { onExisting: "fail" as const, ...change(created) };
+    expect(await previewUpdate(created, news)).toMatch(new RegExp(text));
+    expect(created.actions().filter((action) => action === "set-webhook")).toEqual([]);
   });
 });

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import {
@@ -8,7 +7,6 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
-import * as fixture from "../../support/endpoint.js";
 import {
   ApiChatWebhook,
   API_KEY,
@@ -24,7 +22,6 @@ import {
   read,
   refresh,
   remove,
-  startAcme,
   startCreated,
   startEndpoint,
   startRun,
@@ -271,31 +268,3 @@ describe("the API key to read and delete with is the first that the service take
     expect(acme.registration).toBeUndefined();
   });
 });
-
-test.each(["plain", "shownInAnotherWay"] as const)(
-  "a state as version 1 wrote it (%s) is read, compared, updated and deleted",
-  async (kind) => {
-    const { acme, args, emulator, actions } = await startAcme(
-      kind === "plain" ? {} : { maskKey: true, normalizeUrl: true },
-    );
-    acme.apiKey = fixture.API_KEY;
-    const text = readFileSync(new URL("../../fixtures/state-v1.json", import.meta.url), "utf8")
-      .replaceAll("http://platform.invalid", emulator.url)
-      .replaceAll("http://bots.invalid", emulator.botUrl)
-      .replaceAll("http://chat.invalid", new URL(args.webhookUrl).origin);
-    const state = (JSON.parse(text) as Record<typeof kind, WebhookState>)[kind];
-    const { webhookUrl, webhookVerificationKey, botUrl } = state;
-    acme.takeOver({ webhook_url: webhookUrl, webhook_verification_key: webhookVerificationKey });
-    // It did not repeat in its record what is also an output.
-    const outputs: object = { url: webhookUrl, botUrl };
-    const now = { ...state, applied: { ...outputs, ...state.applied } };
-    const inputs = inputsOf(state);
-    expect(await read(state)).toEqual({ id: botUrl, props: now, inputs });
-    expect(await hasChanges(state, inputs)).toBe(false);
-    expect(await update(state, inputs)).toEqual(now);
-    expect(actions()).toEqual([...GET, ...GET]);
-    startRun();
-    await remove(state);
-    expect(acme.registration).toBeUndefined();
-  },
-);

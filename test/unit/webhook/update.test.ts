@@ -96,7 +96,7 @@ describe("what changed behind our back:", () => {
     for (const seen of [state, await refresh(state)]) {
       const { code, hints } = await failureOf(update(seen, args));
       const hint = { id: "remove_other", baseUrl: args.baseUrl, webhookUrl: FOREIGN.webhook_url };
-      expect([code, hints]).toEqual(["conflict", [hint]]);
+      expect([code, hints]).toEqual(["conflict", [hint, { id: "take_over" }]]);
       expect(acme.registration).toMatchObject(FOREIGN);
     }
     const replacing = { ...args, onExisting: "replace" } as const;

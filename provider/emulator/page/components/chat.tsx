@@ -1,7 +1,8 @@
 import type { WorkspaceView } from "../../control/shapes.js";
+import { MASK } from "../api.js";
 import { shellQuote } from "../curl.js";
 import { t } from "../i18n/translate.js";
-import { messages, party, workspace } from "../store.js";
+import { commandLine, messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
 import { Text } from "./untrusted.js";
@@ -45,23 +46,27 @@ function MessageLog() {
   );
 }
 
-/** What connects an endpoint to a workspace, with keys that are copied in clear text. */
+const withKey = (command: string, { baseUrl, apiKey }: WorkspaceView): string =>
+  `${apiKey === MASK ? "" : `APICHAT_API_KEY=${shellQuote(apiKey)} `}${command} --base-url ${shellQuote(baseUrl)}`;
+
+/** What connects an endpoint to a workspace. A copy has the API key; a command that is shown without it asks for it. */
 function Start() {
-  const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses";
-  const setCommand = ({ baseUrl, apiKey }: WorkspaceView): string =>
-    `${key} APICHAT_API_KEY=${shellQuote(apiKey)} npx apichat webhook set ` +
-    `--base-url ${shellQuote(baseUrl)} --webhook-url http://127.0.0.1:4002/`;
+  const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses ";
+  const isRegistered = workspace.value?.registration?.webhook_url;
+  const set = `${key}${commandLine.value} webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
   return (
     <div class="vstack p-4" data-testid="start">
       <p class="text-light">{t("Choose a conversation or start a new one.")}</p>
       <dl>
         <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
         <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-        {workspace.value?.registration === null && (
-          <>
-            <Value label={t("Start an endpoint")} of={() => `${key} npx apichat listen --port 4002`} />
-            <Value label={t("Register it in another terminal")} of={setCommand} />
-          </>
+        <Value label={t("Start an endpoint")} of={() => `${key}${commandLine.value} listen --port 4002`} />
+        <Value label={t("Register it in another terminal")} of={(place) => withKey(set, place)} />
+        {isRegistered && (
+          <Value
+            label={t("Show what is registered")}
+            of={(place) => withKey(`${commandLine.value} webhook get`, place)}
+          />
         )}
       </dl>
     </div>

@@ -9,7 +9,7 @@ import { IN_CLEAR, read } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { t } from "../i18n/translate.js";
 import { indentJson, isIndentable } from "../json.js";
-import { callsOf, conversationOf, methodOf, ROUTES, type Exchange } from "../wire.js";
+import { callsOf, conversationOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Check } from "./form.js";
@@ -110,19 +110,22 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
     <>
       <Line name={t("Address")} value={`${methodOf(exchange)} ${record.url}`} />
       {kind === "handshake" && <Line name={t("Encoding")} value={record.encoding} />}
-      {kind !== "request" && <Line name={t("Reason")} value={record.reason} />}
+      <Line name={t("Reason")} value={reasonOf(calls.at(-1), kind === "request" ? "" : record.reason)} />
       {kind === "handshake" && <Line name={t("Hint")} value={record.hint ?? ""} />}
       <HttpPart title={kind === "request" ? t("Received") : t("Sent")} part={record.request} />
-      {calls.map(({ durationMs, response, reason = "", fault = "" }, index) => (
+      {calls.map((call, index) => (
         <Fragment key={index}>
-          {calls.length > 1 && <Line name={t("Reason")} value={reason} />}
-          <Line name={t("Injected fault")} value={fault} />
-          <HttpPart title={titleOf(durationMs, index)} part={response} />
+          {calls.length > 1 && <Line name={t("Reason")} value={reasonOf(call, call.reason)} />}
+          <HttpPart title={titleOf(call.durationMs, index)} part={call.response} />
         </Fragment>
       ))}
     </>
   );
 }
+
+/** An injected fault is the reason; what follows from it comes after it. */
+const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
+  [fault && `${t("Injected fault")}: ${fault}`, reason].filter(Boolean).join(" · ");
 
 function Line({ name, value }: { name: string; value: string }) {
   if (value === "") return null;

@@ -4,8 +4,7 @@ import { sendAsContact, showExchange } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
 import { attempt } from "../notices.js";
-import { data, party } from "../store.js";
-import { keyOf } from "../wire.js";
+import { party } from "../store.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
 /** The names of the authors on the page. */
@@ -63,19 +62,18 @@ function Words({ children }: { children: string }) {
 
 const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
 
-/** Leads to the delivery on the wire. A message of an earlier release has no verdict of its own. */
-function DeliveryState({ delivery, verdict }: Pick<MessageRecord, "delivery" | "verdict">) {
+/** Leads to the delivery on the wire. */
+function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delivery" | "verdict">) {
   if (delivery === null) return <span class="bad">{t("not delivered: no webhook registered")}</span>;
-  const exchange = data.value.exchanges.get(keyOf("delivery", delivery));
-  const known = verdict ?? (exchange?.kind === "delivery" ? exchange.record.verdict : undefined);
+  const verdict = known ?? "pending";
   return (
     <button
       type="button"
-      class={`ghost link ${known === "failed" ? "bad" : ""}`}
+      class={`ghost link ${verdict === "failed" ? "bad" : ""}`}
       title={t("Show the delivery")}
       onClick={() => showExchange({ kind: "delivery", id: delivery })}
     >
-      {t(known === undefined ? "Delivery" : VERDICTS[known])}
+      {t(VERDICTS[verdict])}
     </button>
   );
 }

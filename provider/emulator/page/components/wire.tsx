@@ -181,6 +181,8 @@ function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
 function Line({ entry }: { entry: Exchange }) {
   const { kind, record } = entry;
   const calls = callsOf(entry);
+  const faults = new Set(calls.map(({ fault }) => fault || ""));
+  faults.delete("");
   const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
   return (
     <>
@@ -202,9 +204,9 @@ function Line({ entry }: { entry: Exchange }) {
           <span class="bad">{t("invalid signature")}</span>
         )}
         {calls.length > 1 && <span>{t("{count} attempts", { count: calls.length })}</span>}
-        {calls.some(({ fault = "" }) => fault !== "") && (
+        {faults.size > 0 && (
           <span class="badge" data-variant="warning">
-            {t("fault")}
+            {t("Injected fault")}: {[...faults].join(", ")}
           </span>
         )}
         <span>{Math.round(durationMs)} ms</span>

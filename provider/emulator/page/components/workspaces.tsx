@@ -86,13 +86,13 @@ function NewWorkspace() {
   );
 }
 
-/** The unchanged `webhook_status`. */
+/** The `webhook_status`; only the one that the specification names is translated. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
   if (status === "") return <span class="badge outline">{t("not registered")}</span>;
   return (
     <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
-      {visibleText(status)}
+      {status === "verified" ? t("verified") : visibleText(status)}
     </span>
   );
 }
@@ -232,7 +232,8 @@ function ConversationList() {
             </strong>
             <time dateTime={lastAt}>{clockOf(lastAt)}</time>
             <small>
-              <Text>{item.contactId}</Text> · #<Text>{item.conversationId}</Text> ·{" "}
+              {t("Contact")} <Text>{item.contactId}</Text> ·{" "}
+              {t("Conversation {id}", { id: item.conversationId })} ·{" "}
               {count === 1 ? t("1 message") : t("{count} messages", { count })}
             </small>
           </Choice>

@@ -31,6 +31,7 @@ export const PORTUGUESE = {
   "Also deletes its registration and conversations. This cannot be undone.":
     "Exclui também o registro e as conversas. Não há como desfazer.",
   "not registered": "sem registro",
+  verified: "verificado",
   Status: "Situação",
   Webhook: "Webhook",
   "Verification key": "Chave de verificação",
@@ -68,6 +69,7 @@ export const PORTUGUESE = {
   "Choose a conversation or start a new one.": "Escolha uma conversa ou comece uma nova.",
   "Start an endpoint": "Inicie um endpoint",
   "Register it in another terminal": "Registre-o em outro terminal",
+  "Show what is registered": "Mostre o que está registrado",
   "No messages yet. The first one opens the conversation.":
     "Ainda não há mensagens. A primeira abre a conversa.",
   Contact: "Contato",
@@ -140,7 +142,6 @@ export const PORTUGUESE = {
   failed: "falhou",
   "no response": "sem resposta",
   "in progress": "em andamento",
-  fault: "falha",
   "Injected fault": "Falha injetada",
   Reason: "Motivo",
   Hint: "Dica",

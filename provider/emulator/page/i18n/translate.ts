@@ -77,6 +77,10 @@ export const clockOf = (iso: string): string => formatTime(iso, CLOCK);
 export const timeOf = (iso: string): string =>
   formatTime(iso, { ...CLOCK, second: "2-digit", fractionalSecondDigits: 3 });
 
+/** With the date, unless that is today. */
 function formatTime(iso: string, format: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(language.value, format).format(new Date(iso));
+  const date = new Date(iso);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const day = isToday ? {} : ({ day: "numeric", month: "short" } as const);
+  return new Intl.DateTimeFormat(language.value, { ...day, ...format }).format(date);
 }

@@ -1,0 +1,35 @@
+import { Command } from "commander";
+import { ENDINGS } from "../output.js";
+import type { FleetSource } from "./command.js";
+import { destroyCommand, refreshCommand } from "./destroy.js";
+import { planCommand } from "./plan.js";
+import { reportsCommand } from "./report.js";
+import { rotateCommand } from "./rotate.js";
+import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
+import { upCommand } from "./up.js";
+import { watchCommand } from "./watch.js";
+
+/** The commands of a fleet. */
+export const fleetProgram = (source: FleetSource): Command =>
+  new Command(source.name)
+    .description("Webhooks of many workspaces, split over Pulumi stacks")
+    .addHelpText("after", helpOf(source.name))
+    .addCommand(planCommand(source))
+    .addCommand(upCommand(source))
+    .addCommand(refreshCommand(source))
+    .addCommand(rotateCommand(source))
+    .addCommand(watchCommand(source))
+    .addCommand(botUrlsCommand(source))
+    .addCommand(stacksCommand(source))
+    .addCommand(writeCommand(source))
+    .addCommand(reportsCommand(source))
+    .addCommand(destroyCommand(source));
+
+const helpOf = (name: string): string => `
+Examples:
+  $ ${name} plan
+  $ ${name} up
+  $ ${name} watch --markdown-file drift.md
+  $ ${name} bot-urls --env > bots.env
+${ENDINGS}
+watch has different exit codes: see ${name} watch --help.`;

@@ -1,0 +1,42 @@
+import { UNKNOWN } from "../lib/checks.js";
+import * as pulumi from "../lib/pulumi.js";
+import { previewCreate } from "./lifecycle.js";
+import { Run } from "./run.js";
+import type { WebhookInputs } from "./state.js";
+
+/** The inputs on which a create decides what to do with an existing registration. */
+const DECISIVE = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "onExisting"] as const;
+
+/** What the SDK's types hide of an output. */
+export interface Settling {
+  isKnown: Promise<boolean>;
+  promise(): Promise<unknown>;
+}
+
+/**
+ * Reports, under a resource that a preview is to create, what its create would find. A conflict rejects. The resource's
+ * outputs are its inputs as check and the program's transforms have left them.
+ */
+export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
+  const outputs = webhook as unknown as Record<string, Settling | undefined>;
+  const values = DECISIVE.map(async (input) => {
+    const output = outputs[input];
+    const value = output && ((await output.isKnown) ? await output.promise() : UNKNOWN);
+    return [input, value ?? undefined];
+  });
+  const inputs = { name, ...Object.fromEntries(await Promise.all(values)) } as WebhookInputs;
+  // Not shared by the resources: check finds two that declare one workspace, and a process may run several programs.
+  const run = new Run();
+  run.configure({ config: { get: pulumi.runtime.getConfig } });
+  const { seen, conflict, line } = await previewCreate(inputs, { run });
+  if (line) await (line.kind === "warning" ? pulumi.log.warn : pulumi.log.info)(line.text, webhook);
+  if (!conflict) return;
+  const { message } = conflict.with({ subject: name });
+  // A replacement, which nothing tells from a create here, finds its own webhook, which is no conflict.
+  if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
+    return pulumi.log.warn(`unless this replaces it, pulumi up will fail: ${message}`, webhook);
+  await pulumi.log.error(message, webhook);
+  // A logged error alone fails only programs of the Automation API. The stack is what the SDK prints.
+  const text = `${name}: ${conflict.code}`;
+  throw Object.assign(new pulumi.ResourceError(text, webhook, true), { stack: text });
+}

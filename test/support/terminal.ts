@@ -1,0 +1,57 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { connect } from "node:net";
+import { expect, vi } from "vitest";
+import { afterTests } from "./http.ts";
+
+/** A shell that stays, with its folder and its variables. */
+export function openTerminal(cwd: string, env: Record<string, string>) {
+  const shell: ChildProcess = spawn("sh", ["-e"], { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+  let output = "";
+  let isOpen = true;
+  let count = 0;
+  shell.stdout?.on("data", (chunk) => (output += String(chunk)));
+  shell.stderr?.on("data", (chunk) => (output += String(chunk)));
+  shell.on("close", () => (isOpen = false));
+  afterTests(() => shell.kill("SIGKILL"));
+  const waitFor = async (pattern: RegExp): Promise<string> => {
+    await vi.waitUntil(() => pattern.test(output) || !isOpen, { timeout: 200_000, interval: 20 });
+    expect(output).toMatch(pattern);
+    return output;
+  };
+  /** The commands read nothing: what follows is for the shell. */
+  const paste = (commands: string): void => void shell.stdin?.write(`{ ${commands}\n} </dev/null\n`);
+  return {
+    paste,
+    waitFor,
+    /** Runs commands that must succeed; gives what they print. */
+    run: async (commands: string): Promise<string> => {
+      const mark = `end-of-commands-${(count += 1)}`;
+      const start = output.length;
+      paste(commands);
+      shell.stdin?.write(`echo ${mark} $?\n`);
+      await waitFor(new RegExp(`${mark} \\d`));
+      const printed = output.slice(start);
+      expect(printed).toContain(`${mark} 0`);
+      return printed.slice(0, printed.indexOf(mark));
+    },
+  };
+}
+
+/** Throws if a program listens on this port. */
+export const requireFree = (port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", () => resolve());
+    socket.once("connect", () => {
+      socket.destroy();
+      reject(new Error(`port ${port}, which the page uses, is taken: end the program that has it`));
+    });
+  });
+
+/** What a test has in place of a person, and of a registry that the package is not in. */
+export const withoutQuestions = (commands: string): string =>
+  commands
+    .replaceAll(/^npm install( &&\n)?/gm, "")
+    .replaceAll(/&&\s*$/g, "")
+    .replaceAll(/^pulumi (up|refresh|destroy)/gm, "pulumi $1 --yes")
+    .replaceAll(/^pulumi preview /gm, "pulumi preview --diff ");

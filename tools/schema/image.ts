@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import packageJson from "../../package.json" with { type: "json" };
+
+interface Lock {
+  packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
+}
+
+/**
+ * Returns package.json and package-lock.json of examples/docker, by file name: this version of the package from its tarball, and
+ * prom-client, with the packages that both need as our own lock file names them.
+ */
+export function generateImageLock(): [file: string, text: string][] {
+  const { packages } = JSON.parse(
+    readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8"),
+  ) as Lock;
+  const find = (path: string) => {
+    const found = packages[path];
+    if (found === undefined) throw new Error(`package-lock.json has no "${path}", which the image needs`);
+    return found;
+  };
+  const { name, version } = packageJson;
+  const metrics = "prom-client";
+  const tarball = `file:${name}-${version}.tgz`;
+  const dependencies = { [metrics]: find(`node_modules/${metrics}`).version, [name]: tarball };
+  const own = { ...find(""), version, resolved: tarball, name: undefined, devDependencies: undefined };
+  const locked: Record<string, unknown> = { "": { dependencies }, [`node_modules/${name}`]: own };
+  const needed = [metrics, ...Object.keys(own.dependencies ?? {})];
+  // It grows while it is read.
+  for (const one of needed) {
+    const path = `node_modules/${one}`;
+    const found = find(path);
+    // What is for development in ours is not in the image's.
+    locked[path] = { ...found, dev: undefined, devOptional: undefined, optional: undefined, peer: undefined };
+    needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
+  }
+  const sorted = Object.fromEntries(Object.entries(locked).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const files = {
+    "package.json": { private: true, dependencies },
+    "package-lock.json": { lockfileVersion: 3, requires: true, packages: sorted },
+  };
+  return Object.entries(files).map(([file, content]) => [
+    `examples/docker/${file}`,
+    `${JSON.stringify(content, undefined, 2)}\n`,
+  ]);
+}

@@ -1,0 +1,35 @@
+"""The command `apichat`: runs the one in the resource plugin of this version, with the Node that the plugin brings.
+
+It is not in the package `pulumi_apichat`, because that imports Pulumi, which takes half a second.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+
+def main() -> None:
+    with open(os.path.join(_package_folder(), "pulumi-plugin.json"), encoding="utf-8") as file:
+        plugin = json.load(file)
+    home = os.environ.get("PULUMI_HOME") or os.path.join(os.path.expanduser("~"), ".pulumi")
+    folder = os.path.join(home, "plugins", f"resource-apichat-v{plugin['version']}")
+    node = os.path.join(folder, "node.exe" if os.name == "nt" else "node")
+    script = os.path.join(folder, "cli", "apichat.js")
+    if not (os.path.exists(node) and os.path.exists(script)):
+        source = f" --server {plugin['server']}" if "server" in plugin else " --file <its archive>"
+        install = f"pulumi plugin install resource apichat {plugin['version']}{source}"
+        sys.exit(f"apichat: the resource plugin is not in {folder}. Install it with: {install}")
+    command = [node, script, *sys.argv[1:]]
+    if os.name == "nt":
+        sys.exit(subprocess.call(command))
+    os.execv(node, command)
+
+
+def _package_folder() -> str:
+    """Finds the folder of `pulumi_apichat` without importing it."""
+    spec = find_spec("pulumi_apichat")
+    if spec is None or spec.origin is None:
+        sys.exit("apichat: the package pulumi-apichat is not complete. Install it again")
+    return os.path.dirname(spec.origin)
