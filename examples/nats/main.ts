@@ -11,13 +11,18 @@ const seed = process.env["KEY_SEED"];
 if (!seed) throw new Error("the environment variable KEY_SEED is not set");
 const queue = await openQueue(config.servers, config.replicas);
 const accept = toNodeListener(createAcceptor(queue, seed, config.rotations));
-const server = createServer((request, response) => {
-  const end = (status: number) => () => response.writeHead(status).end();
-  const name = nameOf(request.url);
-  if (Object.hasOwn(config.workspaces, name)) accept(request, response);
-  else if (name === "readyz") queue.connection.rtt().then(end(200), end(503));
-  else end(404)();
-});
+const server = createServer(
+  { requestTimeout: 20_000, connectionsCheckingInterval: 1_000 },
+  (request, response) => {
+    const end = (status: number) => () => response.writeHead(status).end();
+    const name = nameOf(request.url);
+    if (Object.hasOwn(config.workspaces, name)) accept(request, response);
+    else if (name === "readyz") queue.connection.rtt().then(end(200), end(503));
+    else end(404)();
+  },
+);
+// toNodeListener keeps at most 64 MiB of incomplete bodies. This bounds the rest of what senders without a key take.
+server.maxConnections = 2_000;
 server.listen(config.port, config.host, () => console.log(`listening on port ${config.port}`));
 process.once("SIGTERM", () => server.close(() => void queue.connection.drain()));
 await forwardAll(queue, config.workspaces);

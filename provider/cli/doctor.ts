@@ -13,7 +13,7 @@ interface DoctorOptions extends CredentialOptions {
 
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")
+    .description("check Node.js, Pulumi, the plugin, configuration and network, each with a hint")
     .option("--webhook-url <url>", "a webhook URL to check", parseUrl)
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
   return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey"])
@@ -24,8 +24,8 @@ export function doctorCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 This command never prompts. With an API key it reads the registration (get-webhook); with a verification key it performs
 the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A webhook
-URL that differs from the registered one is a warning. It checks the program in the current folder, and the
-apichat:baseUrl of its stacks. What the program imports, pulumi preview reports.
+URL that differs from the registered one is a warning. It reads the Pulumi.yaml in the current folder or above, and the
+configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
 ok, warning and skipped are fine; failed is not.
 
 Examples:

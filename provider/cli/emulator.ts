@@ -29,7 +29,6 @@ export function emulatorCommand(): Command {
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
     .option("--data <file>", "file that keeps the state between runs (default: in memory)")
     .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOWS))
-    .option("--scenario <file>", "file with the rules that reply (YAML or JSON)")
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "print no line for each request and delivery")
     .option("--json", "print one JSON object per line")
@@ -49,10 +48,10 @@ A seed file can set workspaces, flow, flows, faults and every open point; flags 
   workspaces:
     - name: acme
       apiKey: an-api-key            # or apiKeyEnv, the name of a variable
-      flowApiKey: a-flow-api-key    # or flowApiKeyEnv
+      flowApiKey: a-flow-api-key
       flow: parcels
   flows:
-    parcels:                        # as --scenario
+    parcels:                        # the first rule that matches
       rules:
         - when: { text: parcel }
           reply: [{ type: text, text: It is on its way }]

@@ -9,7 +9,7 @@ import { switches } from "./switches.js";
 export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
 
 /**
- * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` and `flowApiKeyEnv` for keys in the environment), `flow`,
+ * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` for a key in the environment), `flow`,
  * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with
  * line and field of every problem, and none of the values.
  *
@@ -20,36 +20,27 @@ export function readSeed(path: string): Promise<Seed> {
   return readYamlFile(path, seed);
 }
 
-const variable = z.string().min(1).optional();
-
 const seedWorkspace = workspaceOptions
   .extend({
     apiKey: workspaceOptions.shape.apiKey.optional(),
-    apiKeyEnv: variable,
+    apiKeyEnv: z.string().min(1).optional(),
     flow: z.string().min(1).optional(),
-    flowApiKeyEnv: variable,
   })
-  .transform(({ apiKeyEnv, flowApiKeyEnv, ...given }, context): WorkspaceOptions => {
+  .transform(({ apiKey, apiKeyEnv, ...given }, context): WorkspaceOptions => {
     const reject = (field: string, message: string): string => {
       context.addIssue({ code: "custom", path: [field], message });
       return "";
     };
-    const choose = (field: "apiKey" | "flowApiKey", name: string | undefined): string | undefined => {
-      if (name === undefined) return given[field];
-      if (given[field] !== undefined) {
-        return reject(`${field}Env`, `cannot be combined with ${field}; use one of the two`);
-      }
+    const readKey = (): string => {
+      if (apiKeyEnv === undefined) return apiKey ?? reject("apiKey", "is missing; write it, or apiKeyEnv");
+      if (apiKey !== undefined)
+        return reject("apiKeyEnv", "cannot be combined with apiKey; use one of the two");
       return (
-        process.env[name] ||
-        reject(`${field}Env`, "names an environment variable that is not set or empty; set it")
+        process.env[apiKeyEnv] ||
+        reject("apiKeyEnv", "names an environment variable that is not set or empty; set it")
       );
     };
-    const flowApiKey = choose("flowApiKey", flowApiKeyEnv);
-    return {
-      ...given,
-      apiKey: choose("apiKey", apiKeyEnv) ?? reject("apiKey", "is missing; write it, or apiKeyEnv"),
-      ...(flowApiKey !== undefined && { flowApiKey }),
-    };
+    return { ...given, apiKey: readKey() };
   });
 
 const seed = z.strictObject({

@@ -43,8 +43,9 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
  * Converts a responder to a listener for `http.createServer`, or a handler for Express. Responding before the whole
- * body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of incomplete bodies: beyond
- * that, the connection whose body has been idle longest is closed. A body that middleware kept as bytes (`express.raw`) is taken from
+ * body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of incomplete bodies:
+ * beyond that, the connection whose body has been idle longest is closed. A body that middleware kept as bytes
+ * (`express.raw`) is taken from
  * `req.rawBody` or `req.body`; if the body was parsed, the answer is 500 and says how to fix it.
  *
  * @example

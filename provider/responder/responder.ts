@@ -77,7 +77,8 @@ export interface Responder {
 /**
  * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries (section
  * 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; a compressed body, 415; a
- * malformed signature, 401, before the body is read; a body over the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401
+ * malformed signature, 401, before the body is read; a body over the limit, 413; a handshake (a body of at most 8 KiB,
+ * or the query), its challenge as plain text, or 401
  * for a wrong token and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a
  * body that is not JSON, 400; then 200. If `onDelivery` fails, the answer is 500 and the error goes to console.error;
  * if it throws an {@link UnavailableError}, the answer is 503. The body of each error is

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerOptions, type ServerResponse } fr
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { ApiChatError, type Hint } from "../errors/index.js";
+import { readFileIfExists } from "../lib/files.js";
 import { isLoopback, toUrlHost } from "../lib/url.js";
 import type { NodeListener } from "../responder/node.js";
 
@@ -36,7 +37,7 @@ const LIMITS = {
   lingerMs: 500,
   /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
-  /** Each may hold a body in memory, and the proxy before a responder needs few. See {@link Connections}. */
+  /** The proxy before a responder needs few. See {@link Connections}. */
   connections: 2_000,
 };
 
@@ -48,6 +49,17 @@ const HEAD_BYTES = 15 * 1024;
 /** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
+
+/** What the process opens beside connections: to targets, the spool, the program. */
+const OTHER_FILES = 400;
+
+/** On Linux, returns a warning if this process may open too few files: new connections would then get no response. */
+export function warningOfFileLimit(): string | undefined {
+  const [, limit] = /^Max open files +(\d+)/m.exec(readFileIfExists("/proc/self/limits") ?? "") ?? [];
+  const needed = LIMITS.connections + OTHER_FILES;
+  if (limit === undefined || Number(limit) >= needed) return undefined;
+  return `this process may open ${limit} files, fewer than the ${needed} that it needs with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`;
+}
 
 /** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
 export async function listen(address: Address, listener: NodeListener, limits = LIMITS): Promise<Listener> {
@@ -133,6 +145,7 @@ class Connections {
   /** By a response: the one before it on its connection, if that was not sent when the request came. */
   readonly #before = new WeakMap<ServerResponse, ServerResponse>();
 
+  /** Those that have sent what is not a request. */
   readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {
@@ -159,7 +172,7 @@ class Connections {
     this.#responses.set(socket, response);
   }
 
-  /** Calls back once the complete requests of a broken connection have their responses. Each byte after it breaks it again. */
+  /** Calls back, once for each connection, when its complete requests have their responses. */
   afterResponse(socket: Socket, callback: () => void): void {
     if (this.#broken.has(socket)) return;
     this.#broken.add(socket);

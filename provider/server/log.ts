@@ -23,7 +23,8 @@ const SAME_LINE_MS = 10_000;
 
 /**
  * Creates a log of JSON lines: `time`, `level`, `event`, then the fields. It redacts nothing: a field must not contain
- * what a sender or a target chose, nor the message of an unknown error. To redact the keys of 30,000 workspaces takes seconds.
+ * what a sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces would
+ * take seconds.
  *
  * Not pino: it would replace the one `JSON.stringify` below, at the same speed, for 13 packages and 67 ms of a start.
  */
@@ -53,7 +54,7 @@ export function createLog(sink: LogSink): Log {
   };
 }
 
-/** The message of what was thrown by this package, SQLite or the file system: none of them quotes a key. */
+/** The message of what this package, SQLite or the file system has thrown: none of them quotes a key. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Writes to stderr. */

@@ -7,7 +7,7 @@ import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from ".
 import { startControl, type ControlActions } from "./control.js";
 import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
-import { listen, type Address } from "./listener.js";
+import { listen, warningOfFileLimit, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
@@ -184,7 +184,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
-  for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite()])
+  for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite(), warningOfFileLimit()])
     if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }

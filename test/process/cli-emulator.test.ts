@@ -161,13 +161,14 @@ describe("apichat emulator", () => {
     expect((await second.end()).stderr).toBe(`acme: as kept in ${data}; its options are not applied\n`);
   });
 
-  it("replies as a scenario file says, and asks for the token of a file without printing it", async () => {
+  it("replies as the scenario of a seed says, and asks for the token of a file without printing it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
-    const scenario = await writeText(
-      "greeting.yaml",
-      'rules:\n  - when: { text: oi }\n    reply: [{ type: text, text: "Olá, {{name}}!" }]\n',
+    const rules = [{ when: { text: "oi" }, reply: [{ type: "text", text: "Olá, {{name}}!" }] }];
+    const seed = await writeText(
+      "seed.json",
+      JSON.stringify({ flow: "greeting", flows: { greeting: { rules } } }),
     );
-    const files = ["--scenario", scenario, "--token-file", await writeText("token", `${token}\n`)];
+    const files = ["--seed", seed, "--token-file", await writeText("token", `${token}\n`)];
     const program = start(files);
     const [, page = "", botUrl = ""] = await program.waitFor(
       /^page +(\S+)\?token=<the token>$[^]*?bot URL +(\S+)[^]*Ctrl-C/m,
@@ -186,8 +187,6 @@ describe("apichat emulator, used wrongly", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
   it.each<[string[], RegExp, string?]>([
     [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/],
-    [["--scenario", "rules: 3\n"], /:1:\d+: rules/],
-    [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "usage"],
     [["--fault", "{"], /must be JSON/, "usage"],
     [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "usage"],
     [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "usage"],

@@ -36,8 +36,8 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** No file of the process may grow beyond this: a write fails as it does on a full disk. */
-  fileLimitKib?: number;
+  /** A limit of the process, as bash takes it. */
+  ulimit?: string;
   /** What it reads from stdin. Default: nothing, and no terminal. */
   stdin?: string | undefined;
   cwd?: string | undefined;
@@ -46,10 +46,10 @@ export interface ProgramOptions {
 /** Starts the program; ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { script = PROGRAM, environment = {}, fileLimitKib, stdin, cwd }: ProgramOptions = {},
+  { script = PROGRAM, environment = {}, ulimit, stdin, cwd }: ProgramOptions = {},
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
-  const limit = fileLimitKib === undefined ? [] : ["bash", "-c", `ulimit -f ${fileLimitKib}; exec "$0" "$@"`];
+  const limit = ulimit === undefined ? [] : ["bash", "-c", `ulimit ${ulimit}; exec "$0" "$@"`];
   const [command = "", ...words] = [...limit, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);

@@ -43,6 +43,12 @@ describe("the responder as a process", () => {
     );
   });
 
+  it("says in its log that it may open too few files", async () => {
+    const { child, ended } = await startResponder(await makeHome(), [], { ulimit: "-n 64" });
+    child.kill("SIGTERM");
+    expect((await ended).stderr).toContain("this process may open 64 files, fewer than the 2400");
+  });
+
   it("goes on for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);

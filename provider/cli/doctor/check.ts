@@ -1,6 +1,6 @@
 import type { Registration } from "../../client/registration-client.js";
 import type { Run } from "../run-command.js";
-import type { Project, StackSettings } from "./project.js";
+import type { StackSettings } from "./project.js";
 
 export interface Finding {
   /** Only `failed` makes the exit code 1. */
@@ -22,7 +22,6 @@ export interface Surroundings extends Run {
 export interface Facts extends Surroundings {
   /** The path of Pulumi.yaml; undefined if there is none here or above. */
   projectFile: string | undefined;
-  project: Promise<Project | undefined>;
   /** The settings in Pulumi.yaml, and those of each stack. */
   stacks: Promise<StackSettings[]>;
   /** The base URL of the options and the environment, else of the stacks if they agree. */

@@ -1,19 +1,11 @@
-import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { warningsOfConfiguration, type ConfigurationWarning } from "../../webhook/configuration.js";
 
-/** A Pulumi program, as its Pulumi.yaml describes it. */
-export interface Project {
-  name: string;
-  /** The path of Pulumi.yaml. */
-  path: string;
-  /** The folder of `main`, where packages and tsconfig.json are looked up. */
-  folder: string;
-  runtime: string;
-  /** Pulumi compiles the program. Off for a loader such as tsx. */
-  isCompiled: boolean;
+/** What Pulumi.yaml says of the program's provider. */
+interface Project {
   /** Whether it uses the resource plugin: every program except one of Node.js that does not name it. */
   isOnPlugin: boolean;
   /** The source of the plugin as Pulumi.yaml names it. */
@@ -41,33 +33,17 @@ export async function findProjectFile(folder: string): Promise<string | undefine
 const scalars = z.record(z.string(), z.unknown());
 
 const projectShape = z.object({
-  name: z.string(),
-  runtime: z.union([
-    z.string().transform((name) => ({ name, options: {} as z.output<typeof scalars> })),
-    z.object({ name: z.string(), options: scalars.default({}) }),
-  ]),
-  main: z.string().default("."),
+  runtime: z.union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)]),
   packages: scalars.default({}),
 });
 
 const pluginShape = z.union([z.string(), z.object({ source: z.string() }).transform(({ source }) => source)]);
 
 /** Reads Pulumi.yaml. */
-export async function readProject(path: string | undefined): Promise<Project | undefined> {
-  if (path === undefined) return undefined;
-  const { name, runtime, main, packages } = parseYaml(await readFile(path, "utf8"), projectShape, path);
-  const entry = resolve(dirname(path), main);
-  const isFolder = await stat(entry).then(
-    (info) => info.isDirectory(),
-    () => false,
-  );
+export async function readProject(path: string): Promise<Project> {
+  const { runtime, packages } = parseYaml(await readFile(path, "utf8"), projectShape, path);
   return {
-    name,
-    path,
-    folder: isFolder ? entry : dirname(entry),
-    runtime: runtime.name,
-    isCompiled: runtime.options["typescript"] !== false,
-    isOnPlugin: runtime.name !== "nodejs" || "apichat" in packages,
+    isOnPlugin: runtime !== "nodejs" || "apichat" in packages,
     plugin: pluginShape.safeParse(packages["apichat"]).data,
   };
 }

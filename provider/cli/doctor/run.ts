@@ -3,16 +3,8 @@ import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
 import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
-import {
-  checkConfiguration,
-  checkDependency,
-  checkLibrary,
-  checkPlugin,
-  checkProgram,
-  checkPulumi,
-  checkTypeScript,
-} from "./program.js";
-import { findProjectFile, readProject, readStacks } from "./project.js";
+import { checkConfiguration, checkPlugin, checkPulumi } from "./program.js";
+import { findProjectFile, readStacks } from "./project.js";
 
 /** What a check has found, with its name. */
 export interface NamedFinding extends Finding {
@@ -24,10 +16,6 @@ const CHECKS: Record<string, Check> = {
   // An older one does not come this far.
   "Node.js": () => ok(process.version),
   "Pulumi CLI": checkPulumi,
-  program: checkProgram,
-  "pulumi-apichat": checkDependency,
-  "@pulumi/pulumi": checkLibrary,
-  typescript: checkTypeScript,
   plugin: checkPlugin,
   configuration: checkConfiguration,
   "base URL": checkBaseUrl,
@@ -56,7 +44,6 @@ export async function* runChecks(surroundings: Surroundings): AsyncGenerator<Nam
 async function readFacts(surroundings: Surroundings): Promise<Facts> {
   const { credentials, folder, signal } = surroundings;
   const projectFile = await findProjectFile(folder);
-  const project = readProject(projectFile);
   const stacks = readStacks(projectFile);
   const findBaseUrl = async (): Promise<string | undefined> => {
     const given = await credentials.findAddress("baseUrl");
@@ -73,8 +60,8 @@ async function readFacts(surroundings: Surroundings): Promise<Facts> {
   };
   const registration = readRegistration();
   // No check may need them.
-  for (const fact of [project, stacks, baseUrl, registration]) fact.catch(() => undefined);
-  return { ...surroundings, projectFile, project, stacks, baseUrl, registration };
+  for (const fact of [stacks, baseUrl, registration]) fact.catch(() => undefined);
+  return { ...surroundings, projectFile, stacks, baseUrl, registration };
 }
 
 async function runCheck(

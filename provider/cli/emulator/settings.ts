@@ -1,14 +1,11 @@
-import { parse } from "node:path";
 import { randomBytes } from "node:crypto";
 import type * as z from "zod";
 import type { EmulatorOptions } from "../../emulator/index.js";
-import { scenario } from "../../emulator/flows/scenario.js";
 import { faultRule } from "../../emulator/faults.js";
 import { pathSegment } from "../../emulator/options.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
 import { problemOfSecret } from "../../lib/checks.js";
 import { describeProblems, problemsOf } from "../../lib/validate.js";
-import { readYamlFile } from "../../lib/yaml-file.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
@@ -26,7 +23,6 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   seed?: string;
   data?: string;
   flow?: string;
-  scenario?: string;
   /** JSON of any shape. */
   fault?: unknown[];
   quiet?: boolean;
@@ -41,7 +37,7 @@ const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
 /** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
-  const { port, host, data, workspace: names = [], fault: faults = [] } = options;
+  const { port, host, data, flow, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
   for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
@@ -53,7 +49,7 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
   }
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
   return {
-    ...overrule(seed, { ...(await readFlow(options)), ...pickSwitches(options) }),
+    ...overrule(seed, { ...(flow === undefined ? {} : { flow }), ...pickSwitches(options) }),
     port,
     botPort: options.botPort ?? (port === 0 || port === 65_535 ? 0 : port + 1),
     host,
@@ -72,21 +68,10 @@ function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
-/** Scenarios and handshake settings are merged; every other option comes from the flag if it is set, else from the seed. */
+/** Handshake settings are merged; every other option comes from the flag if it is set, else from the seed. */
 function overrule(seed: Seed, flags: EmulatorOptions): EmulatorOptions {
-  const flows = { ...seed.flows, ...flags.flows };
   const handshake = { ...seed.handshake, ...flags.handshake };
-  return { ...seed, ...flags, flows, handshake };
-}
-
-async function readFlow({
-  flow,
-  scenario: file,
-}: EmulatorCliOptions): Promise<Pick<EmulatorOptions, "flow" | "flows">> {
-  if (file === undefined) return flow === undefined ? {} : { flow };
-  if (flow !== undefined) throw new UsageError("pass either --flow or --scenario: each defines the replies");
-  const { name } = parse(file);
-  return { flow: name, flows: { [name]: await readYamlFile(file, scenario) } };
+  return { ...seed, ...flags, handshake };
 }
 
 async function readToken(file: string | undefined): Promise<string | undefined> {

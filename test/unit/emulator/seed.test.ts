@@ -23,7 +23,7 @@ workspaces:
       webhook_verification_key: a-verification-key
   - name: globex
     apiKeyEnv: SEED_KEY
-    flowApiKeyEnv: SEED_FLOW_KEY
+    flowApiKey: flow-key-of-globex
     path: shared
     baseUrlQuery: tenant=globex
 flow: silent
@@ -38,7 +38,6 @@ faults:
 test("a seed file starts an emulator with its workspaces, switches and faults", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv("SEED_KEY", "key-of-globex");
-  vi.stubEnv("SEED_FLOW_KEY", "flow-key-of-globex");
   const emulator = await start(await readSeed(await write(WHOLE)));
   const [acme, globex] = [emulator.workspace("acme"), emulator.workspace("globex")];
   const registration = { webhook_url: "https://chat.example/hook", webhook_status: "verified" };
