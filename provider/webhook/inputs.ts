@@ -128,6 +128,13 @@ const HIDDEN = [...SECRET_PROPERTIES.ApiChatWebhook, ...URL_INPUTS];
 /** {@link checkInputs} in the engine's form. */
 export function checkWebhook(news: RawInputs, context: OperationContext): CheckResult<WebhookInputs> {
   const { inputs, problems, warnings } = checkInputs(news, context);
+  const problem = context.run.takeLogProblem();
+  if (problem !== undefined)
+    printWarning(
+      news.name,
+      `several providers of this run would not see each other's webhooks: ${problem}; until that is fixed, do not ` +
+        "move a webhook between providers, and declare each workspace once",
+    );
   for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
   return { inputs, failures: toFailures(problems, HIDDEN) };
 }

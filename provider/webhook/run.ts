@@ -97,6 +97,7 @@ export class Run {
   /** By origin: whether get-webhook returns what set-webhook returned. */
   readonly #comparisons = new Map<string, Promise<boolean>>();
   readonly #queue = new KeyedQueue();
+  #hasTold = false;
   #configuration: Configuration = { config: { get: () => undefined } };
 
   constructor(log = memoryLog()) {
@@ -106,6 +107,14 @@ export class Run {
   /** Synchronous, because the SDK does not wait for it before it uses the provider. */
   configure(configuration: Configuration): void {
     this.#configuration = configuration;
+  }
+
+  /** Why this run's provider processes do not see each other's webhooks. Returned once. */
+  takeLogProblem(): string | undefined {
+    const { problem } = this.#log;
+    if (this.#hasTold) return undefined;
+    this.#hasTold = true;
+    return problem;
   }
 
   /** {@link findBaseUrl} with this run's configuration. */
