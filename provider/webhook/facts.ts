@@ -38,9 +38,9 @@ export class Facts {
   }
 
   /** The names of the resources that declare a workspace, without the given one. */
-  declarersOf(workspace: string, besides?: string): string[] {
+  declarersOf(workspace: string, except?: string): string[] {
     const resources = [...(this.#declared.get(workspace) ?? [])];
-    return resources.filter(([resource]) => resource !== besides).map(([, name]) => name);
+    return resources.filter(([resource]) => resource !== except).map(([, name]) => name);
   }
 
   holderOf(bot: string): Claim | undefined {

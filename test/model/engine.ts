@@ -204,7 +204,7 @@ export class Engine {
   }
 
   async #refreshAll(): Promise<boolean> {
-    for (const stored of [...this.state]) {
+    for (const stored of this.state) {
       await this.#attempt(async () => {
         const { name, inputs: olds } = stored;
         const { id, props = {}, inputs = olds } = await this.#call(name, "read", stored.id, stored.outputs);

@@ -14,7 +14,6 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  remove,
   run,
   startAcme,
   startCreated,

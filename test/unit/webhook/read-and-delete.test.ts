@@ -1,12 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
-import {
-  DRIFTED_KEY,
-  KEY_DRIFTED,
-  inputsOf,
-  type WebhookInputs,
-  type WebhookState,
-} from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/state.js";
 import {
   ApiChatWebhook,
   API_KEY,
@@ -25,7 +19,6 @@ import {
   startCreated,
   startEndpoint,
   startRun,
-  unfinishedBy,
   update,
   type Acme,
 } from "./harness.js";
