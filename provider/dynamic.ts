@@ -5,9 +5,10 @@
  */
 import "./lib/require-node.js";
 import { guardDynamic, type DynamicResource } from "./lib/dynamic-resource.js";
-import { endWithStdin, isProviderOfSdk } from "./lib/provider-process.js";
+import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./lib/provider-process.js";
 import { SECRETS_OF_DRIFT, WEBHOOK } from "./webhook/inputs.js";
 import { webhookLifecycle } from "./webhook/lifecycle.js";
+import { openRunLog } from "./webhook/run-log.js";
 import { Run, type Configuration } from "./webhook/run.js";
 import type { WebhookState } from "./webhook/state.js";
 import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
@@ -38,4 +39,6 @@ export function createWebhookProvider(run: Run) {
 }
 
 /** An `ApiChatWebhook`. */
-export const ApiChatWebhook = createWebhookProvider(new Run());
+export const ApiChatWebhook = createWebhookProvider(
+  new Run(openRunLog(isProviderOfSdk() ? findEngineAddress() : undefined)),
+);

@@ -19,7 +19,8 @@ import { expected, onAnyObject, problemsOf, verificationKey, validatedBy } from 
 import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
 import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/config.js";
 import { portOfId } from "./addresses.js";
-import { isWithin, stateFolder } from "./data-folder.js";
+import { stateFolder } from "../lib/files.js";
+import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { markStack } from "./origin.js";
 

@@ -1,10 +1,9 @@
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError, commandLine } from "../errors/index.js";
-import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { hasErrorCode, readFileIfExists, stateFolder, writePrivateFile } from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config.js";
 import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
@@ -20,13 +19,6 @@ const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
 
 /** The files that stay: the deliveries and the owner. */
 const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file) && file !== RESERVE_FILE);
-
-/** The user's folder for all responders. */
-export function stateFolder(): string {
-  const given = process.env["XDG_STATE_HOME"] ?? "";
-  // The XDG specification says to ignore a relative path.
-  return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
-}
 
 /** Whether a folder is inside another one, or the same. Neither needs to exist. */
 export function isWithin(folder: string, parent: string): boolean {

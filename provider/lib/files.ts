@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { sleep } from "./abort.js";
 
@@ -96,6 +97,13 @@ export function makeFolders(folder: string): void {
 }
 
 const findStats = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+/** The user's folder for what this package keeps on the machine. */
+export function stateFolder(): string {
+  const given = process.env["XDG_STATE_HOME"] ?? "";
+  // The XDG specification says to ignore a relative path.
+  return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
+}
 
 /** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {

@@ -10,17 +10,24 @@ const { INFO, WARNING } = messages.LogSeverity;
 /** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
 export class Engine {
   #client: InstanceType<typeof services.EngineClient> | undefined;
+  #address: string | undefined;
   readonly #requests = new AsyncLocalStorage<{ urn: string; redact: Redact }>();
   readonly #unsent = new Set<Promise<void>>();
 
   /** Without an address, lines are dropped until {@link attach}. */
   constructor(address: string | undefined) {
+    this.#address = address;
     this.#client = address === undefined ? undefined : connect(address);
+  }
+
+  get address(): string | undefined {
+    return this.#address;
   }
 
   /** Switches to another engine: a plugin that is already running is attached to each run. */
   attach(address: string): void {
     this.#client?.close();
+    this.#address = address;
     this.#client = connect(address);
   }
 

@@ -16,6 +16,7 @@ import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
 import { spellingsOfUrl } from "../lib/url.js";
+import { openRunLog } from "../webhook/run-log.js";
 import { Run } from "../webhook/run.js";
 import {
   changedConfig,
@@ -60,7 +61,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  * implemented.
  */
 function createService(engine: Engine): UntypedServiceImplementation {
-  let run = new Run();
+  let run = new Run(openRunLog(engine.address));
   let responders = new ResponderLifecycle();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
@@ -110,9 +111,9 @@ function createService(engine: Engine): UntypedServiceImplementation {
     handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     /** A plugin that was started for debugging serves one run after the other. */
     attach: answer(async (request: plugins.PluginAttach) => {
-      run = new Run();
-      responders = new ResponderLifecycle();
       engine.attach(request.getAddress());
+      run = new Run(openRunLog(engine.address));
+      responders = new ResponderLifecycle();
       return new empty.Empty();
     }),
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),
@@ -150,12 +151,17 @@ function createService(engine: Engine): UntypedServiceImplementation {
     diff: forResource("check", async (request: messages.DiffRequest, { lifecycle, call }) => {
       const olds = decodeValues(request.getOlds()).values;
       const news = decodeValues(request.getNews()).values;
-      const { changed } = await lifecycle.diff(request.getId(), named(call, olds), named(call, news));
+      const { changed, deleteBeforeReplace } = await lifecycle.diff(
+        request.getId(),
+        named(call, olds),
+        named(call, news),
+      );
       const ignored = request.getIgnorechangesList();
       const counted = new Set(
         [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
       );
-      return toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
+      const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
+      return response.setDeletebeforereplace(deleteBeforeReplace);
     }),
     create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
       const { resource, call, lifecycle } = target;
@@ -304,15 +310,13 @@ const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
 /**
- * Updates are always in place. A replacement that the program asks for (`replaceOnChanges`) deletes first. The engine
- * would show a changed output as deleted, so only inputs are listed.
+ * Updates are always in place. The engine would show a changed output as deleted, so only inputs are listed.
  */
 function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
   const inputs = changed.filter((name) => name in olds || name in news);
   const response = new messages.DiffResponse()
     .setChanges(changed.length > 0 ? DIFF_SOME : DIFF_NONE)
     .setDiffsList([...changed])
-    .setDeletebeforereplace(true)
     .setHasdetaileddiff(inputs.length > 0);
   for (const name of inputs) {
     const kind = !(name in news) ? DELETE : name in olds ? UPDATE : ADD;

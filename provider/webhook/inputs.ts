@@ -128,6 +128,13 @@ const HIDDEN = [...SECRET_PROPERTIES.ApiChatWebhook, ...URL_INPUTS];
 /** {@link checkInputs} in the engine's form. */
 export function checkWebhook(news: RawInputs, context: OperationContext): CheckResult<WebhookInputs> {
   const { inputs, problems, warnings } = checkInputs(news, context);
+  const problem = context.run.takeLogProblem();
+  if (problem !== undefined)
+    printWarning(
+      news.name,
+      `several providers of this run would not see each other's webhooks: ${problem}; until that is fixed, do not ` +
+        "move a webhook between providers, and declare each workspace once",
+    );
   for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
   return { inputs, failures: toFailures(problems, HIDDEN) };
 }
@@ -154,7 +161,7 @@ export function diffWebhook(
   const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
-  const diff = toDiff([
+  const changes = [
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
     ...(hasNewApiKey ? ["apiKey"] : []),
@@ -163,7 +170,8 @@ export function diffWebhook(
     ...(state.status === VERIFIED ? [] : ["status"]),
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
     ...missingSource(state, inputs),
-  ]);
+  ];
+  const diff = { ...toDiff(changes), deleteBeforeReplace: false };
   run.recordState(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }

@@ -9,7 +9,7 @@ import { isUnknown, type RawInputs } from "../lib/checks.js";
 import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "./inputs.js";
-import { isRegistered, preflight, register } from "./register.js";
+import { isRegistered, register } from "./register.js";
 import { resourceOf, settingMissing, workspaceOf, type OperationContext } from "./run.js";
 import {
   DRIFTED_KEY,
@@ -56,17 +56,16 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
     let found: Found | undefined;
     try {
       found = await lookBeforeCreate(access);
-      const { seen, isFormer } = found;
+      const { seen, former } = found;
       if (seen) run.claimBot(seen.botUrl, access.claim);
-      if (seen && !isFormer) refuseForeign(seen, inputs, run.holderOf(seen, access.claim));
-      const isDone = seen && !run.handedOverAt(access.workspace) && isRegistered(seen, inputs);
+      if (seen && !former) refuseForeign(seen, inputs, run.holderOf(seen, access.claim));
+      const isDone = seen && isRegistered(seen, inputs);
       const outs = isDone ? access.toOuts(seen) : await setWebhook(access, found);
-      if (seen && !isFormer) printAdoptedOrReplaced(seen, inputs, !isDone);
+      if (seen && !former) printAdoptedOrReplaced(seen, inputs, !isDone);
       return outs;
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
-      const { seen, former = run.handedOverAt(access.workspace) } = found ?? {};
-      if (former) throw new UnfinishedError({ ...former, name: inputs.name }, error);
+      const { seen } = found ?? {};
       if (seen) run.releaseBot(seen.botUrl, access.claim.claimId);
       throw error;
     }
@@ -75,17 +74,16 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
 
 type Found = Awaited<ReturnType<typeof lookBeforeCreate>>;
 
-/** Reads what is registered. `former` is the state whose place the new one takes, and `isFormer` says whether this is it. */
-async function lookBeforeCreate({ inputs, run, workspace, claim, client }: Access) {
+/** Reads what is registered. `former` is the state that recorded it, if this create replaces that resource. */
+async function lookBeforeCreate({ inputs, run, claim, client }: Access) {
   const seen = await getWebhookBeforeSet(client, inputs);
-  const handedOver = run.handedOverAt(workspace);
-  const recorded = handedOver ?? run.stateOf(claim.resource);
+  const recorded = run.stateOf(claim.resource);
   const isFormer =
     seen !== undefined &&
     recorded !== undefined &&
     isOurs(seen, recorded.applied) &&
-    (recorded === handedOver || run.otherHolderOf(seen.botUrl, claim.claimId) === undefined);
-  return { seen, former: isFormer ? recorded : handedOver, isFormer };
+    run.otherHolderOf(seen.botUrl, claim.claimId) === undefined;
+  return { seen, former: isFormer ? recorded : undefined };
 }
 
 /**
@@ -162,7 +160,7 @@ export async function previewCreate(inputs: WebhookInputs, context: OperationCon
     const access = accessTo({ ...inputs, timeouts: PREVIEW_TIMEOUTS }, context);
     const found = await lookBeforeCreate(access);
     seen = found.seen;
-    if (!seen || found.isFormer) return {};
+    if (!seen || found.former) return {};
     if (isUnknown([webhookUrl, onExisting])) {
       const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
       const text = `${registered}; it is not known yet whether pulumi up can proceed`;
@@ -336,7 +334,7 @@ async function lookBeforeUpdate(access: Access, state: WebhookState) {
  */
 async function setWebhook(
   { inputs, context, run, client, claim, toOuts }: Access,
-  { seen, former }: Omit<Found, "isFormer">,
+  { seen, former }: Found,
 ): Promise<WebhookState> {
   let left: WebhookState | undefined;
   try {
@@ -406,15 +404,16 @@ function isUpToDate(seen: Registration, state: WebhookState, inputs: WebhookInpu
 
 /**
  * Removes the registration if it is still ours. Succeeds if nothing is registered. Keeps someone else's webhook, with a
- * warning, and one that the program still declares: the resource that declares it sets it again. Reads the registration
- * again before each retry. For a replacement, it first performs the handshake of the new webhook, so that a live
- * webhook is not removed for one that cannot be registered.
+ * warning, and one that the program still declares or that another state holds, such as the replacement of this one.
+ * Reads the registration again before each retry.
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
-  const { run, signal } = context;
+  const { run } = context;
   const { botUrl, claimId } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
+  // A create of the same resource may follow.
+  run.recordRead(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
   const printStays = (manager: string): void =>
@@ -423,24 +422,13 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     const holder = run.otherHolderOf(botUrl, claimId);
     if (holder) return printStays(holder.name);
     const observed = await observe(state, apiKeys, context);
-    const workspace = workspaceOf(state.baseUrl, observed.apiKey);
-    const own = run.declaredAs(resource);
-    const replacement = (run.declaredAt(workspace, resource) ?? own)?.inputs;
+    const declarer = (): string | undefined => run.declarerOf(workspaceOf(state.baseUrl, observed.apiKey));
     const mayDelete = (seen: Registration | undefined): boolean =>
-      isOursToDelete({ ...observed, seen }, { ...state, name }, replacement);
+      isOursToDelete({ ...observed, seen }, { ...state, name }, declarer() !== undefined);
     if (!mayDelete(observed.seen)) return;
-    // Unless it depends on something that is also replaced and not known yet.
-    if (replacement && ![replacement.webhookUrl, replacement.webhookVerificationKey].some(isUnknown))
-      await preflight(replacement, { signal });
-    // A different address or API key may reach the same workspace.
-    const moved = own && (await getWebhookIfAny(createClient(own.inputs, own.apiKey, signal)));
-    // Checked last, because the program may have declared the workspace in the meantime.
-    const heir =
-      run.declaredAt(workspace, resource) ?? (moved && isSameBot(moved.botUrl, botUrl) ? own : undefined);
-    if (heir) {
-      run.handOver(state, heir);
-      return printStays(heir.inputs.name);
-    }
+    // Asked after the look, because the program may have declared the workspace in the meantime.
+    const manager = declarer();
+    if (manager !== undefined) return printStays(manager);
     await removeRegistration(observed.client, state.baseUrl, mayDelete);
   });
   run.releaseBot(botUrl, claimId);
@@ -448,19 +436,15 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 
 /**
  * Whether the registration is ours to delete. Throws `conflict` if it may be another workspace: a different API key may
- * lead there, and then our webhook would be orphaned; only the same bot rules that out. A replacement proceeds if
- * nothing is registered, because the program says where the webhook belongs now.
+ * lead there, and then our webhook would be orphaned; only the same bot rules that out. If nothing is registered, it
+ * does not throw for a workspace that the program still declares.
  */
-function isOursToDelete(
-  { seen, apiKey }: Observed,
-  state: WebhookState,
-  replacement: WebhookInputs | undefined,
-): boolean {
+function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {
   const { name, applied } = state;
   const at = formatUrl(state.baseUrl);
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   const isSameWorkspace = isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, applied.botUrl));
-  if (!isSameWorkspace && (seen || !replacement)) {
+  if (!isSameWorkspace && (seen || !isDeclared)) {
     throw new ApiChatError(
       "conflict",
       `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,

@@ -1,9 +1,11 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
+import type { Claim } from "./facts.js";
+import { memoryLog, type RunLog } from "./run-log.js";
 import { isOurs, type WebhookInputs, type WebhookState } from "./state.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */
@@ -64,23 +66,11 @@ export const workspaceOf = (baseUrl: string, apiKey: string): string =>
   createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
 /** A webhook as the program declares it. */
-export interface Declared {
-  resource: string;
+interface Declared {
   inputs: WebhookInputs;
   /** The API key in force: the argument or the default. */
   apiKey: string;
   workspace: string;
-}
-
-/** A state that owns a bot. */
-export interface Claim {
-  /** Distinguishes this state from others of the same workspace. */
-  claimId: string;
-  /** The resource of the program, see {@link resourceOf}, and its name. */
-  resource: string;
-  name: string;
-  /** Only diff has seen this state, so the engine may still replace it: a create of the same resource takes its place. */
-  isReplaceable?: boolean;
 }
 
 /** The provider's configuration, as the SDK passes it to `configure`. */
@@ -94,27 +84,37 @@ export interface Configuration {
 /**
  * What one run of the engine knows about its webhooks. Two facts decide what may be written: which workspaces the program
  * declares (from check), and which bot each state owns after its own step. Names do not count, because a program may move
- * them to another workspace or another webhook. Each provider process knows only its own resources; docs/resource.md
- * lists the limits.
+ * them to another workspace or another webhook. All provider processes of the run share these facts in its log.
  */
 export class Run {
-  readonly #declaredByWorkspace = new Map<string, Declared[]>();
-  readonly #declaredByResource = new Map<string, Declared[]>();
-  readonly #claimsByBotCode = new Map<string, Claim>();
-  /** By resource: the state that diff or read was given. */
+  readonly #log: RunLog;
+  /** By resource: what check was given. */
+  readonly #declared = new Map<string, Declared[]>();
+  /** By resource: the state before this run, as diff, read or delete was given it. */
   readonly #states = new Map<string, WebhookState>();
   /** By claim: the name that the program uses now. */
   readonly #names = new Map<string, string>();
-  /** By workspace: the state of a deleted resource whose webhook another one takes over. */
-  readonly #handedOver = new Map<string, WebhookState>();
   /** By origin: whether get-webhook returns what set-webhook returned. */
   readonly #comparisons = new Map<string, Promise<boolean>>();
   readonly #queue = new KeyedQueue();
+  #hasTold = false;
   #configuration: Configuration = { config: { get: () => undefined } };
+
+  constructor(log = memoryLog()) {
+    this.#log = log;
+  }
 
   /** Synchronous, because the SDK does not wait for it before it uses the provider. */
   configure(configuration: Configuration): void {
     this.#configuration = configuration;
+  }
+
+  /** Why this run's provider processes do not see each other's webhooks. Returned once. */
+  takeLogProblem(): string | undefined {
+    const { problem } = this.#log;
+    if (this.#hasTold) return undefined;
+    this.#hasTold = true;
+    return problem;
   }
 
   /** {@link findBaseUrl} with this run's configuration. */
@@ -144,7 +144,7 @@ export class Run {
    * program sets. After a rotation, only some of them are valid.
    */
   apiKeyCandidates(state: WebhookState, resource: string): string[] {
-    const declared = this.declaredAs(resource);
+    const declared = this.#declaredAs(resource);
     const isHere = declared && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
     const keys = [state.apiKey, ...this.#defaultApiKeys(), isHere ? declared.apiKey : undefined];
     return [...new Set(keys.flatMap((key) => key || []))];
@@ -153,32 +153,28 @@ export class Run {
   /** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
   declare(inputs: WebhookInputs, apiKey: string, resource: string): string | undefined {
     const workspace = workspaceOf(inputs.baseUrl, apiKey);
-    const declared = { resource, inputs, apiKey, workspace };
-    const isOther = (one: Declared): boolean => one.resource !== resource;
-    const others = (this.#declaredByWorkspace.get(workspace) ?? []).filter(isOther);
-    this.#declaredByWorkspace.set(workspace, [...others, declared]);
     const elsewhere = this.#declarationsOf(resource).filter((one) => one.workspace !== workspace);
-    this.#declaredByResource.set(resource, [...elsewhere, declared]);
-    return others[0]?.inputs.name;
+    this.#declared.set(resource, [...elsewhere, { inputs, apiKey, workspace }]);
+    this.#log.append({ fact: "declared", workspace, resource, name: inputs.name });
+    return this.#log.read().declarersOf(workspace, resource)[0];
   }
 
   #declarationsOf(resource: string): Declared[] {
-    return this.#declaredByResource.get(resource) ?? [];
-  }
-
-  /** What the program declares for a workspace, preferably as the given resource. */
-  declaredAt(workspace: string, resource: string): Declared | undefined {
-    const here = this.#declaredByWorkspace.get(workspace) ?? [];
-    return here.find((one) => one.resource === resource) ?? here[0];
+    return this.#declared.get(resource) ?? [];
   }
 
   /**
    * What the program declares as a resource. Undefined if the program no longer declares it, in a destroy, or if a name
    * is used twice.
    */
-  declaredAs(resource: string): Declared | undefined {
+  #declaredAs(resource: string): Declared | undefined {
     const found = this.#declarationsOf(resource);
     return found.length === 1 ? found[0] : undefined;
+  }
+
+  /** The name of the resource that declares a workspace, if any. */
+  declarerOf(workspace: string): string | undefined {
+    return this.#log.read().declarersOf(workspace)[0];
   }
 
   /** Records that a state of the program owns a bot, if its URL is known. Throws `conflict` if another state owns it. */
@@ -193,18 +189,18 @@ export class Run {
         { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
       );
     }
-    this.#claimsByBotCode.set(botCodeOf(botUrl), claim);
+    this.#log.append({ fact: "held", bot: toBot(botUrl), claim });
   }
 
   /** Another state's claim on a bot, if any. */
   otherHolderOf(botUrl: string, claimId: string): Claim | undefined {
-    const claim = this.#claimsByBotCode.get(botCodeOf(botUrl));
+    const claim = this.#log.read().holderOf(toBot(botUrl));
     return claim?.claimId === claimId ? undefined : claim;
   }
 
   /** Removes the claim of a state that was deleted or never stored. */
   releaseBot(botUrl: string, claimId: string): void {
-    if (!this.otherHolderOf(botUrl, claimId)) this.#claimsByBotCode.delete(botCodeOf(botUrl));
+    this.#log.append({ fact: "released", bot: toBot(botUrl), claimId });
   }
 
   /**
@@ -222,7 +218,7 @@ export class Run {
     if (isUnchanged && isDeclared) this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
   }
 
-  /** Records the state that a refresh was given, in the same run as the create of another resource. */
+  /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
   recordRead(state: WebhookState, resource: string): void {
     this.#states.set(resource, state);
   }
@@ -240,17 +236,7 @@ export class Run {
     return this.#names.get(applied.claimId) ?? name;
   }
 
-  /** Hands the webhook of a deleted resource over to the create that follows for the same workspace. */
-  handOver(state: WebhookState, { workspace }: Declared): void {
-    this.#handedOver.set(workspace, state);
-  }
-
-  /** The state that a delete handed over to the create for the same workspace. */
-  handedOverAt(workspace: string): WebhookState | undefined {
-    return this.#handedOver.get(workspace);
-  }
-
-  /** The state that diff or read was given. A create takes its place if an earlier run ended between delete and create. */
+  /** The state of a resource before this run, as diff, read or delete was given it. */
   stateOf(resource: string): WebhookState | undefined {
     return this.#states.get(resource);
   }
@@ -293,6 +279,9 @@ export class Run {
     return keys.reduce<() => Promise<T>>((next, key) => () => this.#queue.run(key, next), start)();
   }
 }
+
+/** Identifies a bot: a hash of its code, which addresses it. */
+const toBot = (botUrl: string): string => createHash("sha256").update(botCodeOf(botUrl)).digest("base64url");
 
 /** Quotes resource names in sorted order, because the engine processes resources in any order. */
 export const joinQuotedNames = (names: readonly string[]): string =>

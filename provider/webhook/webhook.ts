@@ -83,7 +83,6 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
       ...opts,
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
-      deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
     });
     if (!pulumi.runtime.isDryRun()) return;
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.

@@ -8,7 +8,7 @@ type Values = Record<string, unknown>;
 interface Provider {
   configure(request: { config: { get(key: string): string | undefined } }): void;
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
-  diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean; replaces: string[] }>;
+  diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
   create(inputs: Values): Promise<{ id: string; outs: Values }>;
   read(id: string, props: Values): Promise<{ id?: string; props?: Values; inputs?: Values }>;
   update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
@@ -33,8 +33,8 @@ export interface Stored {
   outputs: Values;
   /** Partly done: the next `up` updates it, whatever diff says. */
   hasInitErrors: boolean;
-  /** Deleted by a replacement whose create has failed: only a create follows, and nothing ever refreshes or deletes it. */
-  isPendingReplacement: boolean;
+  /** Replaced already: it is deleted at the end of this `up`, or of the next one. */
+  isPendingDelete: boolean;
 }
 
 type Method = Exclude<keyof Provider, "configure">;
@@ -100,7 +100,8 @@ export class Engine {
       if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig)) this.#start(config);
       this.lastConfig = config;
       if (!(await this.#registerAll(goals, options))) return;
-      await this.#deleteAll(this.state.filter((stored) => goals.every(({ name }) => name !== stored.name)));
+      const isDropped = ({ name }: Stored): boolean => goals.every((goal) => goal.name !== name);
+      await this.#deleteAll(this.state.filter((stored) => stored.isPendingDelete || isDropped(stored)));
     });
   }
 
@@ -170,18 +171,14 @@ export class Engine {
   /** Checks and compares one resource, and gives the step that follows. */
   async #plan(goal: Goal, replace: readonly string[]): Promise<() => Promise<void>> {
     const { name, aliases } = goal;
+    const live = this.state.filter(({ isPendingDelete }) => !isPendingDelete);
     const old =
-      this.state.find((stored) => stored.name === name) ??
-      this.state.find((stored) => aliases.includes(stored.name));
+      live.find((stored) => stored.name === name) ?? live.find((stored) => aliases.includes(stored.name));
     const isTarget = replace.includes(name);
     const inputs = await this.#check(goal, isTarget ? undefined : old);
     if (!old) return () => this.#create(name, inputs);
     if (isTarget) return () => this.#replace(old, name, inputs);
-    const { changes, replaces } = await this.#call(name, "diff", old.id, old.outputs, inputs);
-    if (old.isPendingReplacement || replaces.length > 0) {
-      const anew = await this.#check(goal);
-      return () => this.#replace(old, name, anew);
-    }
+    const { changes } = await this.#call(name, "diff", old.id, old.outputs, inputs);
     if (!changes && !old.hasInitErrors) return async () => this.#put(old, { ...old, name, inputs });
     return async () => {
       const { outs, hasInitErrors } = await this.#write(name, "update", old.id, old.outputs, inputs);
@@ -189,27 +186,25 @@ export class Engine {
     };
   }
 
-  async #create(name: string, inputs: Values, old?: Stored): Promise<void> {
+  async #create(name: string, inputs: Values): Promise<void> {
     const { id, outs, hasInitErrors } = await this.#write(name, "create", inputs);
-    this.#put(old, { name, id, inputs, outputs: outs, hasInitErrors, isPendingReplacement: false });
+    this.#put(undefined, { name, id, inputs, outputs: outs, hasInitErrors, isPendingDelete: false });
   }
 
   async #replace(old: Stored, name: string, inputs: Values): Promise<void> {
-    if (!old.isPendingReplacement) await this.#write(old.name, "delete", old.id, old.outputs);
-    old.isPendingReplacement = true;
-    await this.#create(name, inputs, old);
+    await this.#create(name, inputs);
+    old.isPendingDelete = true;
   }
 
   async #deleteAll(resources: readonly Stored[]): Promise<void> {
     for (const stored of resources.toReversed()) {
-      const { name, id, outputs, isPendingReplacement } = stored;
-      const remove = () => this.#write(name, "delete", id, outputs);
-      if (isPendingReplacement || (await this.#attempt(remove))) this.#put(stored);
+      const { name, id, outputs } = stored;
+      if (await this.#attempt(() => this.#write(name, "delete", id, outputs))) this.#put(stored);
     }
   }
 
   async #refreshAll(): Promise<boolean> {
-    for (const stored of this.state.filter(({ isPendingReplacement }) => !isPendingReplacement)) {
+    for (const stored of this.state) {
       await this.#attempt(async () => {
         const { name, inputs: olds } = stored;
         const { id, props = {}, inputs = olds } = await this.#call(name, "read", stored.id, stored.outputs);

@@ -71,7 +71,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const isVerified = status === "verified" && registration.webhook_status === "verified";
     const isAsDeclared = isVerified && isSame(registration, wanted) && isSame(recorded, wanted);
     const isKnown = stored.length === 1 && [declared.name, ...declared.aliases].includes(only.name);
-    const isDue = only.hasInitErrors || only.isPendingReplacement;
+    const isDue = only.hasInitErrors || only.isPendingDelete;
     return isKnown && isAsDeclared && !isDue && seen.writes.length > 0 && "it did";
   },
 
@@ -90,9 +90,8 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 
   "refresh shows the service": (_world, { command, ok, after: { registration, stored } }) => {
     if (command !== "refresh" || !ok) return false;
-    const shown = stored.filter(({ isPendingReplacement }) => !isPendingReplacement);
-    if (!registration) return shown.length > 0 && "what is gone is in the state";
-    const isShown = shown.every(
+    if (!registration) return stored.length > 0 && "what is gone is in the state";
+    const isShown = stored.every(
       ({ outputs }) =>
         outputs["botUrl"] === registration.bot_url && outputs["status"] === registration.webhook_status,
     );
@@ -208,6 +207,8 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
   if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
+  // An update changes a URL; a create does not know that the one before it was ours.
+  if (isCreate && seen.isReplaced) return true;
   if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
   const names = [declared.name, ...declared.aliases];
   return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
@@ -255,7 +256,7 @@ function learn(world: World, seen: Seen): void {
   const known = world.known[workspace];
   const isDeclared = world.program.has(workspace);
   // It was left alone for good.
-  const isLeft = after.stored.every(({ isPendingReplacement }) => isPendingReplacement);
+  const isLeft = after.stored.length === 0;
   if (isLeft && isAtOtherBot(world, seen)) known.ours = [];
   if (ok && seen.isRefreshing) known.isUnseen = false;
   // A run that failed or was killed may have recorded what it reached, or not.

@@ -2,9 +2,8 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
 import { shellQuote } from "../../errors/hints.js";
-import { stateFolder } from "../../handshake-responder/data-folder.js";
 import { looksMasked } from "../../lib/checks.js";
-import { makeFolders, readFileIfExists, writePrivateFile } from "../../lib/files.js";
+import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
 import {

@@ -80,8 +80,9 @@ export interface Line {
 }
 
 /** An engine that takes lines. */
-export async function startEngine(): Promise<{ address: string; lines: Line[]; stop: () => void }> {
-  const taken: Line[] = [];
+export async function startEngine(
+  taken: Line[] = [],
+): Promise<{ address: string; lines: Line[]; stop: () => void }> {
   const server = new Server();
   server.addService(engines.EngineService, {
     log: ({ request }: { request: lines.LogRequest }, done: (error: null, answer: empty.Empty) => void) => {
@@ -112,8 +113,10 @@ const plugin = {} as Plugin;
 let engine: Engine;
 const stops: (() => void)[] = [];
 
-/** A new run of the engine: a plugin that knows nothing yet. */
+/** A new run: an engine at another address, and a plugin that knows nothing yet. */
 export async function startRun(): Promise<void> {
+  const { address, stop } = await startEngine(plugin.lines);
+  engine = new Engine(address);
   const served = await serve(engine);
   const client = new services.ResourceProviderClient(
     `127.0.0.1:${served.port}`,
@@ -123,6 +126,7 @@ export async function startRun(): Promise<void> {
     },
   );
   stops.push(
+    stop,
     () => client.close(),
     () => served.stop(),
   );
@@ -134,11 +138,9 @@ export function isolatePlugins(): Plugin {
   isolateRuns();
   beforeEach(async () => {
     vi.stubEnv("CI", undefined);
-    const { address, lines: taken, stop } = await startEngine();
-    engine = new Engine(address);
     const former = printLinesWith((kind, _name, text) => engine.log(kind, text));
-    stops.push(stop, () => printLinesWith(former));
-    Object.assign(plugin, { lines: taken });
+    stops.push(() => printLinesWith(former));
+    Object.assign(plugin, { lines: [] });
     await startRun();
   });
   afterEach(() => {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { memoryLog } from "../../../provider/webhook/run-log.js";
 import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
 
 const lines = isolateRuns();
@@ -211,4 +212,13 @@ test.each<[Args, RegExp]>([
 ])("%j is a warning, which starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(line)]);
+});
+
+test("warns once where the provider processes of a run cannot share what they know", async () => {
+  startRun({}, memoryLog("/state is open to other users"));
+  await check(VALID);
+  await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });
+  expect(lines).toEqual([
+    expect.stringMatching(/^acme: warning: several providers .*\/state is open to other users/),
+  ]);
 });

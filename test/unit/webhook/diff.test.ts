@@ -41,7 +41,7 @@ describe("diff", () => {
       changes: false,
       changed: [],
       replaces: [],
-      deleteBeforeReplace: true,
+      deleteBeforeReplace: false,
     });
     expect(
       diff({ timeouts: { readySeconds: 3 } }, stateWith({ timeouts: { readySeconds: 3 } })).changes,

@@ -7,6 +7,7 @@ import {
 } from "../../../provider/emulator/index.js";
 import { createWebhookProvider } from "../../../provider/dynamic.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
+import { memoryLog } from "../../../provider/webhook/run-log.js";
 import { Run } from "../../../provider/webhook/run.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import { afterTests, startServer, type Received } from "../../support/http.js";
@@ -58,8 +59,8 @@ export function isolateRuns(): string[] {
 }
 
 /** A new run of the engine: a new provider process with this configuration. */
-export function startRun(config: Record<string, string> = {}): void {
-  run = new Run();
+export function startRun(config: Record<string, string> = {}, log = memoryLog()): void {
+  run = new Run(log);
   ApiChatWebhook = unmarked(createWebhookProvider(run));
   ApiChatWebhook.configure({ config: { get: (key) => config[key] } });
 }

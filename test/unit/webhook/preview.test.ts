@@ -14,7 +14,6 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  remove,
   run,
   startAcme,
   startCreated,
@@ -91,15 +90,6 @@ describe("the preview of a create", () => {
       vi.useRealTimers();
     }
     expect(lines.at(-1)).toMatch(/^warning: .* no response within 5 s/);
-  });
-
-  test("does not take what this run has handed over for a conflict", async () => {
-    const { args, state, acme } = await startCreated();
-    await checked({ ...args, name: "new", webhookUrl: `${args.webhookUrl}/new` });
-    await remove(state);
-    expect(acme.registration).toBeDefined();
-    const inputs = { ...(await checked({ ...args, name: "new" })), webhookUrl: `${args.webhookUrl}/new` };
-    expect(await previewCreate(inputs)).toBeUndefined();
   });
 });
 

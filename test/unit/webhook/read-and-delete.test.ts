@@ -1,12 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
-import {
-  DRIFTED_KEY,
-  KEY_DRIFTED,
-  inputsOf,
-  type WebhookInputs,
-  type WebhookState,
-} from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/state.js";
 import {
   ApiChatWebhook,
   API_KEY,
@@ -25,7 +19,6 @@ import {
   startCreated,
   startEndpoint,
   startRun,
-  unfinishedBy,
   update,
   type Acme,
 } from "./harness.js";
@@ -204,30 +197,16 @@ describe("delete within a run of the program", () => {
   });
 });
 
-describe("--replace", () => {
-  test("leaves the live webhook to the create, which sets it again", async () => {
-    const { state, args, acme, actions } = await startCreated();
-    const inputs = await checked(args);
-    await remove(state);
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    actions();
-    await ApiChatWebhook.create(inputs);
-    expect(actions()).toEqual(SET);
-  });
-
-  test("whose create fails keeps the state that is still true", async () => {
-    const { state, args, acme, emulator } = await startCreated();
-    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const inputs = await checked({ ...args, webhookUrl });
-    await remove(state);
-    emulator.injectFault({ operation: "get-webhook", fault: { status: 422 } });
-    const { id, state: left } = await unfinishedBy(ApiChatWebhook.create(inputs));
-    expect(left).toEqual(state);
-    expect(id).toBe(state.botUrl);
-    startRun();
-    await remove(left);
-    expect(acme.registration).toBeUndefined();
-  });
+test("a replacement that deletes first leaves the live webhook, and the create sets a changed URL", async () => {
+  const { state, args, acme, actions } = await startCreated();
+  const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
+  const inputs = await checked({ ...args, webhookUrl });
+  await remove(state);
+  expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  actions();
+  await ApiChatWebhook.create(inputs);
+  expect(actions()).toEqual(SET);
+  expect(acme.registration?.webhook_url).toBe(webhookUrl);
 });
 
 describe("a resource whose name an alias changed", () => {
@@ -241,23 +220,10 @@ describe("a resource whose name an alias changed", () => {
   });
 });
 
-async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
-  const started = await startCreated();
-  await checked({ ...started.args, ...change });
-  return started;
-}
-
 describe("a replacement that the program declares", () => {
-  const timeouts = { requestSeconds: 3, readySeconds: 0 };
-
-  test("is tried before the live webhook is removed", async () => {
-    const { state, acme } = await startReplacing({ webhookUrl: "http://127.0.0.1:9/", timeouts });
-    expect((await failureOf(remove(state))).code).toBe("handshake_failed");
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-  });
-
   test("goes on where nothing is registered for another API key than the last used", async () => {
-    const { state, acme } = await startReplacing({ apiKey: ROTATED });
+    const { state, args, acme } = await startCreated();
+    await checked({ ...args, apiKey: ROTATED });
     acme.apiKey = ROTATED;
     acme.removeRegistration();
     await remove(state);

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolders, stateFolder } from "../lib/files.js";
+import { Facts, type Fact } from "./facts.js";
+
+/** The facts of one run of the engine. */
+export interface RunLog {
+  append(fact: Fact): void;
+  /** Everything that is known by now. */
+  read(): Facts;
+  /** Why the run's other provider processes do not see these facts. */
+  readonly problem?: string | undefined;
+}
+
+/** A log of this process alone. */
+export function memoryLog(problem?: string): RunLog {
+  const facts = new Facts();
+  return { append: (fact) => facts.add(fact), read: () => facts, problem };
+}
+
+/** A process adds a line at least this often, in milliseconds. */
+const BEAT_MS = 2_000;
+
+/** After a longer gap, an earlier engine had the same address. In milliseconds. */
+const GAP_MS = 30_000;
+
+/** Older files are removed, in milliseconds. */
+const KEEP_MS = 24 * 60 * 60 * 1000;
+
+/** A line of the file: a fact, or a sign that its run goes on. `at` is the machine's monotonic clock in milliseconds. */
+type Line = { at: number } & (Fact | { fact: "beat" });
+
+/**
+ * Opens the log that all provider processes of one engine share: a file named by the engine's address, which each of
+ * them is given. Each fact is one line, added with one write. Nothing is locked, and nothing is removed when the run
+ * ends: a gap in time shows where the facts of an earlier engine end. Without an engine, or if the file cannot be made,
+ * the log is of this process alone.
+ */
+export function openRunLog(engineAddress: string | undefined, folder = join(stateFolder(), "runs")): RunLog {
+  if (engineAddress === undefined) return memoryLog();
+  try {
+    makeFolders(folder);
+    requirePrivate(folder);
+    removeOld(folder);
+    const name = createHash("sha256").update(engineAddress).digest("hex").slice(0, 32);
+    return new SharedLog(join(folder, `${name}.jsonl`));
+  } catch (error) {
+    return memoryLog((error as Error).message);
+  }
+}
+
+class SharedLog implements RunLog {
+  readonly #file: number;
+  readonly #own: Fact[] = [];
+  #facts = new Facts();
+  #lastAt: number | undefined;
+  #offset = 0;
+  /** The start of a line whose end is not written yet. */
+  #rest = Buffer.alloc(0);
+
+  constructor(path: string) {
+    const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0 } = constants;
+    this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+    // Before the first look: it shows that what is there already is older.
+    this.#write({ at: now(), fact: "beat" });
+    setInterval(() => this.#beat(), BEAT_MS).unref();
+  }
+
+  append(fact: Fact): void {
+    this.#own.push(fact);
+    this.#write({ at: now(), ...fact });
+  }
+
+  /** Throws an error of the file system if the disk is full: a run that cannot share its facts must not go on. */
+  #write(line: Line): void {
+    const text = Buffer.from(`${JSON.stringify(line)}\n`);
+    if (writeSync(this.#file, text) < text.length) throw new Error("the disk is full");
+  }
+
+  #beat(): void {
+    try {
+      this.#write({ at: now(), fact: "beat" });
+    } catch {
+      // The next fact meets the same failure, and its operation reports it.
+    }
+  }
+
+  read(): Facts {
+    const chunk = Buffer.alloc(64 * 1024);
+    const chunks = [this.#rest];
+    for (let length; (length = readSync(this.#file, chunk, 0, chunk.length, this.#offset)) > 0;) {
+      this.#offset += length;
+      chunks.push(Buffer.from(chunk.subarray(0, length)));
+    }
+    const bytes = Buffer.concat(chunks);
+    const end = bytes.lastIndexOf("\n") + 1;
+    this.#rest = bytes.subarray(end);
+    for (const line of bytes.toString("utf8", 0, end).split("\n").slice(0, -1))
+      this.#take(JSON.parse(line) as Line);
+    return this.#facts;
+  }
+
+  #take({ at, ...line }: Line): void {
+    // What this process knows stays true.
+    if (Math.abs(at - (this.#lastAt ?? at)) > GAP_MS) this.#facts = new Facts(this.#own);
+    this.#lastAt = at;
+    if (line.fact !== "beat") this.#facts.add(line);
+  }
+}
+
+const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+
+/** Throws unless nobody else can read or change what is in the folder. */
+function requirePrivate(folder: string): void {
+  const { mode, uid } = lstatSync(folder);
+  // Windows has neither.
+  if (process.getuid === undefined) return;
+  if (uid !== process.getuid() || (mode & 0o077) !== 0)
+    throw new Error(`${folder} is open to other users: chmod 700 ${folder}`);
+}
+
+function removeOld(folder: string): void {
+  for (const path of readdirSync(folder).map((file) => join(folder, file))) {
+    // Another process may have removed it by now.
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - written > KEEP_MS) rmSync(path, { force: true });
+  }
+}

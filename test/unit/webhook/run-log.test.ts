@@ -1,0 +1,95 @@
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import type { Fact } from "../../../provider/webhook/facts.ts";
+import { memoryLog, openRunLog } from "../../../provider/webhook/run-log.ts";
+import { makeFolder } from "../../support/folder.ts";
+
+const ADDRESS = "127.0.0.1:50123";
+const declared = (name: string): Fact => ({ fact: "declared", workspace: "w", resource: name, name });
+const held = (claimId: string): Fact => ({
+  fact: "held",
+  bot: "b",
+  claim: { claimId, resource: claimId, name: claimId },
+});
+const released = (claimId: string): Fact => ({ fact: "released", bot: "b", claimId });
+
+let folder = "";
+beforeEach(async () => {
+  folder = join(await makeFolder(), "runs");
+});
+const pathOfLog = (): string => join(folder, readdirSync(folder)[0] ?? "");
+
+test.each([
+  ["of one process", () => [memoryLog()] as const],
+  ["of two processes", () => [openRunLog(ADDRESS, folder), openRunLog(ADDRESS, folder)] as const],
+])("the facts %s", (_, open) => {
+  const [one, other = one] = open();
+  one.append(declared("ä"));
+  other.append(declared("globex"));
+  expect(one.read().declarersOf("w")).toEqual(["ä", "globex"]);
+  expect(other.read().declarersOf("w", "globex")).toEqual(["ä"]);
+  one.append(held("1"));
+  other.append(held("2"));
+  one.append(released("1"));
+  expect(one.read().holderOf("b")).toMatchObject({ claimId: "2" });
+  other.append(released("2"));
+  expect(one.read().holderOf("b")).toBeUndefined();
+});
+
+test("another engine's facts are not read", () => {
+  openRunLog(ADDRESS, folder).append(declared("acme"));
+  expect(openRunLog("127.0.0.1:50124", folder).read().declarersOf("w")).toEqual([]);
+});
+
+test("facts of an earlier engine with the same address end at a gap; own facts survive one", () => {
+  mkdirSync(folder, { mode: 0o700 });
+  openRunLog(ADDRESS, folder);
+  const early = JSON.stringify({ at: 1, ...declared("earlier") });
+  writeFileSync(pathOfLog(), `${early}\n`);
+  const log = openRunLog(ADDRESS, folder);
+  expect(log.read().declarersOf("w")).toEqual([]);
+  log.append(declared("now"));
+  appendFileSync(pathOfLog(), `${early}\n`);
+  log.append(declared("after"));
+  expect(log.read().declarersOf("w")).toEqual(["now", "after"]);
+});
+
+test("a line is read once it is whole, and a damaged one is an error", () => {
+  const log = openRunLog(ADDRESS, folder);
+  log.append(declared("acme"));
+  log.read();
+  const line = JSON.stringify({ at: 0, fact: "beat" });
+  appendFileSync(pathOfLog(), line.slice(0, 5));
+  expect(log.read().declarersOf("w")).toEqual(["acme"]);
+  appendFileSync(pathOfLog(), "\n");
+  expect(() => log.read()).toThrow(SyntaxError);
+});
+
+test("files older than a day are removed", () => {
+  openRunLog(ADDRESS, folder);
+  const before = pathOfLog();
+  utimesSync(before, 0, 0);
+  openRunLog("127.0.0.1:50124", folder);
+  expect(readdirSync(folder).map((name) => join(folder, name))).not.toContain(before);
+});
+
+test.each([
+  ["that others can read", () => (mkdirSync(folder), chmodSync(folder, 0o755))],
+  ["that is a link", () => symlinkSync(join(folder, ".."), folder)],
+  ["that is a file", () => writeFileSync(folder, "")],
+])("a folder %s is not used", (_, prepare) => {
+  prepare();
+  const log = openRunLog(ADDRESS, folder);
+  expect(log.problem).toContain(folder);
+  log.append(declared("acme"));
+  expect(log.read().declarersOf("w")).toEqual(["acme"]);
+});
