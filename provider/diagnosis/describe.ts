@@ -115,6 +115,9 @@ export interface HandshakeWarning {
   text: string;
 }
 
+const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
+  cause === "server_error" && encoding === "form";
+
 /**
  * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
  * reached from outside.
@@ -136,9 +139,7 @@ export function findWarnings({
   const failed = steps.filter(({ rule }) => rule !== undefined);
   if (passed[0] && failed.length > 0) {
     const others = failed.map(describeStep).join("; not as ");
-    const isOfForm = ({ cause, encoding }: HandshakeStep): boolean =>
-      cause === "server_error" && encoding === "form";
-    const failsOnForms = failed.some(isOfForm) && passed[0].encoding === "json";
+    const failsOnForms = failed.some(isServerErrorOnForm) && passed[0].encoding === "json";
     const advice = failsOnForms ? `; ${FORMS_FAIL}` : "";
     warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}${advice}`);
   }

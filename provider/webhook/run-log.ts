@@ -60,7 +60,8 @@ class SharedLog implements RunLog {
   #rest = Buffer.alloc(0);
 
   constructor(path: string) {
-    const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0 } = constants;
+    // Windows has no O_NOFOLLOW, which counts as 0 then.
+    const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
     // Before the first look: it shows that what is there already is older.
     this.#write({ at: now(), fact: "beat" });
