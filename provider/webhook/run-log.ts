@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { makeFolders, stateFolder } from "../lib/files.js";
 import { Facts, type Fact } from "./facts.js";
 
@@ -39,6 +39,8 @@ type Line = { at: number } & (Fact | { fact: "beat" });
  */
 export function openRunLog(engineAddress: string | undefined, folder = join(stateFolder(), "runs")): RunLog {
   if (engineAddress === undefined) return memoryLog();
+  // Without HOME, the folder would be in the program's.
+  if (!isAbsolute(folder)) return memoryLog("HOME is not set");
   try {
     makeFolders(folder);
     requirePrivate(folder);

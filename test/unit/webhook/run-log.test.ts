@@ -93,3 +93,7 @@ test.each([
   log.append(declared("acme"));
   expect(log.read().declarersOf("w")).toEqual(["acme"]);
 });
+
+test("without a home folder, nothing is written where the program is", () => {
+  expect(openRunLog(ADDRESS, "pulumi-apichat/runs").problem).toBe("HOME is not set");
+});
