@@ -9,7 +9,7 @@ export interface Claim {
   isReplaceable?: boolean;
 }
 
-/** What a run of the engine learns. Workspaces, bots and resources are hashes, because all provider processes share it. */
+/** What a run of the engine learns. Workspaces and bots are hashes, because it is written to a file: see run-log.ts. */
 export type Fact =
   /** From check: the program declares a workspace. */
   | { fact: "declared"; workspace: string; resource: string; name: string }
