@@ -15,7 +15,7 @@ export {
   type HandshakeTranscript,
   type Hint,
 } from "./errors/index.js";
-export type { OnExisting, Preflight } from "./webhook/state.js";
+export type { OnExisting, Preflight } from "./registration/index.js";
 export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
 export {
   getApiChatWebhook,

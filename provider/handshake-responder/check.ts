@@ -13,7 +13,8 @@ import {
   isMap,
   withoutNulls,
 } from "../lib/checks.js";
-import { printLine, toFailures } from "../lib/provider-process.js";
+import { toFailures } from "../lib/provider-process.js";
+import { printLine } from "../lib/progress.js";
 import { DEFAULT_HOST, defaultPath } from "../lib/url.js";
 import { expected, onAnyObject, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";

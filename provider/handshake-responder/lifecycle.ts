@@ -1,6 +1,6 @@
 import { ApiChatError } from "../errors/index.js";
 import { fail, UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
-import { printLine, printWarning } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/progress.js";
 import { requireStateVersion } from "../lib/state-version.js";
 import { readInstance, requestReload, type Instance } from "../server/control-client.js";
 import { authorityOf, portOfId } from "./addresses.js";

@@ -1,22 +1,13 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
-import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
+import { isReportRead } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/progress.js";
 import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
-import {
-  importWebhook,
-  previewCreate,
-  previewUpdate,
-  readRegistration,
-  webhookLifecycle,
-  type Foreseen,
-} from "../webhook/lifecycle.js";
+import { VERIFIED } from "../registration/index.js";
+import { previewCreate, previewUpdate, type Foreseen } from "../webhook/foresee.js";
+import { webhookLifecycle } from "../webhook/lifecycle.js";
+import { importWebhook, readRegistration } from "../webhook/read.js";
 import type { OperationContext } from "../webhook/run.js";
-import {
-  IMPORTED_KEY,
-  requireState,
-  VERIFIED,
-  type WebhookInputs,
-  type WebhookState,
-} from "../webhook/state.js";
+import { IMPORTED_KEY, requireState, type WebhookInputs, type WebhookState } from "../webhook/state.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 

@@ -14,7 +14,8 @@ import {
 } from "../lib/checks.js";
 import { expected, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/progress.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,

@@ -14,13 +14,15 @@ import {
   type RawInputs,
 } from "../lib/checks.js";
 import type { FieldProblem } from "../errors/index.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/progress.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
 import { formatUrl, mayHoldQuery } from "../lib/url.js";
 import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { VERIFIED, isLastApiKey } from "../registration/index.js";
 import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
-import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookState } from "./state.js";
+import { isKeyDrifted, type WebhookInputs, type WebhookState } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];

@@ -1,7 +1,7 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { mayMeanNeverSet } from "../../webhook/lifecycle.js";
+import { mayMeanNeverSet } from "../../registration/index.js";
 import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
 import { formatTable } from "../table.js";

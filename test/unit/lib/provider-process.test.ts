@@ -1,14 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import { fail } from "../../../provider/lib/checks.js";
-import {
-  describeFailure,
-  findReport,
-  printLine,
-  printWarning,
-  reportVariables,
-  toReport,
-} from "../../../provider/lib/provider-process.js";
+import { describeFailure, findReport, reportVariables, toReport } from "../../../provider/lib/provider-process.js";
+import { printLine, printWarning } from "../../../provider/lib/progress.js";
 
 const lines: string[] = [];
 beforeEach(() => {

@@ -1,0 +1,16 @@
+export {
+  expectedUrl,
+  isInPlace,
+  isLastApiKey,
+  isOurs,
+  showsOurKey,
+  toApplied,
+  type Applied,
+} from "./applied.js";
+export { Confirmations } from "./confirm.js";
+export { ensure, type Ensured } from "./ensure.js";
+export { isSameWorkspace, isTakenOver, refuseForeign, removeOther, requireSameWorkspace } from "./foreign.js";
+export { getWebhookBeforeSet, getWebhookIfAny, mayMeanNeverSet, observe, type Observed } from "./look.js";
+export { remove } from "./remove.js";
+export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
+export { createClient, workspaceOf, type WorkspaceClient } from "./workspace.js";
