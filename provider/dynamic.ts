@@ -1,11 +1,11 @@
 /**
  * Entry point of the engine's provider process, with one export per resource type. The source in
- * provider/lib/resource-class.ts is stored in every state and refers to this module and its exports by name: never
+ * provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its exports by name: never
  * rename them.
  */
 import "./lib/require-node.js";
-import { guardDynamic, type DynamicResource } from "./lib/dynamic-resource.js";
-import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./lib/provider-process.js";
+import { guardDynamic, type DynamicResource } from "./pulumi/dynamic-resource.js";
+import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./pulumi/provider-process.js";
 import { SECRETS_OF_DRIFT, WEBHOOK } from "./webhook/inputs.js";
 import { webhookLifecycle } from "./webhook/lifecycle.js";
 import { openRunLog } from "./webhook/run-log.js";

@@ -3,7 +3,7 @@ import { orAborted } from "../lib/abort.js";
 import { type CredentialOptions, Credentials } from "./credentials.js";
 import { endProcess, EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
-import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
+import { noticeIfSlow, printLinesWith } from "../pulumi/provider-process.js";
 
 /** What the work of a command gets. */
 export interface Run {

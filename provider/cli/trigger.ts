@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { problemOfUrl } from "../lib/checks.js";
+import { problemOfUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { parseConversationId, parseUrl, requestSecondsOption } from "./option-values.js";
 import { ENDINGS, readStdin } from "./output.js";

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Unwrap } from "@pulumi/pulumi";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { kindOf } from "../lib/checks.js";
+import { kindOf } from "../lib/values.js";
 import { invalidConfig } from "../lib/files.js";
 import { describeProblems, expected, refineWith, parse } from "../lib/validate.js";
 import { problemsOfRotations } from "../responder/derive.js";

@@ -1,5 +1,5 @@
-import type { DynamicResource } from "../lib/dynamic-resource.js";
-import type { Path } from "../lib/secret-values.js";
+import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { ServerConfig } from "../server/config.js";
 

@@ -1,7 +1,8 @@
 import { ApiChatError } from "../errors/index.js";
-import { fail, UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
-import { printLine, printWarning } from "../lib/provider-process.js";
-import { requireStateVersion } from "../lib/state-version.js";
+import { fail, type CheckResult, type DiffResult, type RawInputs } from "../pulumi/check-and-diff.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { printLine, printWarning } from "../pulumi/provider-process.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
 import { readInstance, requestReload, type Instance } from "../server/control-client.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";

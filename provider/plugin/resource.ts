@@ -1,6 +1,6 @@
 import type { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
-import type { DynamicResource, Lifecycle } from "../lib/dynamic-resource.js";
-import type { Path } from "../lib/secret-values.js";
+import type { DynamicResource, Lifecycle } from "../pulumi/dynamic-resource.js";
+import type { Path } from "../pulumi/secret-values.js";
 import type { OperationContext } from "../webhook/run.js";
 import type { Values } from "./wire.js";
 

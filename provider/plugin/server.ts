@@ -10,8 +10,8 @@ import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/pro
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
-import type { CheckResult } from "../lib/checks.js";
-import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
+import type { CheckResult } from "../pulumi/check-and-diff.js";
+import { refuseUnknown, type Lifecycle } from "../pulumi/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
@@ -33,7 +33,7 @@ import { responder } from "./responder.js";
 import schema from "./schema.json" with { type: "json" };
 import { verificationKey } from "./verification-key.js";
 import { getApiChatWebhook, webhook } from "./webhook.js";
-import type { Path } from "../lib/secret-values.js";
+import type { Path } from "../pulumi/secret-values.js";
 import { decodeValues, encodeValues, secretTextsIn, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {

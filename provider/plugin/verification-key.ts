@@ -1,4 +1,4 @@
-import { UNKNOWN } from "../lib/checks.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
 import {
   DYNAMIC_KEY,
   decideNextKeys,

@@ -1,5 +1,6 @@
-import { fail, UNKNOWN } from "../lib/checks.js";
-import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
+import { fail } from "../pulumi/check-and-diff.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { isReportRead, printLine, printWarning } from "../pulumi/provider-process.js";
 import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
 import {
   importWebhook,

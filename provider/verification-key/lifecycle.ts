@@ -1,20 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { isUnknown, UNKNOWN } from "../pulumi/unknown.js";
 import {
-  isUnknown,
   missingSource,
   toDiff,
-  UNKNOWN,
-  warningOfKey,
-  withoutNulls,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-} from "../lib/checks.js";
-import { expected, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+  problemsOfKnown,
+  toFailures,
+} from "../pulumi/check-and-diff.js";
+import { warningOfKey, verificationKey } from "../responder/key-rules.js";
+import { withoutNulls } from "../lib/values.js";
+import { expected, validatedBy } from "../lib/validate.js";
 import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../pulumi/provider-process.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
@@ -108,8 +109,8 @@ async function checkKey(
   const { name, subject = name } = inputs;
   const problems =
     derivedFrom === undefined
-      ? problemsOf(RANDOM, given)
-      : problemsOf(DERIVED, { ...given, derivedFrom, subject });
+      ? problemsOfKnown(RANDOM, given)
+      : problemsOfKnown(DERIVED, { ...given, derivedFrom, subject });
   const failures = toFailures(problems, ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };

@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { problemOfBaseUrl } from "../client/options.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { problemOfSecret } from "../lib/values.js";
 import {
-  UNKNOWN,
-  isUnknown,
-  problemOfSecret,
   missingSource,
   toDiff,
-  warningOfKey,
-  warningOfUrl,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-} from "../lib/checks.js";
+  toFailures,
+  problemsOfKnown,
+} from "../pulumi/check-and-diff.js";
+import { warningOfKey, verificationKey } from "../responder/key-rules.js";
+import { warningOfUrl, formatUrl, mayHoldQuery } from "../lib/url.js";
 import type { FieldProblem } from "../errors/index.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
-import type { DynamicResource } from "../lib/dynamic-resource.js";
-import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
-import { formatUrl, mayHoldQuery } from "../lib/url.js";
-import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { printLine, printWarning } from "../pulumi/provider-process.js";
+import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs.js";
+import { expected, httpUrl, validatedBy } from "../lib/validate.js";
 import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
 import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookState } from "./state.js";
 
@@ -99,7 +99,7 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   const found = { ...news, ...(baseUrl === undefined ? {} : { baseUrl }), status: VERIFIED };
   const inputs = found as unknown as WebhookInputs;
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
-  const problems: FieldProblem[] = problemsOf(SCHEMA, { ...inputs, apiKey });
+  const problems: FieldProblem[] = problemsOfKnown(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
   if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
     problems.push(...declareOnce(inputs, apiKey, context));

@@ -5,8 +5,9 @@ import {
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { isUnknown, type RawInputs } from "../lib/checks.js";
-import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
+import { isUnknown } from "../pulumi/unknown.js";
+import type { RawInputs } from "../pulumi/check-and-diff.js";
+import { describeFailure, printIfSlow, printLine, printWarning } from "../pulumi/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "./inputs.js";
 import { isRegistered, register } from "./register.js";

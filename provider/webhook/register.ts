@@ -11,8 +11,8 @@ import {
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript, type Hint } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
-import { looksMasked } from "../lib/checks.js";
-import { printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
+import { looksMasked } from "../responder/key-rules.js";
+import { printIfSlow, printLine, printWarning } from "../pulumi/provider-process.js";
 import { backOffMs } from "../lib/retry.js";
 import { isLoopback, isSameUrl, formatUrl } from "../lib/url.js";
 import type { Run } from "./run.js";

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
-import { requireStateVersion } from "../lib/state-version.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
 import { isSameBot, isSameUrl } from "../lib/url.js";
 
 /** What create does when another URL is registered for the workspace. */
@@ -79,7 +79,7 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireState` then reads
  * the former ones too.
  */
 const STATE_VERSION: number = 1;

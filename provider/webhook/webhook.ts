@@ -1,6 +1,6 @@
-import * as pulumi from "../lib/pulumi.js";
-import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
-import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
+import * as pulumi from "../pulumi/sdk.js";
+import { refuseImport, refuseUnknownArgs, toProperties } from "../pulumi/class-arguments.js";
+import { INPUTS, SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { warningsOfConfiguration } from "./configuration.js";
 import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";

@@ -4,7 +4,7 @@ import type { EmulatorOptions } from "../../emulator/index.js";
 import { faultRule } from "../../emulator/faults.js";
 import { pathSegment } from "../../emulator/options.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
-import { problemOfSecret } from "../../lib/checks.js";
+import { problemOfSecret } from "../../lib/values.js";
 import { describeProblems, problemsOf } from "../../lib/validate.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";

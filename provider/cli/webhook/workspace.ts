@@ -1,7 +1,7 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
-import { looksMasked } from "../../lib/checks.js";
+import { looksMasked } from "../../responder/key-rules.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
 import { checkInputs } from "../../webhook/inputs.js";

@@ -7,7 +7,7 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
-import { printLinesWith } from "../../../provider/lib/provider-process.js";
+import { printLinesWith } from "../../../provider/pulumi/provider-process.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
 import { unmark } from "../../support/dynamic.js";
