@@ -1,4 +1,4 @@
-import { presentFlowKey } from "../client/options.js";
+import { presentFlowKey } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import { isMap } from "../lib/values.js";

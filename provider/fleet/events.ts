@@ -3,7 +3,7 @@ import { UNKNOWN } from "../pulumi/unknown.js";
 import { findReport } from "../pulumi/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
-import type { DriftedProperty } from "../webhook/state.js";
+import type { DriftedProperty } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
 import type {
   Drift,

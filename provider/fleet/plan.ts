@@ -1,7 +1,7 @@
-import { RegistrationClient } from "../client/registration-client.js";
+import { RegistrationClient } from "../client/index.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
-import { getWebhookIfAny } from "../webhook/lifecycle.js";
+import { getWebhookIfAny } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";

@@ -3,7 +3,7 @@ import { fail, type CheckResult, type DiffResult, type RawInputs } from "../pulu
 import { UNKNOWN } from "../pulumi/unknown.js";
 import { printLine, printWarning } from "../pulumi/provider-process.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
-import { readInstance, requestReload, type Instance } from "../server/control-client.js";
+import { readInstance, requestReload, type Instance } from "../server/remote.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {

@@ -5,9 +5,7 @@ import { readFileIfExists } from "../lib/files.js";
 import { printWarning } from "../pulumi/provider-process.js";
 import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { warningsOfConfiguration } from "../webhook/configuration.js";
-import { DEFAULTS } from "../webhook/inputs.js";
-import { SETTINGS, type Configuration } from "../webhook/run.js";
+import { warningsOfConfiguration, DEFAULTS, SETTINGS, type Configuration } from "../webhook/provider.js";
 import type { Received, Values } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.

@@ -6,7 +6,7 @@ import { ApiChatError } from "../errors/index.js";
 import { toPlainLines } from "../lib/plain-text.js";
 import { describeFailure } from "../pulumi/provider-process.js";
 import type { Redact } from "../lib/redact.js";
-import { UnfinishedError } from "../webhook/lifecycle.js";
+import { UnfinishedError } from "../webhook/provider.js";
 import type { encodeValues } from "./wire.js";
 
 /**

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { commandLine, setFromArchive } from "../errors/index.js";
-import { setResponderCommand } from "../handshake-responder/process.js";
+import { setResponderCommand } from "../handshake-responder/provider.js";
 import { endWithStdin, findEngineAddress, printLinesWith } from "../pulumi/provider-process.js";
 import { VERSION } from "../lib/version.js";
 import { Engine } from "./engine.js";

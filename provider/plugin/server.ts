@@ -14,10 +14,9 @@ import type { CheckResult } from "../pulumi/check-and-diff.js";
 import { refuseUnknown, type Lifecycle } from "../pulumi/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
+import { ResponderLifecycle } from "../handshake-responder/provider.js";
 import { spellingsOfUrl } from "../lib/url.js";
-import { openRunLog } from "../webhook/run-log.js";
-import { Run } from "../webhook/run.js";
+import { openRunLog, Run } from "../webhook/provider.js";
 import {
   changedConfig,
   checkConfig,

@@ -4,14 +4,14 @@ import {
   decideNextKeys,
   type VerificationKeyInputs,
   type VerificationKeyState,
-} from "../verification-key/contract.js";
-import { VerificationKey } from "../verification-key/lifecycle.js";
+  verificationKeyLifecycle,
+} from "../verification-key/provider.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */
 export const verificationKey: PluginResource = {
   properties: DYNAMIC_KEY,
-  lifecycle: () => VerificationKey,
+  lifecycle: () => verificationKeyLifecycle,
 
   /** Derived and given keys are in the inputs already: check has put them there. */
   previewCreate: async (inputs: VerificationKeyInputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),

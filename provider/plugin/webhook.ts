@@ -1,23 +1,22 @@
 import { fail } from "../pulumi/check-and-diff.js";
 import { UNKNOWN } from "../pulumi/unknown.js";
 import { isReportRead, printLine, printWarning } from "../pulumi/provider-process.js";
-import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
 import {
+  SECRETS_OF_DRIFT,
+  WEBHOOK,
   importWebhook,
   previewCreate,
   previewUpdate,
   readRegistration,
   webhookLifecycle,
   type Foreseen,
-} from "../webhook/lifecycle.js";
-import type { OperationContext } from "../webhook/run.js";
-import {
+  type OperationContext,
   IMPORTED_KEY,
   requireState,
   VERIFIED,
   type WebhookInputs,
   type WebhookState,
-} from "../webhook/state.js";
+} from "../webhook/provider.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 

@@ -1,6 +1,15 @@
+/** A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else of this room. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";
+
+export {
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+  problemsOfDerivation,
+  problemsOfRotations,
+} from "./derive.js";
+export { problemOfKeyCount } from "./keys.js";
 
 const MASK = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 

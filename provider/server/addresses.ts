@@ -1,3 +1,7 @@
+/**
+ * A door of its own, which loads nothing: a program has the addresses of its responders without zod and HTTP.
+ */
+
 /** Where a responder listens by default: this machine only. */
 export const DEFAULT_HOST = "127.0.0.1";
 

@@ -6,7 +6,13 @@ import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { isClearText, formatUrl } from "../lib/url.js";
 import { isMap, kindOf } from "../lib/values.js";
-import { problemsOfKey } from "../responder/key-rules.js";
+import {
+  problemsOfKey,
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+  problemOfKeyCount,
+  problemsOfDerivation,
+} from "../responder/key-rules.js";
 import {
   WORKSPACE_NAME,
   expected,
@@ -20,8 +26,6 @@ import {
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { inSlices } from "../lib/in-slices.js";
 import { DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "./addresses.js";
-import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { problemOfKeyCount } from "../responder/keys.js";
 import { reachesAddress, type Address } from "./listener.js";
 
 type Values = Record<string, unknown>;

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { answerError, UnavailableError, type ResponderErrorCode } from "../responder/answers.js";
-import { type Answer, type IncomingRequest, pathOf } from "../responder/request.js";
-import { createResponder, type Responder } from "../responder/responder.js";
+import { answerError, pathOf } from "../responder/internal.js";
+import {
+  UnavailableError,
+  type ResponderErrorCode,
+  type Answer,
+  type IncomingRequest,
+  createResponder,
+  type Responder,
+} from "../responder/index.js";
 import { keysOf, type ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";

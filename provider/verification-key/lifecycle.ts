@@ -11,10 +11,14 @@ import {
   problemsOfKnown,
   toFailures,
 } from "../pulumi/check-and-diff.js";
-import { warningOfKey, verificationKey } from "../responder/key-rules.js";
+import {
+  warningOfKey,
+  verificationKey,
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+} from "../responder/key-rules.js";
 import { withoutNulls } from "../lib/values.js";
 import { expected, validatedBy } from "../lib/validate.js";
-import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
 import { printLine, printWarning } from "../pulumi/provider-process.js";
 import {
   DEFAULT_BYTES,
@@ -32,7 +36,7 @@ import {
  * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
  * nothing to delete.
  */
-export const VerificationKey = {
+export const verificationKeyLifecycle = {
   check: checkKey,
 
   diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>

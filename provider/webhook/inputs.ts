@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { problemOfBaseUrl } from "../client/options.js";
+import { problemOfBaseUrl } from "../client/internal.js";
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { problemOfSecret } from "../lib/values.js";
 import {

@@ -3,7 +3,7 @@ import {
   mayMeanWrongKey,
   type Registration,
   type RegistrationClientOptions,
-} from "../client/registration-client.js";
+} from "../client/internal.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { isUnknown } from "../pulumi/unknown.js";
 import type { RawInputs } from "../pulumi/check-and-diff.js";

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/registration-client.js";
-import { isLasting } from "../diagnosis/causes.js";
-import { describeRecord } from "../diagnosis/describe.js";
+import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/internal.js";
 import {
+  isLasting,
+  describeRecord,
   diagnoseHandshake,
   type FailedHandshake,
   type HandshakeDiagnosis,
   MAX_ANSWER_MS,
-} from "../diagnosis/diagnose.js";
-import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
+  isFinal,
+  mayBecomeReady,
+} from "../diagnosis/internal.js";
 import { ApiChatError, type HandshakeTranscript, type Hint } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
 import { looksMasked } from "../responder/key-rules.js";

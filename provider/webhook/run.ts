@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";

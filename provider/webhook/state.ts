@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { isSameBot, isSameUrl } from "../lib/url.js";
 

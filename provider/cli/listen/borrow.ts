@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
-import { shellQuote } from "../../errors/hints.js";
+import { shellQuote } from "../../errors/index.js";
 import { looksMasked } from "../../responder/key-rules.js";
 import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
@@ -11,9 +11,10 @@ import {
   getWebhookBeforeSet,
   refuseForeign,
   removeRegistration,
-} from "../../webhook/lifecycle.js";
-import { register } from "../../webhook/register.js";
-import { Run, workspaceOf } from "../../webhook/run.js";
+  register,
+  Run,
+  workspaceOf,
+} from "../../webhook/provider.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";

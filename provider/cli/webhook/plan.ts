@@ -1,7 +1,6 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
-import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
-import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { mayMeanNeverSet } from "../../webhook/lifecycle.js";
+import { type PlannedWorkspace, readPlannedWorkspaces } from "../../workspace-list/index.js";
+import { mayMeanNeverSet } from "../../webhook/provider.js";
 import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
 import { formatTable } from "../table.js";

@@ -1,21 +1,21 @@
-import { ApiChatError, type Registration } from "../../client/index.js";
-import type { ApiKeyAs } from "../../client/options.js";
+import { ApiChatError, type Registration, type ApiKeyAs } from "../../client/index.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
 import { looksMasked } from "../../responder/key-rules.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
-import { checkInputs } from "../../webhook/inputs.js";
 import {
+  checkInputs,
   createClient,
   getWebhookBeforeSet,
   refuseForeign,
   removeOther,
   removeRegistration,
   type WorkspaceClient,
-} from "../../webhook/lifecycle.js";
-import { isRegistered, register } from "../../webhook/register.js";
-import { Run as ResourceRun } from "../../webhook/run.js";
-import type { WebhookInputs } from "../../webhook/state.js";
+  isRegistered,
+  register,
+  Run as ResourceRun,
+  type WebhookInputs,
+} from "../../webhook/provider.js";
 import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";

@@ -1,0 +1,33 @@
+/** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
+export { warningsOfConfiguration, type ConfigurationWarning } from "./configuration.js";
+export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK } from "./inputs.js";
+/** @internal zod's types stay out of the published declarations. */
+export { DEFAULTS } from "./inputs.js";
+export {
+  createClient,
+  getWebhookBeforeSet,
+  getWebhookIfAny,
+  importWebhook,
+  mayMeanNeverSet,
+  previewCreate,
+  previewUpdate,
+  readRegistration,
+  refuseForeign,
+  removeOther,
+  removeRegistration,
+  UnfinishedError,
+  webhookLifecycle,
+  type Foreseen,
+  type WorkspaceClient,
+} from "./lifecycle.js";
+export { isRegistered, register } from "./register.js";
+export { openRunLog } from "./run-log.js";
+export { Run, SETTINGS, workspaceOf, type Configuration, type OperationContext } from "./run.js";
+export {
+  IMPORTED_KEY,
+  requireState,
+  VERIFIED,
+  type DriftedProperty,
+  type WebhookInputs,
+  type WebhookState,
+} from "./state.js";
