@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
-import { looksMasked } from "../lib/checks.js";
+import type { Registration } from "../client/internal.js";
 import { isSameBot, isSameUrl } from "../lib/url.js";
-import { VERIFIED, hasWantedUrl, type WantedWebhook } from "./wanted.js";
+import { looksMasked } from "../responder/key-rules.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
  * What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it before they touch

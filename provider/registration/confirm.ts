@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { printIfSlow } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
-import { restore, withRunAgain, withSentence } from "./settle.js";
 import type { SetOptions, SetResult } from "./set-result.js";
-import { VERIFIED, hasWantedUrl, readySecondsOf, type WantedWebhook } from "./wanted.js";
+import { restore, withRunAgain, withSentence } from "./settle.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
 
 /** Whether get-webhook returns what set-webhook returned, by the origin of the service. */
 export class Confirmations {

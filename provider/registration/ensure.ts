@@ -1,11 +1,11 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { isInPlace, isOurs } from "./applied.js";
 import { Confirmations, confirmUntilVerified } from "./confirm.js";
 import { preflight } from "./preflight.js";
 import type { SetOptions, SetResult, Uncertain } from "./set-result.js";
 import { settle } from "./settle.js";
-import { VERIFIED, hasWantedUrl, readySecondsOf, type WantedWebhook } from "./wanted.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
 
 /** What to ensure, and what is known. */
 export interface EnsureOptions extends SetOptions {

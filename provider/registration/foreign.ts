@@ -1,8 +1,8 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
-import { isLastApiKey, isOurs, showsOurKey, type Ours } from "./applied.js";
-import { hasWantedUrl, type WantedWebhook } from "./wanted.js";
+import { type Ours, isLastApiKey, isOurs, showsOurKey } from "./applied.js";
+import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
  * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource of this stack

@@ -10,7 +10,15 @@ export {
 export { Confirmations } from "./confirm.js";
 export { ensure, type Ensured } from "./ensure.js";
 export { isSameWorkspace, isTakenOver, refuseForeign, removeOther, requireSameWorkspace } from "./foreign.js";
-export { getWebhookBeforeSet, getWebhookIfAny, mayMeanNeverSet, observe, type Observed } from "./look.js";
 export { remove } from "./remove.js";
 export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
-export { createClient, workspaceOf, type WorkspaceClient } from "./workspace.js";
+export {
+  createClient,
+  getWebhookBeforeSet,
+  getWebhookIfAny,
+  mayMeanNeverSet,
+  observe,
+  workspaceOf,
+  type Observed,
+  type WorkspaceClient,
+} from "./workspace.js";

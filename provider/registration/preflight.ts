@@ -1,13 +1,15 @@
-import { isLasting } from "../diagnosis/causes.js";
-import { describeRecord } from "../diagnosis/describe.js";
 import {
-  diagnoseHandshake,
   type FailedHandshake,
   type HandshakeDiagnosis,
   MAX_ANSWER_MS,
-} from "../diagnosis/diagnose.js";
-import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
-import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
+  describeRecord,
+  diagnoseHandshake,
+  isFinal,
+  isLasting,
+  mayBecomeReady,
+} from "../diagnosis/internal.js";
+import type { HandshakeTranscript } from "../errors/index.js";
+import { ApiChatError } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
 import { printIfSlow, printLine, printWarning } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";

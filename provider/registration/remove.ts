@@ -1,4 +1,4 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import type { WorkspaceClient } from "./workspace.js";

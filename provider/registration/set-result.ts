@@ -1,4 +1,4 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import type { ApiChatError } from "../errors/index.js";
 import type { Ours } from "./applied.js";
 import type { WantedWebhook } from "./wanted.js";

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { mayBeAccepted, type Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
+import { mayBeAccepted } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import { toRestorable } from "./applied.js";
 import type { SetOptions, SetResult } from "./set-result.js";
-import { VERIFIED, hasWantedUrl, type WantedWebhook } from "./wanted.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
  * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was

@@ -1,4 +1,4 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { isSameUrl } from "../lib/url.js";
 
 /** What create does when another URL is registered for the workspace. */

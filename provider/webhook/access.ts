@@ -1,7 +1,7 @@
+import type { Registration } from "../client/internal.js";
 import { createClient } from "../registration/index.js";
-import { resourceOf, type OperationContext } from "./run.js";
-import { createClaimId, toState, type WebhookInputs, type WebhookState } from "./state.js";
-import type { Registration } from "../client/registration-client.js";
+import { type OperationContext, resourceOf } from "./run.js";
+import { type WebhookInputs, type WebhookState, createClaimId, toState } from "./state.js";
 
 /** What an operation on one webhook needs. */
 export type Access = ReturnType<typeof accessTo>;

@@ -1,7 +1,7 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
-import { isUnknown } from "../lib/checks.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
+import { isUnknown } from "../pulumi/unknown.js";
 import { refuseForeign } from "../registration/index.js";
 import { accessTo } from "./access.js";
 import { lookBeforeCreate, lookBeforeUpdate } from "./lifecycle.js";

@@ -1,9 +1,11 @@
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
-import type { RawInputs } from "../lib/checks.js";
 import { printLine, printWarning } from "../lib/progress.js";
 import { botCodeOf, formatUrl } from "../lib/url.js";
+import type { RawInputs } from "../pulumi/check-and-diff.js";
 import {
+  type Ensured,
+  type Observed,
   ensure,
   getWebhookBeforeSet,
   isInPlace,
@@ -14,20 +16,18 @@ import {
   remove,
   requireSameWorkspace,
   workspaceOf,
-  type Ensured,
-  type Observed,
 } from "../registration/index.js";
-import { accessTo, withTimeLimit, type Access } from "./access.js";
+import { type Access, accessTo, withTimeLimit } from "./access.js";
 import { checkWebhook, diffWebhook } from "./inputs.js";
 import { observeState, readWebhook } from "./read.js";
-import { resourceOf, type OperationContext } from "./run.js";
+import { type OperationContext, resourceOf } from "./run.js";
 import {
   UnfinishedError,
+  type WebhookInputs,
+  type WebhookState,
   requireKey,
   requireState,
   withAttempt,
-  type WebhookInputs,
-  type WebhookState,
 } from "./state.js";
 
 /** The lifecycle of `ApiChatWebhook` in one run, in the form that the SDK's dynamic provider calls. */

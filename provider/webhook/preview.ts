@@ -1,5 +1,5 @@
-import { UNKNOWN } from "../lib/checks.js";
-import * as pulumi from "../lib/pulumi.js";
+import * as pulumi from "../pulumi/sdk.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
 import { previewCreate } from "./foresee.js";
 import { Run } from "./run.js";
 import type { WebhookInputs } from "./state.js";

@@ -1,27 +1,27 @@
-import { RegistrationClient } from "../client/registration-client.js";
+import { RegistrationClient } from "../client/internal.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
 import {
+  type Observed,
   VERIFIED,
   createClient,
   expectedUrl,
   observe,
   requireSameWorkspace,
   showsOurKey,
-  type Observed,
 } from "../registration/index.js";
 import { withTimeLimit } from "./access.js";
-import { resourceOf, settingMissing, type OperationContext } from "./run.js";
+import { type OperationContext, resourceOf, settingMissing } from "./run.js";
 import {
   DRIFTED_KEY,
+  type DriftedProperty,
   IMPORTED_KEY,
   KEY_DRIFTED,
+  type WebhookInputs,
+  type WebhookState,
   createClaimId,
   inputsOf,
   toState,
-  type DriftedProperty,
-  type WebhookInputs,
-  type WebhookState,
 } from "./state.js";
 
 /** What a read returns to the engine: nothing tells it that the resource is gone. */

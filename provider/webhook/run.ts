@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import { Confirmations, isOurs, workspaceOf } from "../registration/index.js";
 import type { Claim } from "./facts.js";
-import { memoryLog, type RunLog } from "./run-log.js";
+import { type RunLog, memoryLog } from "./run-log.js";
 import type { WebhookInputs, WebhookState } from "./state.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
-import { describeFailure } from "../lib/provider-process.js";
-import { requireStateVersion } from "../lib/state-version.js";
-import { toApplied, type Applied, type WantedWebhook } from "../registration/index.js";
+import { describeFailure } from "../pulumi/provider-process.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
+import { type Applied, type WantedWebhook, toApplied } from "../registration/index.js";
 
 /**
  * Placeholder for the key in the inputs after a refresh found a different one. The key itself is never copied from a
@@ -43,7 +43,7 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireState` then reads
  * the former ones too.
  */
 const STATE_VERSION: number = 1;

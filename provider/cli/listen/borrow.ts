@@ -1,8 +1,7 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
-import { shellQuote } from "../../errors/hints.js";
-import { looksMasked } from "../../lib/checks.js";
+import { shellQuote } from "../../errors/index.js";
 import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
@@ -14,6 +13,7 @@ import {
   remove,
   workspaceOf,
 } from "../../registration/index.js";
+import { looksMasked } from "../../responder/key-rules.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";

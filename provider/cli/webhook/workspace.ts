@@ -1,21 +1,18 @@
-import { ApiChatError, type Registration } from "../../client/index.js";
-import type { ApiKeyAs } from "../../client/options.js";
-import { fieldName, renderProblem } from "../../errors/index.js";
-import { looksMasked } from "../../lib/checks.js";
-import { toPlainText } from "../../lib/plain-text.js";
+import type { ApiKeyAs, Registration } from "../../client/index.js";
+import { ApiChatError, fieldName, renderProblem, toPlainText } from "../../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
 import {
+  type WantedWebhook,
+  type WorkspaceClient,
   createClient,
   ensure,
   getWebhookBeforeSet,
   refuseForeign,
   remove,
   removeOther,
-  type WantedWebhook,
-  type WorkspaceClient,
 } from "../../registration/index.js";
-import { checkInputs } from "../../webhook/inputs.js";
-import { Run as ResourceRun } from "../../webhook/run.js";
+import { looksMasked } from "../../responder/key-rules.js";
+import { Run as ResourceRun, checkInputs } from "../../webhook/provider.js";
 import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";

@@ -2,7 +2,7 @@ import { runtime } from "@pulumi/pulumi";
 import type { MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/index.js";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import type { Registration } from "../../../provider/client/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import * as foresee from "../../../provider/webhook/foresee.js";

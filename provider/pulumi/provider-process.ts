@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { ApiChatError, renderProblem, type Failure, type FieldProblem } from "../errors/index.js";
-import { fail, type CheckFailure } from "./checks.js";
+import { ApiChatError, type Failure } from "../errors/index.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -41,18 +40,6 @@ export function describeFailure(name: string, error: ApiChatError): string {
   const named = error.with({ subject: name });
   return isReportRead() ? `${named.message}\n${toReport(named.toJSON())}` : named.message;
 }
-
-/**
- * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
- * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
- */
-export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
-  problems.map((problem) =>
-    fail(
-      renderProblem(problem),
-      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
-    ),
-  );
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:
