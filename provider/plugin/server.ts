@@ -15,7 +15,7 @@ import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
-import { spellingsOfUrl } from "../lib/url.js";
+import { hideQuery, spellingsOfUrl } from "../lib/url.js";
 import { openRunLog } from "../webhook/run-log.js";
 import { Run } from "../webhook/run.js";
 import {
@@ -218,11 +218,17 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
-/** Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. */
+/**
+ * Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. Beside the
+ * program's own values, a URL of the state whose query a refresh has hidden stays readable: a conflict must name it.
+ */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
   const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
-  return createRedactor([...marked, ...configured].flatMap((text) => [text, ...spellingsOfUrl(text)]));
+  const isShown = (text: string): boolean =>
+    request.getNews !== undefined && text.includes("?") && hideQuery(text) === text;
+  const secrets = [...marked.filter((text) => !isShown(text)), ...configured];
+  return createRedactor(secrets.flatMap((text) => [text, ...spellingsOfUrl(text)]));
 }
 
 interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {
