@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { commandLine } from "../errors/index.js";
 import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
 import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, formatUrl, isSameUrl } from "../lib/url.js";
