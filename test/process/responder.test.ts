@@ -245,7 +245,11 @@ describe("a start that fails", () => {
   });
 
   it.each([
-    ["no configuration", ["responder"], "error: pass the configuration with --config <file>; see --help\n"],
+    [
+      "no configuration",
+      ["responder"],
+      "error: pass the configuration with --config <file>; see apichat responder --help\n",
+    ],
     [
       "two places",
       ["responder", "deliveries", "--data-dir", "x", "--config", "y"],
