@@ -10,6 +10,7 @@ const storeys = [
   ["pulumi"],
   ["workspace-list"],
   ["server"],
+  ["registration"],
   ["diagnosis"],
   ["client"],
   ["responder"],

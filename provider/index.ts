@@ -15,14 +15,13 @@ export {
   type HandshakeTranscript,
   type Hint,
 } from "./errors/index.js";
+export type { OnExisting, Preflight } from "./registration/index.js";
 export {
   ApiChatWebhook,
   getApiChatWebhook,
   type ApiChatWebhookArgs,
   type GetApiChatWebhookArgs,
   type GetApiChatWebhookResult,
-  type OnExisting,
-  type Preflight,
 } from "./webhook/index.js";
 export {
   HandshakeResponder,

@@ -12,6 +12,7 @@ const ROOMS: Record<string, number> = {
   "provider/errors/": 511,
   "provider/lib/": 1370,
   "provider/pulumi/": 530,
+  "provider/registration/": 800,
   "provider/webhook/": 2190,
   "provider/verification-key/": 418,
   "provider/handshake-responder/": 1214,

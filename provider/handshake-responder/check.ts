@@ -1,25 +1,26 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { isUnknown, UNKNOWN } from "../pulumi/unknown.js";
+import { stateFolder } from "../lib/files.js";
+import { printLine } from "../lib/progress.js";
+import { problemOfUrl } from "../lib/url.js";
+import { expected, onAnyObject, validatedBy } from "../lib/validate.js";
+import { isMap, withoutNulls } from "../lib/values.js";
 import {
-  missingSource,
-  toDiff,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-  toFailures,
+  missingSource,
   problemsOfKnown,
+  toDiff,
+  toFailures,
 } from "../pulumi/check-and-diff.js";
-import { problemOfUrl } from "../lib/url.js";
-import { isMap, withoutNulls } from "../lib/values.js";
-import { printLine } from "../pulumi/provider-process.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { deriveVerificationKeys } from "../responder/index.js";
+import { DERIVATION_RULES, verificationKey } from "../responder/key-rules.js";
 import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
-import { expected, onAnyObject, validatedBy } from "../lib/validate.js";
-import { verificationKey, DERIVATION_RULES, deriveVerificationKeys } from "../responder/key-rules.js";
 import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/remote.js";
 import { portOfId } from "./addresses.js";
-import { stateFolder } from "../lib/files.js";
 import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { markStack } from "./origin.js";

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type CheckFailure, toFailures, problemsOfKnown } from "../pulumi/check-and-diff.js";
 import { readFileIfExists } from "../lib/files.js";
-import { printWarning } from "../pulumi/provider-process.js";
-import type { Path } from "../pulumi/secret-values.js";
+import { printWarning } from "../lib/progress.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { warningsOfConfiguration, DEFAULTS, SETTINGS, type Configuration } from "../webhook/provider.js";
+import { type CheckFailure, problemsOfKnown, toFailures } from "../pulumi/check-and-diff.js";
+import type { Path } from "../pulumi/secret-values.js";
+import { type Configuration, DEFAULTS, SETTINGS, warningsOfConfiguration } from "../webhook/provider.js";
 import type { Received, Values } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.

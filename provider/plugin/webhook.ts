@@ -1,21 +1,22 @@
+import { printLine, printWarning } from "../lib/progress.js";
 import { fail } from "../pulumi/check-and-diff.js";
+import { isReportRead } from "../pulumi/provider-process.js";
 import { UNKNOWN } from "../pulumi/unknown.js";
-import { isReportRead, printLine, printWarning } from "../pulumi/provider-process.js";
+import { VERIFIED } from "../registration/index.js";
 import {
+  type Foreseen,
+  IMPORTED_KEY,
+  type OperationContext,
   SECRETS_OF_DRIFT,
   WEBHOOK,
+  type WebhookInputs,
+  type WebhookState,
   importWebhook,
   previewCreate,
   previewUpdate,
   readRegistration,
-  webhookLifecycle,
-  type Foreseen,
-  type OperationContext,
-  IMPORTED_KEY,
   requireState,
-  VERIFIED,
-  type WebhookInputs,
-  type WebhookState,
+  webhookLifecycle,
 } from "../webhook/provider.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";

@@ -1,35 +1,31 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { isUnknown, UNKNOWN } from "../pulumi/unknown.js";
+import { printLine, printWarning } from "../lib/progress.js";
+import { expected, validatedBy } from "../lib/validate.js";
+import { withoutNulls } from "../lib/values.js";
 import {
-  missingSource,
-  toDiff,
   type CheckResult,
   type DiffResult,
   type RawInputs,
+  missingSource,
   problemsOfKnown,
+  toDiff,
   toFailures,
 } from "../pulumi/check-and-diff.js";
-import {
-  warningOfKey,
-  verificationKey,
-  DERIVATION_RULES,
-  deriveVerificationKeys,
-} from "../responder/key-rules.js";
-import { withoutNulls } from "../lib/values.js";
-import { expected, validatedBy } from "../lib/validate.js";
-import { printLine, printWarning } from "../pulumi/provider-process.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { deriveVerificationKeys } from "../responder/index.js";
+import { DERIVATION_RULES, verificationKey, warningOfKey } from "../responder/key-rules.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
   decideNextKeys,
   derivedOf,
   nextKeys,
   requireState,
   toState,
-  type VerificationKeyInputs,
-  type VerificationKeyState,
 } from "./contract.js";
 
 /**

@@ -1,5 +1,4 @@
 /** What a program loads: the class. The lifecycle behind it is loaded when it is needed, from `provider.ts`. */
-export type { OnExisting, Preflight } from "./state.js";
 export {
   ApiChatWebhook,
   getApiChatWebhook,

@@ -1,26 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { problemOfBaseUrl } from "../client/internal.js";
-import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import type { FieldProblem } from "../errors/index.js";
+import { printLine, printWarning } from "../lib/progress.js";
+import { formatUrl, mayHoldQuery, warningOfUrl } from "../lib/url.js";
+import { expected, httpUrl, validatedBy } from "../lib/validate.js";
 import { problemOfSecret } from "../lib/values.js";
 import {
-  missingSource,
-  toDiff,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-  toFailures,
+  missingSource,
   problemsOfKnown,
+  toDiff,
+  toFailures,
 } from "../pulumi/check-and-diff.js";
-import { warningOfKey, verificationKey } from "../responder/key-rules.js";
-import { warningOfUrl, formatUrl, mayHoldQuery } from "../lib/url.js";
-import type { FieldProblem } from "../errors/index.js";
-import { printLine, printWarning } from "../pulumi/provider-process.js";
 import type { DynamicResource } from "../pulumi/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs.js";
-import { expected, httpUrl, validatedBy } from "../lib/validate.js";
-import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
-import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookState } from "./state.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { VERIFIED, isLastApiKey } from "../registration/index.js";
+import { verificationKey, warningOfKey } from "../responder/key-rules.js";
+import { type OperationContext, type Run, SETTINGS, joinQuotedNames, resourceOf } from "./run.js";
+import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];

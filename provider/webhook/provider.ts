@@ -3,30 +3,15 @@ export { warningsOfConfiguration, type ConfigurationWarning } from "./configurat
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";
-export {
-  createClient,
-  getWebhookBeforeSet,
-  getWebhookIfAny,
-  importWebhook,
-  mayMeanNeverSet,
-  previewCreate,
-  previewUpdate,
-  readRegistration,
-  refuseForeign,
-  removeOther,
-  removeRegistration,
-  UnfinishedError,
-  webhookLifecycle,
-  type Foreseen,
-  type WorkspaceClient,
-} from "./lifecycle.js";
-export { isRegistered, register } from "./register.js";
+export { previewCreate, previewUpdate, type Foreseen } from "./foresee.js";
+export { webhookLifecycle } from "./lifecycle.js";
+export { importWebhook, readRegistration } from "./read.js";
 export { openRunLog } from "./run-log.js";
-export { Run, SETTINGS, workspaceOf, type Configuration, type OperationContext } from "./run.js";
+export { Run, SETTINGS, type Configuration, type OperationContext } from "./run.js";
 export {
   IMPORTED_KEY,
   requireState,
-  VERIFIED,
+  UnfinishedError,
   type DriftedProperty,
   type WebhookInputs,
   type WebhookState,

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
+import { printLine, printWarning } from "../../../provider/lib/progress.js";
 import { fail } from "../../../provider/pulumi/check-and-diff.js";
 import {
   describeFailure,
   findReport,
-  printLine,
-  printWarning,
   reportVariables,
   toReport,
 } from "../../../provider/pulumi/provider-process.js";
