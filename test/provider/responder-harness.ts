@@ -4,7 +4,7 @@ import { beforeEach, expect, vi } from "vitest";
 import { ResponderLifecycle } from "../../dist/provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { freePort } from "../support/http.js";
-import { processesNaming } from "../support/processes.js";
+import { processesNaming } from "../../tools/lib/processes.ts";
 import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
 
