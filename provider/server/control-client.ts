@@ -24,8 +24,6 @@ export interface ServerStatus {
   pid: number;
   host: string;
   port: number;
-  /** SHA-256 in hex of the text of the configuration file that is applied. */
-  configDigest: string;
   /** By name: those of the configuration, and removed ones that still have rows. */
   workspaces: Record<string, SpoolCounts>;
 }

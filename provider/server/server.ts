@@ -77,7 +77,12 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
   const lock = await takeDataDir(dataDir);
-  undos.push(() => lock.release());
+  let isStopping = false;
+  undos.push(() => {
+    // A caller that waits for the lock may remove the folder: nothing is written there afterwards.
+    if (isStopping) log.info("stopped");
+    lock.release();
+  });
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
@@ -92,7 +97,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   /** Reloads and the stop, one after the other. */
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
-  let isStopping = false;
 
   const answerBy = async (next: LoadedConfig): Promise<void> => {
     await refuseLoops(next.config, address);
@@ -115,7 +119,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     const ended = changes.run("config", async () => {
       log.info("stopping");
       await undoAll(undos);
-      log.info("stopped");
       if (reason) throw reason;
     });
     ended.then(stopped.resolve, stopped.reject);
@@ -128,7 +131,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
       instance,
       pid: process.pid,
       ...address,
-      configDigest: loaded.digest,
       workspaces: Object.fromEntries([
         ...Object.keys(loaded.config.workspaces).map(
           (name) => [name, { pending: 0, deadLetters: 0 }] as const,

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   requestReload,
-  requestRetry,
   requestStatus,
   requestStop,
+  spoolOf,
 } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { SEED } from "../support/derived-keys.ts";
@@ -113,7 +113,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
   const work: [what: string, begin: () => Promise<unknown>][] = [
     ["a stranger's request", () => statusOf("/robots.txt")],
     ["a reload", () => requestReload(instance)],
-    ["a retry", () => requestRetry(instance)],
+    ["a retry", () => spoolOf(instance).retry()],
   ];
   for (const [what, begin] of work) {
     await begin();

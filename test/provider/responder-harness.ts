@@ -71,6 +71,10 @@ export const readConfig = ({ outs }: Created): Promise<string> =>
 export const pidsOf = async (text = run.folder): Promise<number[]> =>
   (await processesNaming(text)).map(({ pid }) => pid);
 
+/** A process that has released its folder needs a moment to end. */
+export const expectPids = (pids: unknown): Promise<void> =>
+  expect.poll(() => pidsOf(), { timeout: 10_000 }).toEqual(pids);
+
 export async function end({ outs }: Created, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
   process.kill(outs.pid, signal);
   await vi.waitUntil(async () => (await pidsOf(outs.instance)).length === 0);
