@@ -1,5 +1,5 @@
 import { Client } from "undici";
-import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
+import { ApiChatError, type ApiChatErrorCode, type Failure, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { CONTROL_HOST, INSTANCE_HEADER, isHeld, nameOf, readInstance, type Instance } from "./data-dir.js";
 import type { Spool, SpoolCounts } from "./spool/spool.js";
@@ -35,9 +35,9 @@ export interface ServerStatus {
 export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const deadline = performance.now() + CONTROL_LIMITS.answerMs;
   for (;;) {
+    if (!isHeld(dataDir)) return undefined;
     const announced = await readInstance(dataDir);
     if (announced && (await requestStatus(announced))) return announced;
-    if (!isHeld(dataDir)) return undefined;
     if (performance.now() >= deadline) throw notAnswering(dataDir, announced);
     await sleep(INSPECT_EVERY_MS);
   }
@@ -52,12 +52,10 @@ export async function waitUntilReleased(dataDir: string, limitMs: number): Promi
   }
 }
 
-const notAnswering = (dataDir: string, announced: Instance | undefined): ApiChatError =>
-  new ApiChatError(
-    "timeout",
-    `${nameOf(announced)} holds ${dataDir} but does not respond: it is starting, stopping or hung`,
-    { operation: "responder", hints: [{ id: "end_process", pid: announced?.pid }] },
-  );
+function notAnswering(dataDir: string, announced: Instance | undefined): ApiChatError {
+  const text = `${nameOf(announced)} holds ${dataDir} but does not respond: it is starting, stopping or hung`;
+  return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
+}
 
 /** Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has its port now. */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
@@ -163,5 +161,5 @@ async function ask(
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
-const fail = (code: ApiChatErrorCode, message: string): ApiChatError =>
-  new ApiChatError(code, message, { operation: "responder", attempts: 1 });
+const fail = (code: ApiChatErrorCode, message: string, hints?: Hint[]): ApiChatError =>
+  new ApiChatError(code, message, { operation: "responder", hints, attempts: 1 });

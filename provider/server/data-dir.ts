@@ -63,14 +63,8 @@ export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);
   const lock = openLock(dataDir, LOCK_WAIT_MS);
   if (lock === undefined) {
-    throw new ApiChatError(
-      "conflict",
-      `dataDir ${dataDir} is in use by ${nameOf(await readInstance(dataDir))}`,
-      {
-        operation: "responder",
-        hints: [{ id: "own_data_dir" }],
-      },
-    );
+    const text = `dataDir ${dataDir} is in use by ${nameOf(await readInstance(dataDir))}`;
+    throw new ApiChatError("conflict", text, { operation: "responder", hints: [{ id: "own_data_dir" }] });
   }
   // The process announced there is dead.
   await rm(join(dataDir, INSTANCE_FILE), { force: true });

@@ -170,18 +170,16 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     stop(new ApiChatError("unavailable", text, { operation: "responder" }));
   };
 
-  const watchFolder = (): void => {
-    const report = (error: unknown) =>
-      log.limited("error", "not checked", dataDir, { error: messageOf(error) });
-    const timer = setInterval(() => void checkFolder().catch(report), CHECK_FOLDER_EVERY_MS);
-    undos.push(() => clearInterval(timer));
-  };
+  // A folder that cannot be read now is read again.
+  const report = (error: unknown): void =>
+    log.limited("error", "not checked", dataDir, { error: messageOf(error) });
 
   /** On a full disk the announcement is written later, once forwarding has made room for it. */
   const announce = async (announcement: Instance): Promise<void> => {
     try {
       await writeInstance(dataDir, announcement);
-      watchFolder();
+      const timer = setInterval(() => void checkFolder().catch(report), CHECK_FOLDER_EVERY_MS);
+      undos.push(() => clearInterval(timer));
     } catch (error) {
       if (!hasErrorCode(error, ...FULL_DISK)) throw error;
       const message = messageOf(error);

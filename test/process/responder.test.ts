@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { open, readdir, rm, writeFile } from "node:fs/promises";
+import { open, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -128,6 +128,15 @@ describe("the responder as a process", () => {
     const { instance } = await startResponder(home);
     const { pending } = (await requestStatus(instance))?.workspaces["acme"] ?? {};
     expect(pending).toBeGreaterThanOrEqual(count);
+  });
+
+  it("ends with 1 when its data folder is removed: nothing leads to it any more", async () => {
+    const home = await makeHome();
+    const { ended } = await startResponder(home);
+    await rm(home.dataDir, { recursive: true });
+    const { exitCode, stderr } = await ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`error: the data folder ${home.dataDir} was removed or replaced while`);
   });
 
   it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {

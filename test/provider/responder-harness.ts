@@ -68,7 +68,7 @@ export const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
 export const readConfig = ({ outs }: Created): Promise<string> =>
   readFile(join(outs.dataDir, "config.json"), "utf8");
 
-export const pidsOf = async (text = run.folder): Promise<number[]> =>
+const pidsOf = async (text = run.folder): Promise<number[]> =>
   (await processesNaming(text)).map(({ pid }) => pid);
 
 /** A process that has released its folder needs a moment to end. */
