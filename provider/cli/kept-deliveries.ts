@@ -218,9 +218,8 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
   const choice = all ? { workspace } : { ids };
   await withSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);
-    const replayed = await change({ ...options, name: "replayed" }, spool, dataDir, (kept) =>
-      kept.replay(choice),
-    );
+    const place = { spool, dataDir };
+    const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
       throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
@@ -233,9 +232,8 @@ const retry = (options: PlaceOptions): Promise<void> =>
   withSpool(options, async (spool, dataDir) => {
     const { workspace } = options;
     const workspaces = workspace === undefined ? undefined : [workspace];
-    const retried = await change({ ...options, name: "retried" }, spool, dataDir, (kept) =>
-      kept.retry(workspaces),
-    );
+    const place = { spool, dataDir };
+    const retried = await change(options, "retried", place, (kept) => kept.retry(workspaces));
     if (retried === 0) note(noneOf("waiting deliveries", options));
   });
 
@@ -244,9 +242,9 @@ const retry = (options: PlaceOptions): Promise<void> =>
  * and returns the count, under the name that scripts read.
  */
 async function change(
-  { name, json }: PlaceOptions & { name: string },
-  spool: Spool,
-  dataDir: string,
+  { json }: PlaceOptions,
+  name: string,
+  { spool, dataDir }: { spool: Spool; dataDir: string },
   make: (kept: SpoolChanges) => Promise<number>,
 ): Promise<number> {
   // Loaded here, because `--help` needs no HTTP.

@@ -65,7 +65,8 @@ export interface DeadLetterChoice {
 
 /**
  * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The file of a killed
- * process opens as it is. Only the process that holds the folder writes to it; others may read. Throws a SqliteError or an error of the file system.
+ * process opens as it is. Only the process that holds the folder may write; others may read. Throws a SqliteError or an
+ * error of the file system.
  */
 export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
   makeFolders(dataDir);
