@@ -238,8 +238,8 @@ const retry = (options: PlaceOptions): Promise<void> =>
   });
 
 /**
- * Makes a change through the responder that runs on the folder, or else in its spool, while no responder can start. Prints
- * and returns the count, under the name that scripts read.
+ * Makes a change through the responder that runs on the folder, or else in its spool, while no responder can start.
+ * Prints and returns the count, under the name that scripts read.
  */
 async function change(
   { json }: PlaceOptions,

@@ -162,7 +162,8 @@ const HINTS = {
   end_process: ({ pid }: HintData["end_process"]) =>
     pid === undefined
       ? "Try again in a moment; if that fails, end the process that has lock.sqlite open there"
-      : `Try again in a moment, in its container if it runs in one; if that fails, end it with kill -9 ${pid}, which loses nothing that was acknowledged`,
+      : "Try again in a moment, in its container if it runs in one; if that fails, " +
+        `end it with kill -9 ${pid}, which loses nothing that was acknowledged`,
   warn_only: {
     program: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, set preflight: "warn"`,
     command_line: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, use --preflight warn`,

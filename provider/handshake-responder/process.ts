@@ -119,8 +119,8 @@ async function readPrinted({ dataDir, workspaces }: Folder): Promise<string> {
 }
 
 /**
- * Stops a responder gracefully, and waits until the system has released its folder. Throws `timeout` if that takes longer
- * than 20 seconds.
+ * Stops a responder gracefully, and waits until the system has released its folder. Throws `timeout` if that takes
+ * longer than 20 seconds.
  */
 export async function stopProcess({ dataDir }: Pick<Folder, "dataDir">, running: Instance): Promise<void> {
   await requestStop(running);

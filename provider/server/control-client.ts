@@ -57,7 +57,7 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
   return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
 }
 
-/** Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has its port now. */
+/** Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has its port. */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   try {
     return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -76,7 +76,7 @@ export async function requestReload(instance: Instance): Promise<ServerStatus> {
   return (await command(instance, "/reload")) as ServerStatus;
 }
 
-/** Requests a graceful stop without waiting for it: see {@link waitUntilReleased}. Returns false if the responder is gone. */
+/** Requests a graceful stop. {@link waitUntilReleased} waits for it. Returns false if the responder is already gone. */
 export async function requestStop(instance: Instance): Promise<boolean> {
   return (await ask(instance, "POST", "/stop")) !== undefined;
 }
@@ -84,7 +84,7 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 /** What changes the deliveries that are kept. */
 export type SpoolChanges = Pick<Spool, "retry" | "replay">;
 
-/** Returns the spool of a responder, which makes the changes. They throw `unavailable` if it is gone or its disk fails. */
+/** Returns the spool of a running responder. Changes throw `unavailable` if it is gone or its disk fails. */
 export const spoolOf = (running: Instance): SpoolChanges => ({
   retry: async (workspaces) => (await command(running, "/retry", { workspaces })) as number,
   replay: async (choice) => (await command(running, "/replay", choice)) as number,

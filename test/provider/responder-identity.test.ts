@@ -22,7 +22,7 @@ import {
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("ends, so a refresh finds it gone, update starts it again on its port, and delete has nothing to do", async () => {
+  test("ends: a refresh finds it gone, update starts it again on its port, delete has nothing to do", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     await expectPids([]);

@@ -289,7 +289,7 @@ export class Spool {
     });
   }
 
-  /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations affected. */
+  /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
   async retry(workspaces?: readonly string[]): Promise<number> {
     const nowMs = this.nowMs();
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
