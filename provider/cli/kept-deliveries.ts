@@ -6,6 +6,7 @@ import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
 import { JSON_FAILURES, note, print, printResult, warn } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
+import { commandLine } from "../errors/index.js";
 import { runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -54,7 +55,7 @@ const resendCommand = (): Command =>
         withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
-            throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
+            throw new Error(`nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`);
           // Loaded here, because `--help` needs no HTTP client.
           const [{ headersToForward }, { deliverOnce }] = await Promise.all([
             import("../server/forwarder.js"),
@@ -220,7 +221,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
     await report(options, dataDir, { replayed });
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
+      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
     }
     if (replayed === 0) note(noneOf("dead letters", options));
   });

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { answerError, UnavailableError, type ResponderErrorCode } from "../responder/answers.js";
-import type { Answer, IncomingRequest } from "../responder/request.js";
-import { pathOf } from "../responder/request.js";
+import { answerError, UnavailableError, type Answer } from "../responder/answers.js";
+import { pathOf, type IncomingRequest } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
 import { keysOf, type ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
+import { entriesInSlices } from "../lib/in-slices.js";
 import { SqliteError } from "../lib/sqlite.js";
 import { HEALTH_PATH, READY_PATH } from "../lib/url.js";
 import type { AcceptedDelivery } from "./spool/database.js";
@@ -56,12 +56,12 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#options = options;
   }
 
-  /** Switches to this configuration; requests in progress finish with the old one. */
-  configure(config: ServerConfig): void {
-    this.#healthPath = config.healthPath;
+  /** Switches to this configuration at once when it resolves; requests in progress finish with the old one. */
+  async configure(config: ServerConfig): Promise<void> {
     const places = new Map<string, Place>();
-    for (const [workspace, { path }] of Object.entries(config.workspaces))
+    for await (const [workspace, { path }] of entriesInSlices(config.workspaces))
       places.set(path, { workspace, config });
+    this.#healthPath = config.healthPath;
     this.#places = places;
   }
 
@@ -76,7 +76,7 @@ export class Routes implements Pick<Responder, "answer"> {
     if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
-    if (answer.status >= 400) this.#noteRefusal(answer, place?.workspace);
+    this.#noteRefusal(answer, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
@@ -154,8 +154,9 @@ export class Routes implements Pick<Responder, "answer"> {
     }
   }
 
-  #noteRefusal({ status, body }: Answer, workspace: string | undefined): void {
-    const { code } = (JSON.parse(body) as { error: { code: ResponderErrorCode } }).error;
+  #noteRefusal({ status, error }: Answer, workspace: string | undefined): void {
+    if (error === undefined) return;
+    const { code } = error;
     this.#options.metrics?.rejected(workspace, code);
     this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
@@ -10,11 +9,12 @@ import { Forwarder } from "./forwarder.js";
 import { listen, warningOfFileLimit, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
+import { inSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { warningOfSqlite } from "../lib/sqlite.js";
 import { DEFAULT_HOST } from "../lib/url.js";
 import { Routes } from "./routes.js";
-import { openSpool } from "./spool/spool.js";
+import { openSpool, type SpoolCounts } from "./spool/spool.js";
 
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
@@ -40,6 +40,7 @@ export interface RunningServer extends ControlActions {
 
 const LOG_FILE = "responder.log";
 const TOKEN_BYTES = 32;
+const NO_ROWS: SpoolCounts = { pending: 0, deadLetters: 0 };
 
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
@@ -95,31 +96,26 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     await refuseLoops(next.config, address);
     loaded = next;
     metrics?.follow(Object.keys(next.config.workspaces));
-    routes.configure(next.config);
+    await routes.configure(next.config);
   };
 
-  const forwardBy = ({ config, warnings }: LoadedConfig, event: string): void => {
+  const forwardBy = async ({ config, warnings }: LoadedConfig, event: string): Promise<void> => {
     forwarder.follow(config);
     const workspaces = Object.keys(config.workspaces).length;
     log.info(event, { instance, pid: process.pid, ...address, workspaces });
-    for (const warning of warnings) log.warn("configuration", { warning });
+    for await (const warning of inSlices(warnings)) log.warn("configuration", { warning });
   };
 
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
-    status: () => ({
-      instance,
-      pid: process.pid,
-      ...address,
-      configDigest: loaded.digest,
-      workspaces: Object.fromEntries([
-        ...Object.keys(loaded.config.workspaces).map(
-          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
-        ),
-        ...spool.counts(),
-      ]),
-    }),
+    status: () => {
+      const workspaces: Record<string, SpoolCounts> = {};
+      // Not Object.fromEntries: with 30,000 workspaces it takes twice as long.
+      for (const name of Object.keys(loaded.config.workspaces)) workspaces[name] = NO_ROWS;
+      for (const [name, counts] of spool.counts()) workspaces[name] = counts;
+      return { instance, pid: process.pid, ...address, configDigest: loaded.digest, workspaces };
+    },
     reload: () =>
       changes.run("config", async () => {
         try {
@@ -128,9 +124,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
           await answerBy(next);
-          // Each of both takes a slice of time with 30,000 workspaces.
-          await nextTurn();
-          forwardBy(next, "reloaded");
+          await forwardBy(next, "reloaded");
         } catch (error) {
           log.error("not reloaded", { error: messageOf(error) });
           throw error;
@@ -181,7 +175,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const startedAt = new Date().toISOString();
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, startedAt });
-  forwardBy(loaded, "started");
+  await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
   for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite(), warningOfFileLimit()])

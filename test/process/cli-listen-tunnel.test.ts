@@ -123,8 +123,8 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
   });
 
   test.each([
-    ["a webhook", true, "apichat webhook set --replace --webhook-url"],
-    ["nothing", false, "apichat webhook delete --webhook-url"],
+    ["a webhook", true, "npx --package pulumi-apichat apichat webhook set --replace --webhook-url"],
+    ["nothing", false, "npx --package pulumi-apichat apichat webhook delete --webhook-url"],
   ])(
     "after a killed run over %s, the next one changes nothing, and prints the command",
     async (_, hasOwn, command) => {

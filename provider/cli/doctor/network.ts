@@ -1,5 +1,5 @@
 import { diagnoseHandshake } from "../../diagnosis/index.js";
-import { ApiChatError, renderFailure } from "../../errors/index.js";
+import { ApiChatError, commandLine, renderFailure } from "../../errors/index.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
@@ -39,7 +39,7 @@ export const checkWebhookUrl: Check = async (facts) => {
   const registered = (await facts.registration.catch(() => undefined))?.webhookUrl;
   if (!registered || isSameUrl(registered, url) || finding.status === "failed") return finding;
   const text = `${finding.text}; a different one is registered: ${formatUrl(registered)}`;
-  return warning(text, `apichat webhook set registers ${formatUrl(url)}`);
+  return warning(text, `${commandLine()} webhook set registers ${formatUrl(url)}`);
 };
 
 async function performHandshake(
@@ -53,7 +53,7 @@ async function performHandshake(
   if (!diagnosis.passed) return failed(`${url}: ${diagnosis.reason}`, diagnosis.hint);
   const remarks = diagnosis.warnings.map(({ text }) => text);
   const text = [`${url} answers the handshake`, ...remarks].join("; ");
-  return remarks.length === 0 ? ok(text) : warning(text, "apichat verify shows more");
+  return remarks.length === 0 ? ok(text) : warning(text, `${commandLine()} verify shows more`);
 }
 
 /** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */

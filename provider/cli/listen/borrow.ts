@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
 import { shellQuote } from "../../errors/hints.js";
+import { commandLine } from "../../errors/index.js";
 import { looksMasked } from "../../lib/checks.js";
 import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
@@ -129,8 +130,8 @@ const isSame = (a: Shown | undefined, b: Shown | undefined): boolean =>
 
 const howToUndo = ({ webhookUrl, before }: Note): string =>
   before === null
-    ? `to remove it: apichat webhook delete --webhook-url ${shellQuote(formatUrl(webhookUrl))}`
-    : `to register ${before} again: apichat webhook set --replace --webhook-url ${shellQuote(before)}`;
+    ? `to remove it: ${commandLine()} webhook delete --webhook-url ${shellQuote(formatUrl(webhookUrl))}`
+    : `to register ${before} again: ${commandLine()} webhook set --replace --webhook-url ${shellQuote(before)}`;
 
 /** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would refuse a different key. */
 function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration, ours: Shown): void {
@@ -138,6 +139,6 @@ function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registra
   if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;
   const why = isShown ? "has a different verification key" : "has a key that the service does not show";
   throw new UsageError(
-    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (apichat webhook delete), and set it again afterwards`,
+    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (${commandLine()} webhook delete), and set it again afterwards`,
   );
 }

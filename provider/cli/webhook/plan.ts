@@ -6,7 +6,7 @@ import { EXIT, note, printResult } from "../output.js";
 import { noteIfSlow, type Run } from "../run-command.js";
 import { formatTable } from "../table.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
-import { renderFailure } from "../../errors/index.js";
+import { commandLine, renderFailure } from "../../errors/index.js";
 import type { WebhookOptions } from "./workspace.js";
 
 export interface PlanOptions extends WebhookOptions {
@@ -39,7 +39,7 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
     formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, { colours: COLOURS }),
   );
   if (unready > 0 && !options.json)
-    note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
+    note(`${unready} of ${rows.length} are neither free nor yours; see ${commandLine()} webhook plan --help`);
   return unready === 0 ? EXIT.done : EXIT.failed;
 }
 

@@ -1,6 +1,6 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import type { ApiKeyAs } from "../../client/options.js";
-import { fieldName, renderProblem } from "../../errors/index.js";
+import { commandLine, fieldName, renderProblem } from "../../errors/index.js";
 import { looksMasked } from "../../lib/checks.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
@@ -175,7 +175,7 @@ async function undo(seen: Registration, workspace: Workspace): Promise<string> {
     return "what was set was removed again, and nothing is registered there now";
   } catch (error) {
     const reason = textOf(error);
-    return `${describe(seen)} was set and could not be removed again (${reason}); apichat webhook delete removes it`;
+    return `${describe(seen)} was set and could not be removed again (${reason}); ${commandLine()} webhook delete removes it`;
   }
 }
 

@@ -179,7 +179,7 @@ describe("apichat doctor, on the network", () => {
     expect(other["webhook URL"]).toMatchObject({
       status: "warning",
       text: expect.stringContaining(`a different one is registered: ${url}`),
-      hint: expect.stringContaining("apichat webhook set"),
+      hint: expect.stringContaining("npx --package pulumi-apichat apichat webhook set"),
     });
     vi.unstubAllEnvs();
     const nobody = await examine({ webhookUrl: `${emulator.url}/nothing/here` });
