@@ -55,7 +55,9 @@ const resendCommand = (): Command =>
         withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
-            throw new Error(`nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`);
+            throw new Error(
+              `nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
+            );
           // Loaded here, because `--help` needs no HTTP client.
           const [{ headersToForward }, { deliverOnce }] = await Promise.all([
             import("../server/forwarder.js"),

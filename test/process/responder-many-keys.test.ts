@@ -108,12 +108,18 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
+  // Not through the control interface: its client gives up after 10 s, which a busy machine may need.
+  const reload = async (): Promise<void> => {
+    said = "";
+    child.kill("SIGHUP");
+    await expect.poll(() => said, { timeout: 60_000 }).toContain('"reloaded"');
+  };
   const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
   await expect.poll(() => statusOf("/readyz")).toBe(200);
   await longestTurn();
   const work: [what: string, begin: () => Promise<unknown>][] = [
     ["a stranger's request", () => statusOf("/robots.txt")],
-    ["a reload", () => requestReload(instance)],
+    ["a reload", reload],
     ["a retry", () => requestRetry(instance)],
   ];
   await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
@@ -125,7 +131,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
       longest.push(await longestTurn());
     }
     // The least, because other programs on the machine make each turn longer.
-    expect([what, Math.min(...longest)]).toEqual([what, expect.toSatisfy((ms: number) => ms < 60)]);
+    expect([what, Math.min(...longest)]).toEqual([what, expect.toSatisfy((ms: number) => ms <= 50)]);
   }
   expect(await statusOf("/added")).toBe(405);
 });

@@ -27,7 +27,12 @@ interface Given {
 }
 
 /** Routes over a store in memory, which fails when told so. */
-async function setUp({ failure, config = CONFIG, check = () => Promise.resolve(), logDeliveries }: Given = {}) {
+async function setUp({
+  failure,
+  config = CONFIG,
+  check = () => Promise.resolve(),
+  logDeliveries,
+}: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
   const accept = (delivery: AcceptedDelivery): Promise<void> => {
@@ -152,7 +157,10 @@ describe("the routes of a responder", () => {
     const { send, lines, accepted } = await setUp({ logDeliveries: true });
     const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
     for (const message of messages) await send(await delivery("/acme", { message }));
-    const { send: sendToFull, lines: full } = await setUp({ logDeliveries: true, failure: new Error("full") });
+    const { send: sendToFull, lines: full } = await setUp({
+      logDeliveries: true,
+      failure: new Error("full"),
+    });
     await sendToFull(await delivery("/acme"));
     const fields = { level: "info", event: "delivery", workspace: "acme", kind: "text" };
     expect(lines).toMatchObject(accepted.map(({ id }) => ({ ...fields, id, result: "accepted" })));
