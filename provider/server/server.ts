@@ -14,7 +14,7 @@ import { KeyedQueue } from "../lib/keyed-queue.js";
 import { warningOfSqlite } from "../lib/sqlite.js";
 import { DEFAULT_HOST } from "../lib/url.js";
 import { Routes } from "./routes.js";
-import { openSpool, type SpoolCounts } from "./spool/spool.js";
+import { openSpool } from "./spool/spool.js";
 
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
@@ -40,7 +40,6 @@ export interface RunningServer extends ControlActions {
 
 const LOG_FILE = "responder.log";
 const TOKEN_BYTES = 32;
-const NO_ROWS: SpoolCounts = { pending: 0, deadLetters: 0 };
 
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
@@ -109,13 +108,18 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
-    status: () => {
-      const workspaces: Record<string, SpoolCounts> = {};
-      // Not Object.fromEntries: with 30,000 workspaces it takes twice as long.
-      for (const name of Object.keys(loaded.config.workspaces)) workspaces[name] = NO_ROWS;
-      for (const [name, counts] of spool.counts()) workspaces[name] = counts;
-      return { instance, pid: process.pid, ...address, configDigest: loaded.digest, workspaces };
-    },
+    status: () => ({
+      instance,
+      pid: process.pid,
+      ...address,
+      configDigest: loaded.digest,
+      workspaces: Object.fromEntries([
+        ...Object.keys(loaded.config.workspaces).map(
+          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
+        ),
+        ...spool.counts(),
+      ]),
+    }),
     reload: () =>
       changes.run("config", async () => {
         try {
