@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { resolve } from "node:path";
+import { commandLine } from "../errors/index.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { SpoolChanges } from "../server/remote.js";
@@ -55,7 +56,9 @@ const resendCommand = (): Command =>
         withSpool(options, async (spool) => {
           const kept = spool.find(id);
           if (kept === undefined)
-            throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
+            throw new Error(
+              `nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
+            );
           // Loaded here, because `--help` needs no HTTP client.
           const [{ headersToForward }, { deliverOnce }] = await Promise.all([
             import("../server/index.js"),
@@ -222,7 +225,7 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
     const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
+      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
     }
     if (replayed === 0) note(noneOf("dead letters", options));
   });

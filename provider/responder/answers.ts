@@ -1,5 +1,3 @@
-import type { Answer } from "./request.js";
-
 /** The errors of a responder: each code always comes with the same status. */
 export const STATUS_BY_CODE = {
   /** The three handshake parameters are there, but the challenge must not be echoed. */
@@ -31,6 +29,21 @@ export const STATUS_BY_CODE = {
 /** The values of `error.code` in a response. */
 export type ResponderErrorCode = keyof typeof STATUS_BY_CODE;
 
+/** The response to send; an empty body means no body. */
+export interface Answer {
+  /** The HTTP status. */
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  /** The text of the body. */
+  body: string;
+  /**
+   * What the body of an error says.
+   * @internal
+   */
+  error?: { code: ResponderErrorCode; message: string };
+}
+
 const NO_SNIFFING = { "x-content-type-options": "nosniff" };
 
 /** Answers with `{ "error": { "code", "message" } }` and the status that belongs to the code. */
@@ -39,10 +52,12 @@ export function answerError(
   message: string,
   headers: Record<string, string> = {},
 ): Answer {
+  const error = { code, message };
   return {
     status: STATUS_BY_CODE[code],
     headers: { "content-type": "application/json", ...NO_SNIFFING, ...headers },
-    body: JSON.stringify({ error: { code, message } }),
+    body: JSON.stringify({ error }),
+    error,
   };
 }
 

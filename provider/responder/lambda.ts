@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
-import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
+import type { Answer } from "./answers.js";
+import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null | undefined;

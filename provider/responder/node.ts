@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
+import type { Answer } from "./answers.js";
+import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 /** How much of bodies that are not complete, and so not verified, this process keeps, in bytes. */

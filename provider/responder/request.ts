@@ -1,3 +1,5 @@
+import type { Answer } from "./answers.js";
+
 /** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
@@ -20,16 +22,6 @@ export interface RequestHead {
 export interface IncomingRequest extends RequestHead {
   /** Reads the raw body, or says why there is none. Called at most once. */
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
-}
-
-/** The response to send; an empty body means no body. */
-export interface Answer {
-  /** The HTTP status. */
-  status: number;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  /** The text of the body. */
-  body: string;
 }
 
 /** The path of a request's target, as sent. */

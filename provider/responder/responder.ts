@@ -1,4 +1,4 @@
-import { answerChallenge, answerError, answerUnavailable, UnavailableError } from "./answers.js";
+import { type Answer, answerChallenge, answerError, answerUnavailable, UnavailableError } from "./answers.js";
 import { type Delivery, parseMessage } from "./delivery.js";
 import {
   findHandshake,
@@ -15,7 +15,6 @@ import {
   type VerificationKeySource,
 } from "./keys.js";
 import {
-  type Answer,
   BODY_LIMIT_BYTES,
   type BodyFailure,
   findWaitUntil,
@@ -216,7 +215,7 @@ async function answerBody(body: Uint8Array, exchange: Exchange): Promise<Answer>
   if (handshake !== undefined) return answerHandshake(handshake, exchange);
 
   const signature = request.header(SIGNATURE_HEADER);
-  const signer = findSigningKey({ verificationKeys: keys, body, signature });
+  const signer = findSigningKey(keys, body, signature);
   // Node finds it synchronously; not awaiting saves a good part of a request's time.
   const keyIndex = typeof signer === "number" ? signer : await signer;
   if (keyIndex < 0)

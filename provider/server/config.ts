@@ -2,16 +2,11 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
-import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
-import { isClearText, formatUrl } from "../lib/url.js";
-import { isMap, kindOf } from "../lib/values.js";
-import {
-  problemsOfKey,
-  DERIVATION_RULES,
-  deriveVerificationKeys,
-  problemOfKeyCount,
-  problemsOfDerivation,
-} from "../responder/key-rules.js";
+import type { FieldProblem } from "../errors/index.js";
+import { ApiChatError, renderProblem } from "../errors/index.js";
+import { readTextFile, warningOfMode } from "../lib/files.js";
+import { entriesInSlices, inSlices } from "../lib/in-slices.js";
+import { formatUrl, isClearText } from "../lib/url.js";
 import {
   WORKSPACE_NAME,
   expected,
@@ -22,10 +17,16 @@ import {
   toField,
   validatedBy,
 } from "../lib/validate.js";
-import { readTextFile, warningOfMode } from "../lib/files.js";
-import { inSlices } from "../lib/in-slices.js";
-import { DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "./addresses.js";
-import { reachesAddress, type Address } from "./listener.js";
+import { isMap, kindOf } from "../lib/values.js";
+import {
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+  problemOfKeyCount,
+  problemsOfDerivation,
+  problemsOfKey,
+} from "../responder/key-rules.js";
+import { DEFAULT_HOST, HEALTH_PATH, READY_PATH, defaultPath, toWirePath } from "./addresses.js";
+import { type Address, reachesAddress } from "./listener.js";
 
 type Values = Record<string, unknown>;
 
@@ -144,14 +145,15 @@ function* problemsTogether({
   if (!isMap(workspaces)) return;
   const derived = count(derivedFrom) * Math.max(1, count(rotations));
   const owners = new Map([[wirePathOf(healthPath), "healthPath"]]).set(READY_PATH, "the ready path");
-  const entries = Object.entries(workspaces);
-  if (entries.length === 0)
+  const names = Object.keys(workspaces);
+  if (names.length === 0)
     yield {
       path: ["workspaces"],
       message: "must have at least one; for example { acme: { verificationKeys: … } }",
     };
-  for (const [name, workspace] of entries) {
+  for (const name of names) {
     yield undefined;
+    const workspace = workspaces[name];
     if (!WORKSPACE_NAME.test(name))
       yield {
         path: ["workspaces"],
@@ -170,8 +172,9 @@ function* problemsTogether({
     owners.set(path, `workspace ${name}`);
   }
   // A delivery would go round without end.
-  for (const [name, workspace] of entries) {
+  for (const name of names) {
     yield undefined;
+    const workspace = workspaces[name];
     const url = isMap(workspace) ? String(workspace["forwardTo"]) : "";
     if (!reachesAddress(url, { host: String(host), port: Number(port) })) continue;
     const owner = owners.get(new URL(url).pathname);
@@ -228,7 +231,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     keys.problems.push(...problemsOfDerivation({ derivedFrom }));
   const warnings: string[] = [];
   const workspaces: ServerConfig["workspaces"] = {};
-  for await (const [name, workspace] of inSlices(Object.entries(given.workspaces))) {
+  for await (const [name, workspace] of entriesInSlices(given.workspaces)) {
     const { path = defaultPath(name), forwardTo } = workspace;
     const field = `workspaces.${name}.verificationKeys`;
     const verificationKeys = await keys.read(field, workspace.verificationKeys);
@@ -290,7 +293,7 @@ async function requireConfig(file: string, text: string): Promise<FileConfig> {
   const top = parse(topShape, listed === values["workspaces"] ? { ...values, workspaces: {} } : given);
   const problems: FieldProblem[] = [...(top.problems ?? [])];
   const workspaces: FileConfig["workspaces"] = {};
-  for await (const [name, workspace] of inSlices(Object.entries(listed))) {
+  for await (const [name, workspace] of entriesInSlices(listed)) {
     const { data } = parse(workspaceShape, workspace);
     if (data !== undefined) workspaces[name] = data;
     else problems.push(...(parse(entryShape, { workspaces: { [name]: workspace } }).problems ?? []));

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { sleep } from "../lib/abort.js";
+import { entriesInSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { createDispatcher, post, type AnswerHead, type PostError, type PostOptions } from "../lib/post.js";
 import { backOffMs } from "../lib/retry.js";
@@ -95,15 +96,18 @@ export class Forwarder {
    * has kept counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
-    const targets = new Map<string, string>();
-    for (const [workspace, { forwardTo }] of Object.entries(workspaces))
-      if (forwardTo !== undefined) targets.set(workspace, forwardTo);
     void this.#changes.run("plan", async () => {
-      this.#maxAgeMs = forwardWithinSeconds * 1000;
       const before = this.#targets;
+      const [targets, unchanged] = [new Map<string, string>(), new Map<string, string>()];
+      for await (const [workspace, { forwardTo }] of entriesInSlices(workspaces)) {
+        if (forwardTo === undefined) continue;
+        targets.set(workspace, forwardTo);
+        if (before.get(workspace) === forwardTo) unchanged.set(workspace, forwardTo);
+      }
+      this.#maxAgeMs = forwardWithinSeconds * 1000;
       const moved = [...this.#lanes.keys()].filter((name) => before.get(name) !== targets.get(name));
       // No attempt begins at a former target any more.
-      this.#targets = new Map([...before].filter(([name, target]) => targets.get(name) === target));
+      this.#targets = unchanged;
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
       this.#targets = targets;

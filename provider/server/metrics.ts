@@ -2,13 +2,13 @@ import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as client from "prom-client";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, isOfArchive } from "../errors/index.js";
 import { hasErrorCode } from "../lib/files.js";
 import { VERSION } from "../lib/version.js";
-import { answerError, STATUS_BY_CODE, pathOf } from "../responder/internal.js";
-import type { ResponderErrorCode, Answer, IncomingRequest } from "../responder/index.js";
+import type { Answer, IncomingRequest, ResponderErrorCode } from "../responder/index.js";
+import { STATUS_BY_CODE, answerError, pathOf } from "../responder/internal.js";
 import { toNodeListener } from "../responder/node.js";
-import { listen, type Address, type Listener } from "./listener.js";
+import { type Address, type Listener, listen } from "./listener.js";
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
@@ -134,7 +134,9 @@ function loadClient(): typeof client {
     return require("prom-client") as typeof client;
   } catch (cause) {
     if (!hasErrorCode(cause, "MODULE_NOT_FOUND")) throw cause;
-    const text = "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
+    const text = isOfArchive()
+      ? "--metrics-port needs prom-client, which the plugin's archive does not contain; use a responder from npm: npm install pulumi-apichat prom-client@^15"
+      : "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
     throw new ApiChatError("invalid_config", text, { operation: "responder", cause });
   }
 }

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { answerError, pathOf } from "../responder/internal.js";
+import { entriesInSlices } from "../lib/in-slices.js";
+import { SqliteError } from "../lib/sqlite.js";
 import {
-  UnavailableError,
-  type ResponderErrorCode,
   type Answer,
   type IncomingRequest,
-  createResponder,
   type Responder,
+  UnavailableError,
+  createResponder,
 } from "../responder/index.js";
-import { keysOf, type ServerConfig } from "./config.js";
-import { messageOf, type Log } from "./log.js";
-import type { Metrics } from "./metrics.js";
-import { SqliteError } from "../lib/sqlite.js";
+import { answerError, pathOf } from "../responder/internal.js";
 import { HEALTH_PATH, READY_PATH } from "./addresses.js";
+import { type ServerConfig, keysOf } from "./config.js";
+import { type Log, messageOf } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 
@@ -61,12 +61,12 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#options = options;
   }
 
-  /** Switches to this configuration; requests in progress finish with the old one. */
-  configure(config: ServerConfig): void {
-    this.#healthPath = config.healthPath;
+  /** Switches to this configuration at once when it resolves; requests in progress finish with the old one. */
+  async configure(config: ServerConfig): Promise<void> {
     const places = new Map<string, Place>();
-    for (const [workspace, { path }] of Object.entries(config.workspaces))
+    for await (const [workspace, { path }] of entriesInSlices(config.workspaces))
       places.set(path, { workspace, config });
+    this.#healthPath = config.healthPath;
     this.#places = places;
   }
 
@@ -81,7 +81,7 @@ export class Routes implements Pick<Responder, "answer"> {
     if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
-    if (answer.status >= 400) this.#noteRefusal(answer, place?.workspace);
+    this.#noteRefusal(answer, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
@@ -159,8 +159,9 @@ export class Routes implements Pick<Responder, "answer"> {
     }
   }
 
-  #noteRefusal({ status, body }: Answer, workspace: string | undefined): void {
-    const { code } = (JSON.parse(body) as { error: { code: ResponderErrorCode } }).error;
+  #noteRefusal({ status, error }: Answer, workspace: string | undefined): void {
+    if (error === undefined) return;
+    const { code } = error;
     this.#options.metrics?.rejected(workspace, code);
     this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiChatError } from "../errors/index.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
+import { inSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { toNodeListener } from "../responder/node.js";
 import { DEFAULT_HOST } from "./addresses.js";
@@ -102,14 +102,14 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     await refuseLoops(next.config, address);
     loaded = next;
     metrics?.follow(Object.keys(next.config.workspaces));
-    routes.configure(next.config);
+    await routes.configure(next.config);
   };
 
-  const forwardBy = ({ config, warnings }: LoadedConfig, event: string): void => {
+  const forwardBy = async ({ config, warnings }: LoadedConfig, event: string): Promise<void> => {
     forwarder.follow(config);
     const workspaces = Object.keys(config.workspaces).length;
     log.info(event, { instance, pid: process.pid, ...address, workspaces });
-    for (const warning of warnings) log.warn("configuration", { warning });
+    for await (const warning of inSlices(warnings)) log.warn("configuration", { warning });
   };
 
   const stop = (reason?: ApiChatError): void => {
@@ -146,9 +146,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           const next = await loadConfig(configFile);
           refuseMove({ dataDir, ...address }, next.config);
           await answerBy(next);
-          // Each of both takes a slice of time with 30,000 workspaces.
-          await nextTurn();
-          forwardBy(next, "reloaded");
+          await forwardBy(next, "reloaded");
         } catch (error) {
           log.error("not reloaded", { error: messageOf(error) });
           throw error;

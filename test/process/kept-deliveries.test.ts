@@ -102,7 +102,7 @@ describe("what a responder keeps", () => {
     expect(await run("responder", "replay", String(first?.["id"]), "nope\u0007", ...place)).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; apichat responder dead-letters lists them\n`,
+      stderr: `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; npx --package pulumi-apichat apichat responder dead-letters lists them\n`,
     });
 
     receiver.answerWith(422);

@@ -93,7 +93,8 @@ const HOOK = `
 it("with 30,000 workspaces, a stranger's request, a reload and a retry take turns with other requests", async () => {
   const targets = Array.from({ length: 30_000 }, (_, index) => `http://127.0.0.1:9/${index}`);
   const workspaces = Object.fromEntries(targets.map((forwardTo, index) => [`w${index}`, { forwardTo }]));
-  const home = await makeHome({ workspaces, derivedFrom: SEED, rotations: ["2026-12", "2026-09"] });
+  const config = { workspaces, derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
+  const home = await makeHome(config);
   const hook = join(home.folder, "hook.mjs");
   await writeFile(hook, HOOK);
   const { child, instance, origin } = await startResponder(home, [], {
@@ -107,18 +108,30 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
+  // Not through the control interface: its client gives up after 10 s, which a busy machine may need.
+  const reload = async (): Promise<void> => {
+    said = "";
+    child.kill("SIGHUP");
+    await expect.poll(() => said, { timeout: 60_000 }).toContain('"reloaded"');
+  };
   const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
   await expect.poll(() => statusOf("/readyz")).toBe(200);
   await longestTurn();
   const work: [what: string, begin: () => Promise<unknown>][] = [
     ["a stranger's request", () => statusOf("/robots.txt")],
-    ["a reload", () => requestReload(instance)],
+    ["a reload", reload],
     ["a retry", () => spoolOf(instance).retry()],
   ];
+  await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
   for (const [what, begin] of work) {
-    await begin();
-    expect(await statusOf("/readyz")).toBe(200);
-    // 50 ms on a machine with nothing else to do. What was wrong took 1.1 to 14 s.
-    expect([what, await longestTurn()]).toEqual([what, expect.toSatisfy((ms: number) => ms < 300)]);
+    const longest: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await begin();
+      expect(await statusOf("/readyz")).toBe(200);
+      longest.push(await longestTurn());
+    }
+    // The least, because other programs on the machine make each turn longer.
+    expect([what, Math.min(...longest)]).toEqual([what, expect.toSatisfy((ms: number) => ms <= 50)]);
   }
+  expect(await statusOf("/added")).toBe(405);
 });

@@ -1,4 +1,4 @@
-import { removalCommand } from "../../errors/index.js";
+import { commandLine, removalCommand } from "../../errors/index.js";
 import { describeCause, groupFailures, lineOf, listNames } from "../../fleet/failures.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import {
@@ -129,7 +129,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...describeStacks(plan),
     ...lineIf(created > 0, `To be created: ${describeCreates(plan)}.`),
     // Foreign registrations are only counted here; apichat webhook plan names them.
-    ...lineIf(creates.taken + creates.unknown > 0, "To see which: apichat webhook plan --file LIST"),
+    ...lineIf(creates.taken + creates.unknown > 0, `To see which: ${commandLine()} webhook plan --file LIST`),
     ...lineIf(
       isRefused,
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +

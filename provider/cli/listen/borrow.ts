@@ -139,6 +139,6 @@ function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registra
   if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;
   const why = isShown ? "has a different verification key" : "has a key that the service does not show";
   throw new UsageError(
-    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (apichat webhook delete), and set it again afterwards`,
+    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (${commandLine()} webhook delete), and set it again afterwards`,
   );
 }

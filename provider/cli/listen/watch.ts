@@ -1,7 +1,13 @@
-import { looksLikePreflight } from "../../lib/version.js";
-import { findHandshake, shortTextOf, SIGNATURE_HEADER, parseMessage } from "../../responder/internal.js";
-import type { Answer, IncomingRequest, RequestHead, Responder } from "../../responder/index.js";
 import { formatUrl } from "../../lib/url.js";
+import { looksLikePreflight } from "../../lib/version.js";
+import type {
+  Answer,
+  IncomingRequest,
+  RequestHead,
+  Responder,
+  ResponderErrorCode,
+} from "../../responder/index.js";
+import { SIGNATURE_HEADER, findHandshake, parseMessage, shortTextOf } from "../../responder/internal.js";
 
 /** A request with its raw body, for forwarding. */
 export interface RawRequest {
@@ -70,22 +76,21 @@ export function watchResponder(
 }
 
 /** The error codes about the signature or the signed body; every other refusal came before the signature was checked. */
-const CODES_OF_DELIVERIES = new Set(["invalid_signature", "invalid_json"]);
+const CODES_OF_DELIVERIES = new Set<ResponderErrorCode>(["invalid_signature", "invalid_json"]);
 
 /** What `--json` prints of a request: a handshake (section 6.1), a delivery (section 6.2), or neither. */
 export type SeenRequest = ReturnType<typeof toSeen>;
 
 function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer: Answer }) {
-  const { status } = answer;
-  const isAnswered = status === 200;
-  const { code, reason } = isAnswered ? { code: "", reason: "" } : readError(answer);
+  const { status, error } = answer;
+  const isAnswered = error === undefined;
   const common = {
     /** Counts the requests of one run. */
     id,
     at: new Date().toISOString(),
     status,
     /** Why it was refused; empty if it was accepted. */
-    reason,
+    reason: error?.message ?? "",
     method: head.method,
     path: maskPath(head.url),
     headers: Array.from(head.headers(), maskHeader),
@@ -101,7 +106,7 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
       ...common,
     };
   }
-  if (!isAnswered && !CODES_OF_DELIVERIES.has(code)) {
+  if (!isAnswered && !CODES_OF_DELIVERIES.has(error.code)) {
     return { type: "request" as const, verdict: "refused" as const, ...common };
   }
   const text = new TextDecoder().decode(body);
@@ -109,18 +114,12 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
   return {
     type: "delivery" as const,
     verdict: isAnswered ? ("accepted" as const) : ("refused" as const),
-    signature: code === "invalid_signature" ? wrong : ("right" as const),
+    signature: error?.code === "invalid_signature" ? wrong : ("right" as const),
     ...readContent(text),
     ...common,
     // A handshake with misspelt names looks like a delivery, and contains a key.
     body: text.includes("verify_token") ? "(not shown: it contains a verify_token)" : text,
   };
-}
-
-/** Reads the responder's own error. */
-function readError({ body }: Answer): { code: string; reason: string } {
-  const { error } = JSON.parse(body) as { error: { code: string; message: string } };
-  return { code: error.code, reason: error.message };
 }
 
 const maskPath = (url: string): string => {

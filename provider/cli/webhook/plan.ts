@@ -1,5 +1,5 @@
 import { type Registration, RegistrationClient } from "../../client/index.js";
-import { ApiChatError, renderFailure } from "../../errors/index.js";
+import { ApiChatError, commandLine, renderFailure } from "../../errors/index.js";
 import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { mayMeanNeverSet } from "../../registration/index.js";
 import { type PlannedWorkspace, readPlannedWorkspaces } from "../../workspace-list/index.js";
@@ -38,7 +38,7 @@ export async function planWebhooks(options: PlanOptions, { credentials, signal }
     formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, { colours: COLOURS }),
   );
   if (unready > 0 && !options.json)
-    note(`${unready} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
+    note(`${unready} of ${rows.length} are neither free nor yours; see ${commandLine()} webhook plan --help`);
   return unready === 0 ? EXIT.done : EXIT.failed;
 }
 

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
 import {
-  openSpoolDatabase,
-  SpoolClock,
-  toDeadLetter,
-  toKeptDelivery,
   type AcceptedDelivery,
   type DeadLetter,
   type KeptDelivery,
   type ListOptions,
+  SpoolClock,
+  openSpoolDatabase,
+  toDeadLetter,
+  toKeptDelivery,
 } from "./database.js";
 import { SharedCommits } from "./shared-commits.js";
 import { SPOOL_FILE, SpoolVolume } from "./volume.js";
@@ -93,6 +93,8 @@ export class Spool {
   readonly #clock: SpoolClock;
   readonly #volume: SpoolVolume;
   #forwarded: ReadonlySet<string> = new Set();
+  /** The forwarded workspaces in the file, once they have been read. Only this process changes them. */
+  #noted: ReadonlySet<string> | undefined;
   /** When a forwarded workspace has something due in the file, by the spool's clock. 0: it must be looked up. Missing: nothing waits. */
   readonly #dueMs = new Map<string, number>();
   /**
@@ -272,7 +274,7 @@ export class Spool {
    * Records which workspaces are forwarded from now on. The age of the deliveries that a workspace has kept counts from
    * when it first appears here. Workspaces that are not listed are forgotten.
    */
-  setForwarded(workspaces: readonly string[]): Promise<void> {
+  async setForwarded(workspaces: readonly string[]): Promise<void> {
     const nowMs = this.nowMs();
     const waiting = [...this.#fresh.values()].flat();
     this.#fresh.clear();
@@ -282,11 +284,16 @@ export class Spool {
     this.#dueMs.clear();
     for (const { workspace, due_ms: dueMs } of this.#statements.firstDue.all())
       if (this.#forwarded.has(String(workspace))) this.#dueMs.set(String(workspace), Number(dueMs));
-    return this.#commits.write("frees", () => {
-      const given = JSON.stringify(workspaces);
-      this.#statements.forgetOthers.run(given);
-      this.#statements.noteForwarded.run({ given, nowMs });
+    const { listForwarded, forget, noteForwarded } = this.#statements;
+    const noted = this.#noted ?? new Set(listForwarded.all().map(({ workspace }) => String(workspace)));
+    const added = JSON.stringify(workspaces.filter((name) => !noted.has(name)));
+    const removed = JSON.stringify([...noted].filter((name) => !this.#forwarded.has(name)));
+    // Only what has changed: writing 30,000 rows takes longer than a turn of the event loop may.
+    await this.#commits.write("frees", () => {
+      forget.run(removed);
+      noteForwarded.run({ given: added, nowMs });
     });
+    this.#noted = this.#forwarded;
   }
 
   /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
@@ -424,8 +431,9 @@ function prepareStatements(database: DatabaseSync) {
       `INSERT INTO forwarded_workspaces (workspace, since_ms)
        SELECT value, :nowMs FROM json_each(:given) WHERE true ON CONFLICT DO NOTHING`,
     ),
-    forgetOthers: database.prepare(
-      "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
+    listForwarded: database.prepare("SELECT workspace FROM forwarded_workspaces"),
+    forget: database.prepare(
+      "DELETE FROM forwarded_workspaces WHERE workspace IN (SELECT value FROM json_each(?))",
     ),
     chooseWaiting: database.prepare(
       `SELECT position, workspace FROM deliveries WHERE due_ms > :nowMs

@@ -60,7 +60,7 @@ production-1-of-2  done     0       2       0       0     0        0       2.0
 total                       3       2       0       1     0        0       12.3
 
 To be created: 1 free, 1 adopted (your URL is registered), 1 taken by a different URL, 0 unknown.
-To see which: apichat webhook plan --file LIST
+To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
 1 workspace left the list and would lose the webhook: initech
 `);
   });

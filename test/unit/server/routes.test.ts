@@ -27,7 +27,12 @@ interface Given {
 }
 
 /** Routes over a store in memory, which fails when told so. */
-function setUp({ failure, config = CONFIG, check = () => Promise.resolve(), logDeliveries }: Given = {}) {
+async function setUp({
+  failure,
+  config = CONFIG,
+  check = () => Promise.resolve(),
+  logDeliveries,
+}: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
   const accept = (delivery: AcceptedDelivery): Promise<void> => {
@@ -37,7 +42,7 @@ function setUp({ failure, config = CONFIG, check = () => Promise.resolve(), logD
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
   const routes = new Routes({ accept, check }, log, { logDeliveries });
-  routes.configure(config);
+  await routes.configure(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
   return { accepted, lines, send, routes };
 }
@@ -48,7 +53,7 @@ const delivery = (path: string, options: Partial<Parameters<typeof createDeliver
 /** The statuses of the ready path and the health path, where the store's check fails like this. */
 async function probe(failure?: Error, drains = false): Promise<number[]> {
   const check = () => (failure === undefined ? Promise.resolve() : Promise.reject(failure));
-  const { send, routes } = setUp({ check });
+  const { send, routes } = await setUp({ check });
   if (drains) routes.drain();
   const answers = ["readyz", "healthz"].map((path) => send(new Request(`http://localhost/${path}`)));
   return (await Promise.all(answers)).map(({ status }) => status);
@@ -56,7 +61,7 @@ async function probe(failure?: Error, drains = false): Promise<number[]> {
 
 describe("the routes of a responder", () => {
   it("store a delivery with all its bytes, its headers and the conversation of any body, and then answer 200", async () => {
-    const { send, accepted } = setUp();
+    const { send, accepted } = await setUp();
     const bodies: [body: string, conversation: string | undefined][] = [
       ['{"type":"text", "conv_id":123456789012345678901,"text":"\\u00e9\\/"}', "123456789012345678901"],
       ['{"conv_id":-9007199254740993}', "-9007199254740993"],
@@ -78,7 +83,7 @@ describe("the routes of a responder", () => {
   });
 
   it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
-    const { send, lines } = setUp({ failure: new Error("database or disk is full") });
+    const { send, lines } = await setUp({ failure: new Error("database or disk is full") });
     const answer = await send(await delivery("/acme"));
     expect(answer.status).toBe(503);
     expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
@@ -91,7 +96,7 @@ describe("the routes of a responder", () => {
   });
 
   it("answer 404 for every other path, health on its own, and 413 over the configured limit", async () => {
-    const { send } = setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
+    const { send } = await setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));
       expect([path, answer.status]).toEqual([path, 404]);
@@ -106,7 +111,7 @@ describe("the routes of a responder", () => {
   });
 
   it("end the connection of a sender whose request is rejected, and of no other", async () => {
-    const { send } = setUp();
+    const { send } = await setUp();
     const rejected = [
       await delivery("/acme", { verificationKey: "wrong" }),
       await delivery("/other"),
@@ -115,7 +120,7 @@ describe("the routes of a responder", () => {
     ];
     for (const request of rejected)
       expect((await send(request)).headers).toMatchObject({ connection: "close" });
-    const { send: sendToFull } = setUp({ failure: new Error("database or disk is full") });
+    const { send: sendToFull } = await setUp({ failure: new Error("database or disk is full") });
     const kept = [await send(await delivery("/acme")), await sendToFull(await delivery("/acme"))];
     expect(kept.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
       [200, undefined],
@@ -127,7 +132,7 @@ describe("the routes of a responder", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const check = vi.fn<NonNullable<Given["check"]>>(() => Promise.resolve());
-    const { send, lines } = setUp({ check });
+    const { send, lines } = await setUp({ check });
     const statusOf = async (path: string) => (await send(new Request(`http://localhost/${path}`))).status;
     const health = () => statusOf("healthz");
     expect([await health(), await statusOf("readyz"), await health()]).toEqual([200, 200, 200]);
@@ -149,10 +154,13 @@ describe("the routes of a responder", () => {
   });
 
   it("log one line for each delivery where that is wanted, with ids and result, and without content", async () => {
-    const { send, lines, accepted } = setUp({ logDeliveries: true });
+    const { send, lines, accepted } = await setUp({ logDeliveries: true });
     const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
     for (const message of messages) await send(await delivery("/acme", { message }));
-    const { send: sendToFull, lines: full } = setUp({ logDeliveries: true, failure: new Error("full") });
+    const { send: sendToFull, lines: full } = await setUp({
+      logDeliveries: true,
+      failure: new Error("full"),
+    });
     await sendToFull(await delivery("/acme"));
     const fields = { level: "info", event: "delivery", workspace: "acme", kind: "text" };
     expect(lines).toMatchObject(accepted.map(({ id }) => ({ ...fields, id, result: "accepted" })));
@@ -162,7 +170,7 @@ describe("the routes of a responder", () => {
     expect(full.filter(({ event }) => event === "delivery")).toMatchObject([
       { ...fields, result: "unavailable" },
     ]);
-    const { send: sendQuietly, lines: quiet } = setUp();
+    const { send: sendQuietly, lines: quiet } = await setUp();
     await sendQuietly(await delivery("/acme"));
     expect(quiet).toEqual([]);
   });
