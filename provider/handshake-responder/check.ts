@@ -16,8 +16,7 @@ import {
   toFailures,
 } from "../pulumi/check-and-diff.js";
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
-import { deriveVerificationKeys } from "../responder/index.js";
-import { DERIVATION_RULES, verificationKey } from "../responder/key-rules.js";
+import { DERIVATION_RULES, deriveVerificationKeys, verificationKey } from "../responder/key-rules.js";
 import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
 import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/remote.js";
 import { portOfId } from "./addresses.js";

@@ -14,8 +14,12 @@ import {
   toFailures,
 } from "../pulumi/check-and-diff.js";
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
-import { deriveVerificationKeys } from "../responder/index.js";
-import { DERIVATION_RULES, verificationKey, warningOfKey } from "../responder/key-rules.js";
+import {
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+  verificationKey,
+  warningOfKey,
+} from "../responder/key-rules.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
