@@ -89,7 +89,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as apichat init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
   await writeAll(folder, texts);
