@@ -30,7 +30,7 @@ const doors = [
   // What the provider process needs of a resource, and a program does not.
   "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
   "^provider/responder/(?:key-rules|lambda|node)\\.ts$",
-  "^provider/server/(?:addresses|remote|spool/index)\\.ts$",
+  "^provider/server/(?:addresses|listener|remote|spool/index)\\.ts$",
 ];
 
 export default {
@@ -65,7 +65,10 @@ export default {
         "What a Pulumi program or the engine's provider process loads, now or later, needs none of these.",
       severity: "error",
       from: { path: "^provider/(?:index|dynamic)\\.ts$" },
-      to: { path: "^provider/(?:(?:cli|fleet|emulator|plugin)/|server/index\\.ts$)", reachable: true },
+      to: {
+        path: "^provider/(?:(?:cli|fleet|emulator|plugin)/|(?:client|diagnosis|responder|server)/index\\.ts$)",
+        reachable: true,
+      },
     },
     {
       name: "product-to-workshop",

@@ -1,3 +1,4 @@
+/** A door of its own: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";

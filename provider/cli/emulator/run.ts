@@ -5,7 +5,7 @@ import {
   startEmulator,
 } from "../../emulator/index.js";
 import { commandLine } from "../../errors/index.js";
-import { describeListenFailure } from "../../server/index.js";
+import { describeListenFailure } from "../../server/listener.js";
 import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { toUrlHost } from "../../lib/url.js";

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder, endToEndHeaders } from "../../responder/index.js";
-import { listen, reachesAddress, type Listener } from "../../server/index.js";
+import { listen, reachesAddress, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
