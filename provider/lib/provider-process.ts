@@ -1,12 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import {
-  ApiChatError,
-  renderProblem,
-  toPlainText,
-  type Failure,
-  type FieldProblem,
-} from "../errors/index.js";
+import { ApiChatError, toPlainText, type Failure, type FieldProblem } from "../errors/index.js";
 import { fail, type CheckFailure } from "./checks.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
@@ -99,22 +93,24 @@ export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>
 }
 
 /** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
-export function describeFailure(name: string, error: ApiChatError): string {
-  const named = error.with({ subject: name });
-  return isReportRead() ? `${named.message}\n${toReport(named.toJSON())}` : named.message;
-}
+export const describeFailure = (name: string, error: ApiChatError): string =>
+  withReport(error.with({ subject: name }));
+
+const withReport = (error: ApiChatError): string =>
+  isReportRead() ? `${error.message}\n${toReport(error.toJSON())}` : error.message;
 
 /**
  * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
  * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
-  problems.map((problem) =>
-    fail(
-      renderProblem(problem),
-      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
-    ),
-  );
+  problems.map(({ field, text }) => ({
+    property: secret.includes(field) || /[.[]/.test(field) ? "" : field,
+    reason: withReport(invalidProblem({ field, text })),
+  }));
+
+const invalidProblem = (problem: FieldProblem): ApiChatError =>
+  new ApiChatError("invalid_config", "", { operation: "check", problems: [problem] });
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:
