@@ -33,7 +33,8 @@ export default {
       name: `upwards-from-${storey.join("-and-")}`,
       comment: "Imports point one way; what two rooms share belongs below both, mostly in lib/.",
       severity: "error",
-      from: { path: folders(storey) },
+      // An entry of the package adds its command line to its room, and nothing in provider/ imports it.
+      from: { path: folders(storey), pathNot: "^provider/fleet/entry\\.ts$" },
       to: { path: folders(storeys.slice(0, index + 1).flat()) },
     })),
     {
@@ -43,6 +44,13 @@ export default {
       severity: "error",
       from: { path: "^provider/handshake-responder/" },
       to: { path: "^provider/server/", pathNot: "^provider/server/(?:control-client|config)\\.ts$" },
+    },
+    {
+      name: "fleet-by-its-index",
+      comment: "A room has one file that others import.",
+      severity: "error",
+      from: { path: "^provider/", pathNot: "^provider/fleet/" },
+      to: { path: "^provider/fleet/", pathNot: "^provider/fleet/index\\.ts$" },
     },
     {
       name: "light-program",

@@ -8,7 +8,7 @@ import type { ResolvedFleet } from "./definition.js";
 import { EventReader, nameIn, type StackEvent } from "./events.js";
 import { failureOf } from "./failures.js";
 import type { PlacedStack } from "./placement.js";
-import { prepareProject, withProgram } from "./project.js";
+import { withProgram } from "./project.js";
 import { callPulumi, outputOf, type PulumiCall, type PulumiEnd } from "./pulumi.js";
 import type { StackReport } from "./reports.js";
 import { countRandomKeys, type Webhooks } from "./webhooks.js";
@@ -55,11 +55,6 @@ export class Engine {
     const listed = fleet.workspaces.map(({ apiKey }) => apiKey);
     this.#redact = createRedactor([...listed, this.apiKey].filter((key) => key !== undefined));
     this.#checkpoints = !["true", "1"].includes(all["PULUMI_SKIP_CHECKPOINTS"] ?? "true");
-  }
-
-  /** Writes the project that the engine runs. */
-  prepare(): Promise<void> {
-    return prepareProject(this.#fleet);
   }
 
   /** The names of the project's stacks in the backend. */

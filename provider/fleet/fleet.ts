@@ -7,7 +7,7 @@ import { readIndex } from "./index-stack.js";
 import type { RotateOptions, RunOptions, UpOptions } from "./options.js";
 import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
-import { writeProject } from "./project.js";
+import { prepareProject, writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
 import { rotateFleet, type RotationReport } from "./rotate.js";
 import type { FleetContext } from "./run.js";
@@ -68,7 +68,7 @@ export async function openFleet(
 ): Promise<Fleet> {
   const fleet = await resolveFleet(definition);
   const engine = new Engine(fleet, environment);
-  await engine.prepare();
+  await prepareProject(fleet);
   const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
   const context: FleetContext = { fleet, stacks, engine };

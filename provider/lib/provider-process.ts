@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { ApiChatError, toPlainText, type Failure, type FieldProblem } from "../errors/index.js";
-import { fail, type CheckFailure } from "./checks.js";
+import type { CheckFailure } from "./checks.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 

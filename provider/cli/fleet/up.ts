@@ -63,13 +63,13 @@ function isEmpty(plan: FleetPlan): boolean {
 }
 
 function reportNothing(
-  { fleet, startedAt, seconds, stacks }: FleetPlan,
+  { fleet, shard, startedAt, seconds, stacks }: FleetPlan,
   { print }: RunSession,
   { refresh }: UpOptions,
 ): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
   const { same } = countChanges(stacks);
   note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
-  const nothing = { stacks: [], skipped: [], failures: [] };
+  const nothing = { stacks: [], skipped: [], failures: [], ...(shard !== undefined && { shard }) };
   return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
 }
