@@ -13,7 +13,8 @@ export function lineOf({ message, error }: FleetFailure): string {
 
 /** What failures of one cause share, without the workspace, such as "get-webhook at https://platform.example: HTTP 401". */
 export function describeCause({ message, error }: FleetFailure): string {
-  if (error === undefined) return firstLine(message);
+  // Problems of arguments say what is wrong; their code is always the same.
+  if (error === undefined || error.problems) return firstLine(message);
   const { operation, code, httpStatus, facts, transcript } = error;
   const origin = originOf(facts.at);
   const what =

@@ -36,6 +36,18 @@ After fixing this, continue with: node my-fleet.ts up
 `);
   });
 
+  test("has a row for each problem of arguments, with the workspaces that share it", () => {
+    const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
+      const problems = [{ field: "apiKey", text }];
+      const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
+      return { workspace: `w${index}`, stack: "s", message: `apiKey: ${text}`, error };
+    });
+    expect(renderReport(fleetReport({ outcome: "failed", failures }), "text")).toContain(`
+w0, w1  s      apiKey: is missing
+w2      s      apiKey: is too long
+`);
+  });
+
   test.each(["done", "failed"] as const)(
     "says that a %s shard leaves the index stack as it was",
     (outcome) => {
