@@ -1,10 +1,12 @@
 import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
+import { execa } from "execa";
 import { expect, test } from "vitest";
 import { openFleet } from "../../dist/provider/fleet/fleet.js";
 import { resolveFleet, type FleetDefinition } from "../../dist/provider/fleet/definition.js";
 import { prepareProject, withProgram } from "../../dist/provider/fleet/project.js";
 import { outputsProgram } from "../../dist/provider/fleet/yaml-program.js";
+import { processesOf } from "../support/processes.ts";
 import { makeFolder } from "./program.ts";
 
 const definitionIn = (folder: string): FleetDefinition => ({
@@ -52,4 +54,22 @@ test("write writes the project of a stack for its owner only, and leaves other p
   await expect(fleet.write("test-1-of-1", target)).rejects.toThrow("give one of test-0-of-1");
   await writeFile(join(folder, "Pulumi.yaml"), "name: another\n");
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("name another folder");
+});
+
+test("an engine ends with the process that has started it, on a stand-in for pulumi", async () => {
+  const folder = await makeFolder();
+  const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
+  await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });
+  const entry = new URL("../../dist/provider/fleet/pulumi.js", import.meta.url).href;
+  const program = `
+    const { callPulumi } = await import("${entry}");
+    await callPulumi({ args: [], folder: ".", environment: {}, onEvent: () => process.exit(130) });
+  `;
+  const { exitCode } = await execa(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: folder,
+    env: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`, RUN_OF: folder },
+    reject: false,
+  });
+  expect(exitCode).toBe(130);
+  await expect.poll(() => processesOf({ name: "RUN_OF", value: folder })).toEqual([]);
 });
