@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { reportVariables } from "../lib/provider-process.js";
+import { reportVariables } from "../pulumi/provider-process.js";
 import type { ResolvedFleet } from "./definition.js";
 import { EventReader, nameIn, type StackEvent } from "./events.js";
 import { failureOf } from "./failures.js";

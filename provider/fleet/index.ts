@@ -1,4 +1,4 @@
-import type { ListedWorkspace } from "../workspace-list/list-shape.js";
+import type { ListedWorkspace } from "../workspace-list/index.js";
 import type { FleetDefinition } from "./definition.js";
 import type { Fleet, OpenFleetOptions } from "./fleet.js";
 
@@ -23,7 +23,7 @@ export type {
 } from "./reports.js";
 export type { RotationReport, RotationWave } from "./rotate.js";
 export type { DriftedWorkspace, DriftKind, DriftReport } from "./watch.js";
-export type { ListedWorkspace } from "../workspace-list/list-shape.js";
+export type { ListedWorkspace } from "../workspace-list/index.js";
 export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 
 /**
@@ -40,6 +40,6 @@ export async function openFleet(definition: FleetDefinition, options?: OpenFleet
  * everything that is wrong with it, each with file, line and field, and none of its values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
-  const list = await import("../workspace-list/read.js");
+  const list = await import("../workspace-list/index.js");
   return list.readWorkspaceList(path);
 }

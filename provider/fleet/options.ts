@@ -41,19 +41,66 @@ export interface RotateOptions extends RunOptions {
 
 /** What happens during a run. Contains no secrets. */
 export type FleetEvent =
-  /** The run has begun, on this many stacks with this many workspaces. */
-  | { type: "run-started"; action: FleetAction; stacks: number; workspaces: number }
-  | { type: "stack-started"; stack: string; workspaces: number }
-  | { type: "stack-ended"; report: StackReport }
-  | { type: "webhook"; stack: string; webhook: WebhookReport }
-  | { type: "failure"; failure: FleetFailure }
-  /** A line that the engine printed, or the provider, which does so for a workspace. */
-  | { type: "note"; stack: string; line: string; workspace?: string }
-  /** A wave of a rotation has begun: its number, from 1, and the number of waves. */
-  | { type: "wave-started"; wave: number; waves: number; stacks: string[] }
-  | { type: "wave-ended"; wave: number; waves: number; outcome: Outcome }
-  /** Why no more stacks are started. */
-  | { type: "stopping"; why: string };
+  | {
+      /** What happened: each type has fields of its own. */
+      type: "run-started";
+      /** The command. */
+      action: FleetAction;
+      /** How many stacks it runs on; of a wave, their names. */
+      stacks: number;
+      /** How many workspaces these have. */
+      workspaces: number;
+    }
+  | {
+      type: "stack-started";
+      /** The stack's name. */
+      stack: string;
+      workspaces: number;
+    }
+  | {
+      type: "stack-ended";
+      /** What happened in the stack. */
+      report: StackReport;
+    }
+  | {
+      type: "webhook";
+      stack: string;
+      /** What happened to one webhook. */
+      webhook: WebhookReport;
+    }
+  | {
+      type: "failure";
+      /** What failed. */
+      failure: FleetFailure;
+    }
+  | {
+      type: "note";
+      stack: string;
+      /** A line that the provider or the engine printed. */
+      line: string;
+      /** The workspace, if the provider printed it. */
+      workspace?: string;
+    }
+  | {
+      type: "wave-started";
+      /** The number of the wave, from 1. */
+      wave: number;
+      /** How many waves there are. */
+      waves: number;
+      stacks: string[];
+    }
+  | {
+      type: "wave-ended";
+      wave: number;
+      waves: number;
+      /** How the wave ended. */
+      outcome: Outcome;
+    }
+  | {
+      type: "stopping";
+      /** Why no more stacks are started. */
+      why: string;
+    };
 
 /** The failure of an option that does not fit what was found. The command line names the option in its own way. */
 export const wrongOption = (field: keyof UpOptions | keyof RotateOptions, text: string): ApiChatError =>

@@ -1,7 +1,7 @@
-import { RegistrationClient } from "../client/registration-client.js";
+import { RegistrationClient } from "../client/index.js";
 import { ApiChatError } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
-import { getWebhookIfAny } from "../webhook/lifecycle.js";
+import { getWebhookIfAny } from "../registration/index.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, openIndex, refuseTooManyRemovals } from "./index-stack.js";
 import type { UpOptions } from "./options.js";

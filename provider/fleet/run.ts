@@ -1,4 +1,4 @@
-import { invalidOptions } from "../client/options.js";
+import { invalidOptions } from "../client/internal.js";
 import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";
