@@ -29,6 +29,8 @@ const doors = [
   "^provider/(?:client|diagnosis|emulator|responder)/internal\\.ts$",
   // What the provider process needs of a resource, and a program does not.
   "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
+  // The command line of a fleet, which the fleet's entry adds.
+  "^provider/cli/fleet/program\\.ts$",
   "^provider/responder/(?:key-rules|lambda|node)\\.ts$",
   "^provider/server/(?:addresses|remote|spool/index)\\.ts$",
 ];
