@@ -6,7 +6,7 @@ import { openFleet } from "../../dist/provider/fleet/fleet.js";
 import { resolveFleet, type FleetDefinition } from "../../dist/provider/fleet/definition.js";
 import { prepareProject, withProgram } from "../../dist/provider/fleet/project.js";
 import { outputsProgram } from "../../dist/provider/fleet/yaml-program.js";
-import { processesOf } from "../support/processes.ts";
+import { processesOf } from "../../tools/lib/processes.ts";
 import { makeFolder } from "./program.ts";
 
 const definitionIn = (folder: string): FleetDefinition => ({
