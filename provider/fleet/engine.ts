@@ -1,16 +1,15 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { reportVariables } from "../pulumi/provider-process.js";
 import type { ResolvedFleet } from "./definition.js";
-import { EventReader, type StackEvent } from "./events.js";
-import type { PlacedStack } from "./placement.js";
-import { prepareProject, withProgram } from "./project.js";
-import { callPulumi, outputOf, type PulumiCall, type PulumiEnd } from "./pulumi.js";
+import { EventReader, nameIn, type StackEvent } from "./events.js";
 import { failureOf } from "./failures.js";
+import type { PlacedStack } from "./placement.js";
+import { withProgram } from "./project.js";
+import { callPulumi, outputOf, type PulumiCall, type PulumiEnd } from "./pulumi.js";
 import type { StackReport } from "./reports.js";
 import { countRandomKeys, type Webhooks } from "./webhooks.js";
 import { outputsProgram, toYaml } from "./yaml-program.js";
@@ -58,11 +57,6 @@ export class Engine {
     this.#checkpoints = !["true", "1"].includes(all["PULUMI_SKIP_CHECKPOINTS"] ?? "true");
   }
 
-  /** Writes the project that the engine runs. */
-  prepare(): Promise<void> {
-    return prepareProject(this.#fleet);
-  }
-
   /** The names of the project's stacks in the backend. */
   async listStacks(): Promise<string[]> {
     const stacks = JSON.parse(await this.#ask("stack", "ls", "--json")) as { name: string }[];
@@ -72,9 +66,8 @@ export class Engine {
 
   /** The outputs of a stack that exists. */
   async readOutputs(stack: string): Promise<Record<string, unknown>> {
-    return JSON.parse(
-      await this.#ask("stack", "output", "--json", "--show-secrets", "--stack", stack),
-    ) as Record<string, unknown>;
+    const outputs = await this.#ask("stack", "output", "--json", "--show-secrets", "--stack", stack);
+    return JSON.parse(outputs) as Record<string, unknown>;
   }
 
   /** Replaces the outputs of a stack without resources. Creates it if it does not exist. */
@@ -97,41 +90,44 @@ export class Engine {
     const stack = task.stack.name;
     const reader = new EventReader({ stack, isRefresh: action === "refresh", redact: this.#redact, onEvent });
     let isComplete = false;
-    const failure = await failureOf(stack, async () => {
+    const own = await failureOf(stack, async () => {
       if (action === "destroy") await this.#refuseAfterKilledUp(stack);
       if (!exists) await this.#init(stack);
-      const end = await this.#execute(task, (event) => reader.read(event));
+      const end = await this.#execute(task, reader);
       isComplete = end.code === 0;
-      if (action === "up" && isComplete) await this.#forgetPending(task, reader);
       // A preview needs a stack, and must leave none behind.
       if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
       // What the engine prints in the end only repeats the errors of its events.
       if (reader.result().failures.length === 0) outputOf(end);
     });
-    const read = reader.result();
-    const own = failure ? [{ ...failure, message: this.#redact(failure.message) }] : [];
+    const { failures: reported, ...read } = reader.result();
     const isStopped = signal.aborted && !isComplete;
     const failures = isStopped
-      ? read.failures.filter(({ workspace }) => workspace !== undefined)
-      : [...read.failures, ...own];
+      ? reported.filter(({ workspace }) => workspace !== undefined)
+      : [...reported, ...own.map((one) => ({ ...one, message: this.#redact(one.message) }))];
     const outcome = isStopped ? "stopped" : failures.length > 0 ? "failed" : "done";
     return { ...read, stack, outcome, seconds: (performance.now() - started) / 1000, failures };
   }
 
   /** Runs the engine's command, with the program of the stack if it needs one: not to refresh or to destroy. */
-  #execute(task: StackTask, onEvent: (event: EngineEvent) => void): Promise<PulumiEnd> {
+  #execute(task: StackTask, reader: EventReader): Promise<PulumiEnd> {
     const { action, stack, webhooks, rotation, signal } = task;
     // A run that is killed loses the random keys that no checkpoint has stored.
     const skips = action !== "preview" && !this.#checkpoints && countRandomKeys(webhooks) === 0;
-    const run = (...more: string[]): Promise<PulumiEnd> => {
-      const { environment, ...call } = this.#toCall([...argsOf(task), ...more]);
-      const variables = { ...environment, PULUMI_SKIP_CHECKPOINTS: String(skips) };
-      return callPulumi({ ...call, environment: variables, signal, onEvent });
-    };
+    const run = (...more: string[]): Promise<PulumiEnd> =>
+      callPulumi({
+        ...this.#toCall([...argsOf(task), ...more]),
+        environment: { ...this.#environment, PULUMI_SKIP_CHECKPOINTS: String(skips) },
+        signal,
+        onEvent: (event) => reader.read(event),
+      });
     if (action === "refresh" || action === "destroy") return run();
-    return withProgram(this.#fleet, toYaml(webhooks, rotation), (folder) => {
-      const runHere = (): Promise<PulumiEnd> => run("--cwd", folder);
-      return action === "up" ? this.#marked(stack.name, runHere) : runHere();
+    return withProgram(this.#fleet, toYaml(webhooks, rotation), async (folder) => {
+      if (action === "preview") return run("--cwd", folder);
+      const end = await this.#marked(stack.name, () => run("--cwd", folder));
+      // Without checkpoints, a killed run has written nothing.
+      if (end.code === 0 && !skips) await this.#forgetPending(stack.name);
+      return end;
     });
   }
 
@@ -166,10 +162,9 @@ export class Engine {
   }
 
   /** What a killed run was creating is in the state by now; without this, every later run warns of it. */
-  async #forgetPending({ stack: { name }, refresh = false }: StackTask, reader: EventReader): Promise<void> {
-    // The engine warns of it, but not if it refreshes first.
-    if (!reader.hasPending && !(refresh && (await this.#findPending(name)).length > 0)) return;
-    await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", name);
+  async #forgetPending(stack: string): Promise<void> {
+    if ((await this.#findPending(stack)).length === 0) return;
+    await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
   /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
@@ -188,7 +183,7 @@ export class Engine {
       deployment: { pending_operations?: { type: string; resource: { urn: string } }[] };
     };
     const creating = (deployment.pending_operations ?? []).filter(({ type }) => type === "creating");
-    return [...new Set(creating.map(({ resource }) => resource.urn.split("::").slice(3).join("::")))];
+    return [...new Set(creating.map(({ resource }) => nameIn(resource.urn)))];
   }
 }
 

@@ -23,6 +23,9 @@ const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWe
 const isOurs = (urn: string | undefined): urn is string =>
   urn !== undefined && OURS.test(urn.split("::")[2]?.split("$").at(-1) ?? "");
 
+/** The engine's marks for colours. */
+const COLOURS = /<\{%.*?%\}>/g;
+
 /** What an operation of the engine means for a resource. The others are parts of one of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
@@ -36,7 +39,7 @@ const CHANGES: Partial<Record<string, WebhookChange>> = {
 export type StackEvent =
   | { type: "webhook"; webhook: WebhookReport }
   | { type: "failure"; failure: FleetFailure }
-  | { type: "note"; line: string; text?: string };
+  | { type: "note"; line: string; workspace?: string };
 
 /** A resource as an engine event shows it: secrets are objects. */
 type Shown = { id: string; inputs: Record<string, unknown>; outputs: Record<string, unknown> };
@@ -58,9 +61,6 @@ export class EventReader {
   readonly #others = new Map<string, OtherChange>();
   /** Each once. One without a workspace names no resource of ours. */
   readonly #failures = new Map<string, FleetFailure>();
-  readonly #notes = new Set<string>();
-  /** Whether the state contains operations of a run that was killed. */
-  hasPending = false;
 
   constructor(options: EventReaderOptions) {
     this.#options = options;
@@ -72,7 +72,7 @@ export class EventReader {
   }
 
   /** Summarizes all events. */
-  result(): Pick<StackReport, "webhooks" | "others" | "failures" | "notes"> {
+  result(): Pick<StackReport, "webhooks" | "others" | "failures"> {
     const { isRefresh } = this.#options;
     // A webhook that is gone and has left the list has no other step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
@@ -81,7 +81,6 @@ export class EventReader {
       webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
       others: [...this.#others.values()],
       failures: selectTelling([...this.#failures.values()]),
-      notes: [...this.#notes],
     };
   }
 
@@ -106,55 +105,43 @@ export class EventReader {
   }
 
   #readRefresh(workspace: string, { old: before, new: after }: StepEventMetadata): void {
-    const drift = readDrift(before, after);
+    const drift = readDrift(after);
     const change = after ? (drift ? "update" : "same") : "delete";
     const webhook = toReport(workspace, change, after ?? before, drift);
     this.#refreshed.set(workspace, webhook);
     if (this.#options.isRefresh) this.#options.onEvent({ type: "webhook", webhook });
   }
 
-  #readDiagnostic({ message: text, ...event }: DiagnosticEvent): void {
-    const message = this.#options.redact(text);
-    if (event.severity === "error") return this.#readError(message, event.urn);
-    if (!["info", "info#err", "warning"].includes(event.severity) || event.ephemeral) return;
-    if (/pending (?:operations|CREATE)/i.test(message)) this.hasPending = true;
-    else linesOf(message).forEach((line) => this.#readLine(line, event));
+  #readDiagnostic({ message, severity, urn, ephemeral }: DiagnosticEvent): void {
+    const text = this.#options.redact(message).replaceAll(COLOURS, "").trim();
+    const where = isOurs(urn) ? { workspace: nameIn(urn) } : {};
+    if (severity === "error") this.#readError(text, { ...where, stack: this.#options.stack });
+    else if (["info", "info#err", "warning"].includes(severity) && !ephemeral) {
+      const lines = (severity === "warning" ? `warning: ${text}` : text).split(/\s*\n/);
+      for (const line of lines) if (line !== "") this.#options.onEvent({ type: "note", line, ...where });
+    }
   }
 
-  #readError(message: string, urn: string | undefined): void {
-    const text = cleanError(message);
-    const { stack } = this.#options;
-    const where = isOurs(urn) ? { workspace: nameIn(urn), stack } : { stack };
-    const id = JSON.stringify([where, text]);
-    if (this.#failures.has(id) || text === "") return;
-    const reported = findReport(text);
-    const failure = reported ? toFailure(reported, where) : { ...where, message: text };
+  #readError(message: string, where: Pick<FleetFailure, "stack" | "workspace">): void {
+    const id = JSON.stringify([where, message]);
+    if (this.#failures.has(id) || message === "") return;
+    const reported = findReport(message);
+    const failure = reported ? toFailure(reported, where) : { ...where, message };
     this.#failures.set(id, failure);
     if (failure.workspace !== undefined) this.#options.onEvent({ type: "failure", failure });
   }
-
-  /** A line that the provider has printed under its resource gets the name of it. */
-  #readLine(printed: string, { urn, severity }: Pick<DiagnosticEvent, "urn" | "severity">): void {
-    const text = severity === "warning" ? `warning: ${printed}` : printed;
-    const note = isOurs(urn) ? { line: `${nameIn(urn)}: ${text}`, text } : { line: printed };
-    if (this.#notes.has(note.line)) return;
-    this.#notes.add(note.line);
-    this.#options.onEvent({ type: "note", ...note });
-  }
 }
 
-/** Failures of webhooks say why the run failed. If there are none, any text says more than that an update failed. */
+/** Failures of webhooks say why the run failed. Of the others, the last only says that it did. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
-  const telling = failures.filter(
-    ({ message }) => !/^(?:error: )?(?:update|preview|refresh|destroy) failed$/.test(message),
-  );
-  return [own, telling, failures].find((some) => some.length > 0) ?? [];
+  if (own.length > 0) return own;
+  return failures.length > 1 ? failures.slice(0, -1) : failures;
 }
 
 /** How the service differs from what was last applied, as the provider's read found it; undefined if it does not. */
-function readDrift(before?: Shown | null, after?: Shown | null): Drift | undefined {
-  if (!after) return { kind: "gone", properties: before ? [goneUrl(before)] : [] };
+function readDrift(after?: Shown | null): Drift | undefined {
+  if (!after) return { kind: "gone", properties: [] };
   const properties = ((after.outputs["drift"] ?? []) as DriftedProperty[]).map(
     ({ property, expected, actual }) => ({
       property,
@@ -168,16 +155,11 @@ function readDrift(before?: Shown | null, after?: Shown | null): Drift | undefin
   return { kind: isTakenOver ? "taken-over" : "changed", properties };
 }
 
-const goneUrl = ({ inputs }: Shown): DriftedProperty => ({
-  property: "webhookUrl",
-  expected: hideQuery(textOf(inputs["webhookUrl"]) ?? "[secret]"),
-  actual: "(nothing is registered)",
-});
-
 /** A value that is neither secret nor unknown. */
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
+/** The name of a resource. */
+export const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
 
 /** A preview does not know the bot URL of a new webhook. */
 function toReport(
@@ -189,18 +171,3 @@ function toReport(
   const isKnown = shown && shown.id !== "" && shown.id !== UNKNOWN;
   return { workspace, change, ...(isKnown && { botUrl: hideQuery(shown.id) }), ...(drift && { drift }) };
 }
-
-/** The lines of a text of the engine, without its marks for colours and without empty ones. */
-const linesOf = (text: string): string[] =>
-  text
-    .replaceAll(/<\{%.*?%\}>/g, "")
-    .split(/\r?\n/)
-    .map((line) => line.trimEnd())
-    .filter((line) => line.trim() !== "");
-
-/** The text of an error, without what the engine puts around the message of a check. */
-const cleanError = (text: string): string =>
-  linesOf(text)
-    .join("\n")
-    .replace(/^Preview failed: /, "")
-    .replace(/^(?:error: )?apichat:\S+ resource '[^']*' has a problem: /, "");

@@ -1,17 +1,17 @@
 import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
-import { destroyFleet, refreshFleet } from "./destroy.js";
+import { destroyFleet } from "./destroy.js";
 import { Engine } from "./engine.js";
 import { readIndex } from "./index-stack.js";
-import type { PlanOptions, RotateOptions, RunOptions, UpOptions } from "./options.js";
+import type { RotateOptions, RunOptions, UpOptions } from "./options.js";
 import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
-import { writeProject } from "./project.js";
+import { prepareProject, writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
 import { rotateFleet, type RotationReport } from "./rotate.js";
 import type { FleetContext } from "./run.js";
-import { upFleet } from "./up.js";
+import { refreshFleet, upFleet } from "./up.js";
 import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
@@ -35,7 +35,7 @@ export interface Fleet {
   /** All stacks, including those without workspaces. */
   readonly stacks: readonly PlacedStack[];
   /** Reports what `up` would do. Changes nothing. */
-  plan(options?: PlanOptions): Promise<FleetPlan>;
+  plan(options?: UpOptions): Promise<FleetPlan>;
   /** Brings every stack to what the list says, and then the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
   /** Records in the stacks what the service shows. */
@@ -61,17 +61,14 @@ export interface OpenFleetOptions {
   environment?: Record<string, string>;
 }
 
-/**
- * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the
- * definition or the list.
- */
+/** See index.ts, which loads this on first use. */
 export async function openFleet(
   definition: FleetDefinition,
   { environment = {} }: OpenFleetOptions = {},
 ): Promise<Fleet> {
   const fleet = await resolveFleet(definition);
   const engine = new Engine(fleet, environment);
-  await engine.prepare();
+  await prepareProject(fleet);
   const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
   const context: FleetContext = { fleet, stacks, engine };

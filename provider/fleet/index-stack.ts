@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalidConfig } from "../lib/files.js";
-import { failureOf, listNames } from "./failures.js";
-import { DEFAULT_MAX_REMOVALS, wrongOption } from "./options.js";
+import { listNames } from "../lib/plain-text.js";
+import { failureOf } from "./failures.js";
+import { wrongOption } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, StackReport } from "./reports.js";
 import type { Run } from "./run.js";
@@ -13,12 +14,22 @@ export interface FleetIndex {
   stackOf: Record<string, string>;
 }
 
+/** What the index stack needs of a run. */
+type Backend = Pick<Run, "fleet" | "engine" | "existing">;
+
 /** Reads the index; empty if there is none yet. */
-export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">): Promise<FleetIndex> {
-  const stack = indexStackName(run.fleet.name);
-  if (!run.existing.has(stack)) return { botUrls: {}, stackOf: {} };
-  const { botUrls = {}, stackOf = {} } = (await run.engine.readOutputs(stack)) as Partial<FleetIndex>;
-  return { botUrls, stackOf };
+export async function readIndex({ fleet, engine, existing }: Backend): Promise<FleetIndex> {
+  const stack = indexStackName(fleet.name);
+  const outputs: Partial<FleetIndex> = existing.has(stack) ? await engine.readOutputs(stack) : {};
+  return { botUrls: {}, stackOf: {}, ...outputs };
+}
+
+/** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too much of what it has. */
+export async function openIndex(run: Run): Promise<FleetIndex> {
+  const index = await readIndex(run);
+  refuseLostStacks(run, index);
+  refuseTooManyRemovals(findRemovals(run, index), run.options.maxRemovals);
+  return index;
 }
 
 /**
@@ -47,7 +58,7 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function refuseTooManyRemovals(removals: readonly string[], max = DEFAULT_MAX_REMOVALS): void {
+export function refuseTooManyRemovals(removals: readonly string[], max: number): void {
   const { length } = removals;
   if (length <= max) return;
   const text =
@@ -112,12 +123,12 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
  * failed.
  */
 export async function updateIndex(
-  { fleet, engine, existing }: Pick<Run, "fleet" | "engine" | "existing">,
+  { fleet, engine, existing }: Backend,
   before: FleetIndex,
   reports: readonly StackReport[],
-): Promise<FleetFailure | undefined> {
+): Promise<FleetFailure[]> {
   const after = nextIndex(before, reports);
   const stack = indexStackName(fleet.name);
-  if (isDeepStrictEqual(after, before)) return undefined;
+  if (isDeepStrictEqual(after, before)) return [];
   return failureOf(stack, () => engine.writeOutputs(stack, { ...after }, existing.has(stack)));
 }

@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
+import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
+import { wholeNumber } from "./definition.js";
 import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
 
 /** The options of every run: how much is in progress at once, and when it stops. */
@@ -18,15 +20,9 @@ export interface RunOptions {
   onEvent?: (event: FleetEvent) => void;
 }
 
-/** The options of `plan`. */
-export interface PlanOptions extends RunOptions {
-  /** Queries the service first, so that the plan shows drift. */
-  refresh?: boolean;
-}
-
-/** The options of `up`. */
+/** The options of `plan` and `up`. */
 export interface UpOptions extends RunOptions {
-  /** Queries the service first, so that drift is repaired. */
+  /** Queries the service first, so that drift shows, and is repaired. */
   refresh?: boolean;
   /** How many workspaces that left the list may be removed. Default 10. */
   maxRemovals?: number;
@@ -55,7 +51,12 @@ export type FleetEvent =
       /** How many workspaces these have. */
       workspaces: number;
     }
-  | { type: "stack-started"; stack: string; workspaces: number }
+  | {
+      type: "stack-started";
+      /** The stack's name. */
+      stack: string;
+      workspaces: number;
+    }
   | {
       type: "stack-ended";
       /** What happened in the stack. */
@@ -63,7 +64,6 @@ export type FleetEvent =
     }
   | {
       type: "webhook";
-      /** The stack's name. */
       stack: string;
       /** What happened to one webhook. */
       webhook: WebhookReport;
@@ -78,8 +78,8 @@ export type FleetEvent =
       stack: string;
       /** A line that the provider or the engine printed. */
       line: string;
-      /** The line without the name of its resource, if the provider printed it. */
-      text?: string;
+      /** The workspace, if the provider printed it. */
+      workspace?: string;
     }
   | {
       type: "wave-started";
@@ -102,20 +102,54 @@ export type FleetEvent =
       why: string;
     };
 
-// The command line loads this file for its help: no zod here.
-
 /** The failure of an option that does not fit what was found. The command line names the option in its own way. */
 export const wrongOption = (field: keyof UpOptions | keyof RotateOptions, text: string): ApiChatError =>
   new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field, text }] });
 
-/** Each running stack is an engine with its provider: more need too much memory on any machine. */
-export const MAX_STACKS_AT_ONCE = 32;
+const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
-export const DEFAULT_LIMITS = {
-  stacksAtOnce: Math.min(8, Math.max(2, availableParallelism())),
-  callsPerOrigin: 32,
-  stopAfterFailures: 10,
+/** The two numbers of a shard such as "2/4". */
+export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
+
+/** Each running stack is an engine with its provider: more than 32 need too much memory on any machine. */
+export const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
+
+/** All options, with their defaults. */
+export const optionsShape = z.strictObject({
+  stacksAtOnce: wholeNumber(1, 32).default(STACKS_AT_ONCE),
+  callsPerOrigin: wholeNumber(1).default(32),
+  stopAfterFailures: wholeNumber(1).default(10),
+  shard: z
+    .string()
+    .refine((text) => SHARD.test(text) && numbersOf(text)[0] <= numbersOf(text)[1], {
+      error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
+    })
+    .default("1/1"),
+  signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
+  onEvent: z.custom((value) => typeof value === "function", { error: "must be a function" }).optional(),
+  refresh: z.boolean().default(false),
+  maxRemovals: wholeNumber(0).default(10),
+  rotation: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
+      error: 'must be a short name of letters, digits, ".", "_" and "-", such as "2026-12"',
+    })
+    .optional(),
+  waveSize: wholeNumber(1).optional(),
+});
+
+const runShape = optionsShape.omit({ refresh: true, maxRemovals: true, rotation: true, waveSize: true });
+const upShape = optionsShape.omit({ rotation: true, waveSize: true });
+
+/** What each action accepts: an option that it ignored could do more than its caller expects. */
+export const OPTIONS_OF: Record<FleetAction, z.ZodType> = {
+  plan: upShape,
+  up: upShape,
+  refresh: runShape,
+  destroy: runShape,
+  rotate: optionsShape.omit({ refresh: true, maxRemovals: true }),
+  watch: runShape,
 };
 
-/** How many workspaces an `up` may remove: a list that was cut short would remove customers' webhooks. */
-export const DEFAULT_MAX_REMOVALS = 10;
+/** The options of a run, with their defaults. */
+export type FilledOptions = z.output<typeof optionsShape>;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { invalidConfig, makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
@@ -40,13 +40,11 @@ export async function withProgram<T>(
 ): Promise<T> {
   const folder = join(fleet.folder, randomUUID());
   await mkdir(folder, { mode: 0o700 });
-  const stop = keepFresh(folder);
   try {
     // The configuration of a stack, with the salt of its passphrase, stays in the fleet's folder.
     await writeFiles(folder, { ...projectOf(fleet), stackConfigDir: ".." }, program);
     return await work(folder);
   } finally {
-    stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -73,21 +71,8 @@ async function writeFiles(folder: string, project: object, program: YamlProgram)
   await writePrivateFile(join(folder, PROJECT_FILE), JSON.stringify(project));
 }
 
-/** A run touches its folder this often, in milliseconds. */
-const TOUCH_MS = 60 * 1000;
-
-/** A run that has not touched its folder for this long was killed. In milliseconds. */
-const STALE_MS = 60 * TOUCH_MS;
-
-/** Touches a folder until the returned function is called, so that no other command removes it. */
-function keepFresh(folder: string): () => void {
-  const touch = async (): Promise<void> => {
-    const now = new Date();
-    await utimes(folder, now, now).catch(() => undefined);
-  };
-  const timer = setInterval(() => void touch(), TOUCH_MS);
-  return () => clearInterval(timer);
-}
+/** No run lasts this long: what is older was left by one that was killed. In milliseconds. */
+const STALE_MS = 24 * 60 * 60 * 1000;
 
 /** The folder of a run, or `<file>.<uuid>`, which a killed writer leaves. */
 const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
-import { anySignal } from "../lib/abort.js";
+
+// Why not the Automation API: see CONTRIBUTING.md.
 
 /** One call of the command `pulumi`. */
 export interface PulumiCall {
@@ -32,16 +33,16 @@ export interface PulumiEnd {
 
 const isWindows = process.platform === "win32";
 
-const running = new Set<ChildProcess>();
+/** How long an engine may take until it prints its first event, in milliseconds. */
+const START_MS = 5_000;
 
-/** Ends every running engine at once. Locks of their stacks may stay. */
-export function killEngines(): void {
-  for (const child of running) child.kill("SIGKILL");
-}
+const running = new Set<ChildProcess>();
+// No engine outlives this process. Locks of their stacks may stay.
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 /** Runs the `pulumi` on PATH to its end. Rejects if there is none, with how to get one. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
-  const { args, folder, environment, onEvent } = call;
+  const { args, folder, environment, signal, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
@@ -55,37 +56,35 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
   if (child.pid === undefined) await ended;
   running.add(child);
-  const hasBegun = Promise.withResolvers<void>();
+  const begun = once(child.stdout, "data");
   // Once, and when the engine listens for it: one that comes earlier would kill it.
   const interrupt = (): void =>
-    void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(
+    void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
       // Windows has no such signal: Node would end the engine at once, with its lock and without its state. So it finishes.
       () => isWindows || child.kill("SIGINT"),
     );
-  const failed = new AbortController();
-  const stop = anySignal(call.signal, failed.signal);
-  stop.addEventListener("abort", interrupt, { once: true });
-  if (stop.aborted) interrupt();
+  signal?.addEventListener("abort", interrupt, { once: true });
+  if (signal?.aborted) interrupt();
   const lines: string[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    hasBegun.resolve();
-    const event = onEvent && parseEvent(line);
-    if (event === undefined) lines.push(line);
-    else if (!failed.signal.aborted) {
-      try {
-        onEvent?.(event);
-      } catch (error) {
-        failed.abort(error);
-      }
+  const read = async (): Promise<void> => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const event = onEvent && parseEvent(line);
+      if (event) onEvent?.(event);
+      else lines.push(line);
     }
-  });
+  };
+  const stop = async (error: unknown): Promise<never> => {
+    if (!signal?.aborted) interrupt();
+    child.stdout.resume();
+    await ended;
+    throw error;
+  };
   try {
-    const [[code], errors] = await Promise.all([ended, readText(child.stderr)]);
-    failed.signal.throwIfAborted();
+    const [[code], errors] = await Promise.all([ended, readText(child.stderr), read().catch(stop)]);
     return { call, code, output: lines.join("\n"), errors };
   } finally {
     running.delete(child);
-    stop.removeEventListener("abort", interrupt);
+    signal?.removeEventListener("abort", interrupt);
   }
 }
 
@@ -99,9 +98,6 @@ function parseEvent(line: string): EngineEvent | undefined {
   }
 }
 
-/** How long an engine may take until it prints its first event, in milliseconds. */
-const START_MS = 5_000;
-
 function explainMissing(cause: NodeJS.ErrnoException): never {
   const why =
     cause.code === "ENOENT"
@@ -110,31 +106,30 @@ function explainMissing(cause: NodeJS.ErrnoException): never {
   throw new Error(`the command pulumi ${why}`, { cause });
 }
 
+/** The exit code of a `pulumi` that is not logged in. */
+const NOT_LOGGED_IN = 3;
+
 /** Returns what a command printed. Throws with the command's own reason if it failed. */
-export function outputOf(end: PulumiEnd): string {
-  const { args, folder } = end.call;
-  if (end.code === 0) return end.output;
-  const reason = reasonOf(end);
-  if (/currently locked|\[409\]|already in progress/.test(reason)) {
+export function outputOf({ call, code, output, errors }: PulumiEnd): string {
+  if (code === 0) return output;
+  const lines = `${errors}\n${output}`.split("\n").map((line) => line.trim());
+  const first = lines.findIndex((line) => line.startsWith("error: "));
+  const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
+  const reason = [...new Set(texts)].filter(Boolean).join("\n");
+  // A lock has no code of its own: the Automation API looks for these words too.
+  if (/currently locked|\[409\]/.test(reason)) {
+    const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${call.args[call.args.indexOf("--stack") + 1]}`;
     // The engine names the lock's owner on lines of its own.
-    const owner = reason.replaceAll(/\s*\n\s*/g, " ");
-    const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${args[args.indexOf("--stack") + 1]}`;
+    const owner = reason.replaceAll("\n", " ");
     throw new Error(
       `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ${command}`,
     );
   }
   // The engine's own hint is for Pulumi Cloud only.
-  const hint = reason.includes("PULUMI_ACCESS_TOKEN must be set")
-    ? "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login"
-    : "";
-  throw new Error(reason + hint);
-}
-
-/** Why a command failed, as it printed that itself: from its first error on, if it names one. */
-function reasonOf({ code, errors, output }: PulumiEnd): string {
-  const lines = `${errors}\n${output}`.split("\n").map((line) => line.trim());
-  const first = lines.findIndex((line) => line.startsWith("error: "));
-  const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
-  const text = [...new Set(texts.filter((line) => line !== ""))].join("\n");
-  return text || `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
+  const hint =
+    code === NOT_LOGGED_IN
+      ? "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login"
+      : "";
+  const unexplained = `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
+  throw new Error((reason || unexplained) + hint);
 }

@@ -8,9 +8,7 @@ export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "wa
 export type Outcome = "done" | "failed" | "stopped";
 
 /** What the engine does, did or would do with one webhook. */
-export type WebhookChange = (typeof WEBHOOK_CHANGES)[number];
-
-export const WEBHOOK_CHANGES = ["create", "update", "delete", "same"] as const;
+export type WebhookChange = "create" | "update" | "delete" | "same";
 
 /** One webhook of a stack, as the engine reports it. Contains no secrets. */
 export interface WebhookReport {
@@ -70,8 +68,6 @@ export interface StackReport {
   failures: FleetFailure[];
   /** Other resources that change. */
   others: OtherChange[];
-  /** Lines that the provider printed for people, such as warnings. */
-  notes: string[];
 }
 
 /** A whole run over the stacks of a fleet. `action` tells the reports of the commands apart. */
@@ -80,6 +76,8 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
   fleet: string;
   /** The command that ran. */
   action: Action;
+  /** The shard that ran, such as "2/4"; absent if all stacks did. */
+  shard?: string;
   /** `done` only if every stack that ran ended so. */
   outcome: Outcome;
   /** ISO 8601, UTC. */

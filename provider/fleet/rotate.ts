@@ -4,8 +4,8 @@ import { readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
 import { wrongOption, type RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
-import type { Drift, FleetFailure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
-import { announce, beginRun, runStacks, skip, toReport, type FleetContext, type Run } from "./run.js";
+import type { Drift, FleetFailure, FleetReport, Outcome, StackReport } from "./reports.js";
+import { beginRun, runStacks, skip, toReport, type FleetContext, type Ran, type Run } from "./run.js";
 import { refuseAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
@@ -14,32 +14,18 @@ export interface RotationWave {
   stacks: string[];
   /** `done`: rotated and verified. `stopped`: ended early, or not started. */
   outcome: Outcome;
-  /** How many webhooks got a key that differs from their earlier one. */
-  rotated: number;
-  /** What failed in it or in its verification; empty if nothing did. */
-  failures: FleetFailure[];
 }
 
-/** Which key workspaces have, by their names. Those with only the old key are safe: the receiver keeps it. */
-export interface KeysByWorkspace {
-  /** Registered with the key of this rotation. */
-  new: string[];
-  /** Registered with the key that they had before. */
-  old: string[];
-  /** Failed or stopped while in progress: either key may be registered. Run the same rotation again to settle it. */
-  unknown: string[];
-}
-
-/** How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys. */
+/**
+ * How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys.
+ * The workspaces of a stack that is done have the new key, those of one that was not started the old key, which the receiver
+ * keeps. Run the same rotation again to settle the others.
+ */
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation; the same name continues it. */
   rotation: string;
   /** In their order; those that were not started are `stopped`. */
   waves: RotationWave[];
-  /** Which key each workspace has now. */
-  keys: KeysByWorkspace;
-  /** Set if every workspace already had the key of this rotation. */
-  note?: string;
 }
 
 /**
@@ -56,10 +42,8 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
   const rotation = chooseRotation(run);
   requireRotated(run, rotation);
   await writePrivateFile(unfinishedFile(run), rotation);
-  const stacks = run.stacks.filter(({ workspaces }) => workspaces.length > 0);
-  announce(run, stacks);
-  const waves = splitIntoWaves(stacks, run.options.waveSize ?? run.options.stacksAtOnce);
-  const report = await runWaves(run, rotation, waves);
+  const { waveSize = run.options.stacksAtOnce } = run.options;
+  const report = await runWaves(run, rotation, splitIntoWaves(run.places, waveSize));
   if (report.outcome === "done") await rm(unfinishedFile(run), { force: true });
   return report;
 }
@@ -109,115 +93,66 @@ async function runWaves(
   rotation: string,
   planned: readonly PlacedStack[][],
 ): Promise<RotationReport> {
-  const reports: StackReport[] = [];
-  const newKeys = new Set<string>();
-  const wavesNow = (): RotationWave[] => planned.map((places) => toWave(places, reports, newKeys));
+  const all: Ran = { stacks: [], skipped: [], failures: [] };
+  const waves: RotationWave[] = [];
+  let outcome: Outcome = "done";
   for (const [index, places] of planned.entries()) {
+    const stacks = places.map(({ name }) => name);
+    if (outcome !== "done") {
+      waves.push({ stacks, outcome: "stopped" });
+      all.skipped.push(...places.map(skip));
+      continue;
+    }
     const position = { wave: index + 1, waves: planned.length };
-    run.stop.emit({ type: "wave-started", ...position, stacks: places.map(({ name }) => name) });
-    for (const { report, workspaces } of await runWave(run, rotation, places)) {
-      reports.push(report);
-      for (const name of workspaces) newKeys.add(name);
-    }
-    const { outcome = "done" } = wavesNow()[index] ?? {};
+    run.stop.emit({ type: "wave-started", ...position, stacks });
+    const { stacks: reports, skipped, failures } = await runWave(run, rotation, places);
+    all.stacks.push(...reports);
+    all.skipped.push(...skipped);
+    all.failures.push(...failures);
+    const isDone = skipped.length === 0 && reports.every((report) => report.outcome === "done");
+    outcome = failures.length > 0 ? "failed" : isDone ? "done" : "stopped";
+    waves.push({ stacks, outcome });
     run.stop.emit({ type: "wave-ended", ...position, outcome });
-    if (outcome !== "done") break;
   }
-  const waves = wavesNow();
-  const last = waves.findIndex(({ outcome }) => outcome !== "done");
-  const outcome = waves[last]?.outcome ?? "done";
-  const later = last + 1 < waves.length ? ", so no later one was started" : "";
-  const failed = `wave ${last + 1} of ${waves.length} failed${later}`;
-  const isUnchanged = outcome === "done" && waves.every(({ rotated }) => rotated === 0);
-  const notStarted = planned.flat().filter(({ name }) => reports.every(({ stack }) => stack !== name));
-  return {
-    ...toReport(run, {
-      stacks: reports,
-      skipped: notStarted.map(skip),
-      failures: waves.flatMap(({ failures }) => failures),
-    }),
-    outcome,
-    ...(outcome !== "done" && { stoppedBy: run.stop.why ?? failed }),
-    rotation,
-    waves,
-    keys: toKeys(planned.flat(), new Set(notStarted), newKeys),
-    ...(isUnchanged && { note: nothingNew(rotation) }),
-  };
-}
-
-const nothingNew = (rotation: string): string =>
-  `Every workspace already had the key of rotation ${rotation}: nothing was changed. To rotate again, give another name`;
-
-function toWave(
-  places: readonly PlacedStack[],
-  reports: readonly StackReport[],
-  newKeys: ReadonlySet<string>,
-): RotationWave {
-  const stacks = places.map(({ name }) => name);
-  const ran = reports.filter(({ stack }) => stacks.includes(stack));
-  const failures = ran.flatMap((report) => report.failures);
-  const isDone = ran.length === places.length && ran.every((report) => report.outcome === "done");
-  const rotated = ran
-    .flatMap(({ webhooks }) => webhooks)
-    .filter(({ workspace, change }) => change !== "same" && newKeys.has(workspace)).length;
-  return { stacks, outcome: failures.length > 0 ? "failed" : isDone ? "done" : "stopped", rotated, failures };
-}
-
-function toKeys(
-  places: readonly PlacedStack[],
-  notStarted: ReadonlySet<PlacedStack>,
-  newKeys: ReadonlySet<string>,
-): KeysByWorkspace {
-  const keys: KeysByWorkspace = { new: [], old: [], unknown: [] };
-  for (const place of places) {
-    for (const { name } of place.workspaces) {
-      keys[notStarted.has(place) ? "old" : newKeys.has(name) ? "new" : "unknown"].push(name);
-    }
-  }
-  return { new: keys.new.toSorted(), old: keys.old.toSorted(), unknown: keys.unknown.toSorted() };
-}
-
-/** One report of a stack, and the workspaces that are registered with the new key. */
-interface RotatedStack {
-  report: StackReport;
-  workspaces: string[];
+  const last = waves.findIndex((wave) => wave.outcome !== "done") + 1;
+  const later = last < waves.length ? ", so no later one was started" : "";
+  const stoppedBy = run.stop.why ?? `wave ${last} of ${waves.length} failed${later}`;
+  return { ...toReport(run, all), outcome, ...(outcome !== "done" && { stoppedBy }), rotation, waves };
 }
 
 /** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
-async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<RotatedStack[]> {
-  const up = await runStacks(run, places, { action: "up", rotation });
+async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<Ran> {
+  const up = await runStacks(run, { action: "up", rotation }, places);
+  const isDone = up.skipped.length === 0 && up.stacks.every(({ outcome }) => outcome === "done");
   const verify = { action: "preview", rotation, refresh: true } as const;
-  const seen = up.outcome === "done" ? (await runStacks(run, places, verify)).stacks : [];
-  return up.stacks.map((report) => {
-    const verified = seen.find(({ stack }) => stack === report.stack);
-    return toRotated(run, report, verified);
-  });
+  const seen = isDone ? (await runStacks(run, verify, places)).stacks : [];
+  const stacks = up.stacks.map((report) =>
+    toVerified(
+      run,
+      report,
+      seen.find(({ stack }) => stack === report.stack),
+    ),
+  );
+  return { ...up, stacks, failures: stacks.flatMap(({ failures }) => failures) };
 }
 
 /** Merges what `up` did with a stack and what the verification found. */
-function toRotated({ webhooks, stop }: Run, up: StackReport, seen: StackReport | undefined): RotatedStack {
-  const isSameString = ({ workspace, change }: WebhookReport): boolean =>
-    change === "same" && typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
-  const failed = new Set(up.failures.map(({ workspace }) => workspace));
-  const withNewKey = up.webhooks.filter((one) => !isSameString(one) && !failed.has(one.workspace));
-  const notRotated = seen ? up.webhooks.filter(isSameString) : [];
+function toVerified({ webhooks, stop }: Run, up: StackReport, seen: StackReport | undefined): StackReport {
+  if (seen === undefined) return up.outcome === "done" ? { ...up, outcome: "stopped" } : up;
+  const { stack } = up;
   const wrong: FleetFailure[] = [
-    ...notRotated.map(({ workspace }) => ({ workspace, stack: up.stack, message: NOT_ROTATED })),
-    ...(seen?.webhooks ?? []).flatMap(({ workspace, drift }) =>
-      drift ? [{ workspace, stack: up.stack, message: describeDrift(drift) }] : [],
+    ...up.webhooks
+      .filter(({ change }) => change === "same")
+      .filter(({ workspace }) => typeof webhooks.get(workspace)?.webhookVerificationKey === "string")
+      .map(({ workspace }) => ({ workspace, stack, message: NOT_ROTATED })),
+    ...seen.webhooks.flatMap(({ workspace, drift }) =>
+      drift ? [{ workspace, stack, message: describeDrift(drift) }] : [],
     ),
   ];
   for (const failure of wrong) stop.emit({ type: "failure", failure });
-  const failures = [...up.failures, ...(seen?.failures ?? []), ...wrong];
-  const unverified = up.outcome === "done" ? "stopped" : up.outcome;
-  const report: StackReport = {
-    ...up,
-    outcome: failures.length > 0 ? "failed" : (seen?.outcome ?? unverified),
-    seconds: up.seconds + (seen?.seconds ?? 0),
-    failures,
-    notes: [...up.notes, ...(seen?.notes ?? [])],
-  };
-  return { report, workspaces: withNewKey.map(({ workspace }) => workspace) };
+  const failures = [...seen.failures, ...wrong];
+  const outcome = failures.length > 0 ? "failed" : seen.outcome;
+  return { ...up, outcome, seconds: up.seconds + seen.seconds, failures };
 }
 
 function describeDrift({ kind, properties }: Drift): string {

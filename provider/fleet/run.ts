@@ -1,13 +1,13 @@
-import * as z from "zod";
 import { invalidOptions } from "../client/internal.js";
 import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
-import { wholeNumber, type ResolvedFleet } from "./definition.js";
+import type { ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
 import {
-  DEFAULT_LIMITS,
-  MAX_STACKS_AT_ONCE,
-  wrongOption,
+  numbersOf,
+  OPTIONS_OF,
+  optionsShape,
+  type FilledOptions,
   type FleetEvent,
   type RunOptions,
 } from "./options.js";
@@ -27,6 +27,10 @@ export interface FleetContext {
 export interface Run<Action extends FleetAction = FleetAction> extends FleetContext {
   action: Action;
   options: FilledOptions;
+  /** The stacks that it runs. */
+  places: readonly PlacedStack[];
+  /** Whether it has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
+  isWhole: boolean;
   /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
   /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
@@ -42,24 +46,27 @@ export async function beginRun<Action extends FleetAction>(
   action: Action,
   given: RunOptions,
 ): Promise<Run<Action>> {
-  const { data: options, problems } = parse(optionsShape, given);
+  const { problems } = parse(OPTIONS_OF[action], given);
   if (problems) throw invalidOptions(action, problems, "check");
-  for (const [name, actions] of Object.entries(OF_SOME_ACTIONS) as [OwnOption, readonly string[]][])
-    if ((given as Record<string, unknown>)[name] !== undefined && !actions.includes(action))
-      throw wrongOption(name, `is not an option of ${action}`);
+  const options = optionsShape.parse(given);
   const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
   const stacks = all.filter(({ index }) => index % shards === shard - 1);
   const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const existing = new Set(await engine.listStacks());
   requireSameSplit(fleet.name, all.length, existing);
+  const places = stacks.filter(({ name, workspaces }) => {
+    if (action === "rotate") return workspaces.length > 0;
+    // The workspaces of a stack may all have left the list.
+    return existing.has(name) || (["plan", "up"].includes(action) && workspaces.length > 0);
+  });
   const stop = new RunStop(given);
-  return { fleet, engine, stacks, action, options, existing, webhooks, startedAt: Date.now(), stop };
+  const workspaces = places.reduce((sum, place) => sum + place.workspaces.length, 0);
+  stop.emit({ type: "run-started", action, stacks: places.length, workspaces });
+  const isWhole = shards === 1;
+  const startedAt = Date.now();
+  return { fleet, engine, stacks, action, options, places, isWhole, existing, webhooks, startedAt, stop };
 }
-
-/** Whether a run has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
-export const coversFleet = (fleet: FleetContext, run: Run): boolean =>
-  run.stacks.length === fleet.stacks.length;
 
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
@@ -110,33 +117,28 @@ class RunStop {
   }
 }
 
-/** Reports how much there is to do. */
-export function announce({ action, stop }: Run, stacks: readonly PlacedStack[]): void {
-  const workspaces = stacks.reduce((sum, stack) => sum + stack.workspaces.length, 0);
-  stop.emit({ type: "run-started", action, stacks: stacks.length, workspaces });
-}
+/** What came of the stacks of a run. */
+export type Ran = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
  * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires or there are
  * too many failures. Rejects only with what `onEvent` threw.
  */
-export async function runStacks<Action extends FleetAction>(
-  run: Run<Action>,
-  places: readonly PlacedStack[],
+export async function runStacks(
+  run: Run,
   task: Pick<StackTask, "action" | "rotation" | "refresh">,
-): Promise<FleetReport<Action>> {
+  places = run.places,
+): Promise<Ran> {
   const { stop, options, existing, webhooks } = run;
   const atOnce = Math.min(options.stacksAtOnce, places.length);
   const callsPerOrigin = Math.max(1, Math.floor(options.callsPerOrigin / Math.max(1, atOnce)));
   const reports = new Map<PlacedStack, StackReport>();
+  // Failures of events are in the report of their stack too.
   const failures = new Set<FleetFailure>();
-
-  const noteFailure = (failure: FleetFailure): void => {
-    // Failures of events are in the report too.
+  const note = (failure: FleetFailure): void => {
     if (failures.has(failure)) return;
     failures.add(failure);
-    stop.emit({ type: "failure", failure });
-    stopAfter(run, failures.size);
+    noteFailure(run, failure, failures.size);
   };
   const runTask = async (place: PlacedStack): Promise<void> => {
     const { name: stack, workspaces } = place;
@@ -148,11 +150,10 @@ export async function runStacks<Action extends FleetAction>(
       webhooks: webhooksOf(place, webhooks),
       callsPerOrigin,
       signal: stop.signal,
-      onEvent: (event) =>
-        event.type === "failure" ? noteFailure(event.failure) : stop.emit({ ...event, stack }),
+      onEvent: (event) => (event.type === "failure" ? note(event.failure) : stop.emit({ ...event, stack })),
     });
     reports.set(place, report);
-    report.failures.forEach(noteFailure);
+    report.failures.forEach(note);
     stop.emit({ type: "stack-ended", report });
   };
   // All take from one iterator, so that each stack is taken once.
@@ -162,94 +163,44 @@ export async function runStacks<Action extends FleetAction>(
   };
   await Promise.all(Array.from({ length: atOnce }, takeStacks));
   if (stop.thrown) throw stop.thrown.error;
-  return toReport(run, {
+  return {
     stacks: places.flatMap((place) => reports.get(place) ?? []),
     skipped: places.filter((place) => !reports.has(place)).map(skip),
     failures: [...failures],
-  });
+  };
 }
 
 /** How a report lists a stack that did not run. */
-export const skip = ({ name: stack, workspaces }: PlacedStack): FleetReport["skipped"][number] => ({
+export const skip = ({ name: stack, workspaces }: PlacedStack): Ran["skipped"][number] => ({
   stack,
   workspaces: workspaces.length,
 });
 
-/** Ends the run if it has the most failures that its options allow. */
-export function stopAfter({ stop, options: { stopAfterFailures } }: Run, failures: number): void {
-  if (failures < stopAfterFailures) return;
-  stop.stop(`${stopAfterFailures === 1 ? "1 failure" : `${stopAfterFailures} failures`}, the most allowed`);
+/** Reports a failure, and ends the run if it has the most that its options allow. */
+export function noteFailure({ stop, options }: Run, failure: FleetFailure, count: number): void {
+  const most = options.stopAfterFailures;
+  stop.emit({ type: "failure", failure });
+  if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
 }
 
-/** The report of a run, by what came of its stacks. */
+/** The report of a run, by what came of its stacks, and the failures of what followed them, such as the index stack. */
 export function toReport<Action extends FleetAction>(
-  { fleet, action, startedAt, stop }: Run<Action>,
-  ran: Pick<FleetReport, "stacks" | "skipped" | "failures">,
+  { fleet, action, options, isWhole, startedAt, stop }: Run<Action>,
+  ran: Ran,
+  more: readonly FleetFailure[] = [],
 ): FleetReport<Action> {
+  const failures = [...ran.failures, ...more];
   const isStopped = ran.skipped.length > 0 || ran.stacks.some(({ outcome }) => outcome === "stopped");
   return {
     ...ran,
+    failures,
     fleet: fleet.name,
     action,
-    outcome: isStopped ? "stopped" : ran.failures.length > 0 ? "failed" : "done",
+    ...(!isWhole && { shard: options.shard }),
+    outcome: isStopped ? "stopped" : failures.length > 0 ? "failed" : "done",
     startedAt: new Date(startedAt).toISOString(),
     seconds: (Date.now() - startedAt) / 1000,
     // A run that had nothing left when it was to stop was not stopped.
     ...(isStopped && stop.why !== undefined && { stoppedBy: stop.why }),
   };
 }
-
-/** Adds a failure of what follows the stacks, such as the index stack. A run that was stopped stays `stopped`. */
-export const addFailure = <Report extends FleetReport>(
-  report: Report,
-  failure: FleetFailure | undefined,
-): Report =>
-  failure === undefined
-    ? report
-    : {
-        ...report,
-        outcome: report.outcome === "done" ? "failed" : report.outcome,
-        failures: [...report.failures, failure],
-      };
-
-const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
-
-/** The two numbers of a shard such as "2/4". */
-const numbersOf = (shard = "1/1") => shard.split("/").map(Number) as [shard: number, shards: number];
-
-/** The actions that have an option, where not all have it: one that is ignored could do more than its caller expects. */
-const OF_SOME_ACTIONS = {
-  refresh: ["plan", "up"],
-  maxRemovals: ["up"],
-  rotation: ["rotate"],
-  waveSize: ["rotate"],
-} satisfies Partial<Record<keyof FilledOptions, readonly FleetAction[]>>;
-
-type OwnOption = keyof typeof OF_SOME_ACTIONS;
-
-/** The options of a run, with their defaults. */
-type FilledOptions = z.output<typeof optionsShape>;
-
-/** The options of all runs. */
-const optionsShape = z.strictObject({
-  stacksAtOnce: wholeNumber(1, MAX_STACKS_AT_ONCE).default(DEFAULT_LIMITS.stacksAtOnce),
-  callsPerOrigin: wholeNumber(1).default(DEFAULT_LIMITS.callsPerOrigin),
-  stopAfterFailures: wholeNumber(1).default(DEFAULT_LIMITS.stopAfterFailures),
-  shard: z
-    .string()
-    .refine((text) => SHARD.test(text) && numbersOf(text)[0] <= numbersOf(text)[1], {
-      error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
-    })
-    .optional(),
-  signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
-  onEvent: z.custom((value) => typeof value === "function", { error: "must be a function" }).optional(),
-  refresh: z.boolean().default(false),
-  maxRemovals: wholeNumber(0).optional(),
-  rotation: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-      error: 'must be a short name of letters, digits, ".", "_" and "-", such as "2026-12"',
-    })
-    .optional(),
-  waveSize: wholeNumber(1).optional(),
-});

@@ -49,18 +49,20 @@ function problemsOf(args: unknown): string[] {
     missing.push(`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`);
   else if (typeof key !== "string" && key["rotation"] !== undefined)
     missing.push("webhookVerificationKey.rotation must be absent: the command rotate sets it");
-  return [...missing, ...problemsOfValues(args)];
+  const wrong = Object.entries(args)
+    .filter(([, value]) => !isPlain(value))
+    .map(([name]) => `${name} must have plain values only: no Output, no promise, no function`);
+  return [...missing, ...wrong];
 }
 
-/** Outputs of the SDK, promises and functions cannot be written as YAML. */
-function problemsOfValues(value: unknown, path = ""): string[] {
-  const isPlain = ["string", "number", "boolean", "undefined"].includes(typeof value) || value === null;
-  if (isPlain) return [];
-  if (!Array.isArray(value) && !isRecord(value))
-    return [`${path} must be a plain value, not an Output, a promise or a function`];
-  return Object.entries(value).flatMap(([name, one]) =>
-    problemsOfValues(one, path === "" ? name : `${path}.${name}`),
-  );
+/** Outputs of the SDK, promises and functions cannot be written as YAML, nor cloned. */
+function isPlain(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -14,3 +14,7 @@ export function toShortText(text: string, characters: number): string {
 
 /** Formats one line of NDJSON that is safe for a terminal: JSON itself does not escape C1 controls. */
 export const toJsonLine = (value: unknown): string => `${toPlainText(JSON.stringify(value))}\n`;
+
+/** The first names of a list, and how many more it has. */
+export const listNames = (names: readonly string[], most = 5): string =>
+  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");

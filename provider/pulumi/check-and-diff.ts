@@ -1,6 +1,7 @@
 import type * as z from "zod";
-import { renderProblem, toPlainText, type FieldProblem } from "../errors/index.js";
+import { ApiChatError, toPlainText, type FieldProblem } from "../errors/index.js";
 import { problemsOf, type Problem } from "../lib/validate.js";
+import { withReport } from "./provider-process.js";
 import { isUnknown, UNKNOWN } from "./unknown.js";
 
 /**
@@ -56,12 +57,12 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
  * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
-  problems.map((problem) =>
-    fail(
-      renderProblem(problem),
-      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
+  problems.map(({ field, text }) => ({
+    property: secret.includes(field) || /[.[]/.test(field) ? "" : field,
+    reason: withReport(
+      new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field, text }] }),
     ),
-  );
+  }));
 
 /** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
 export const problemsOfKnown = (schema: z.ZodType, value: unknown): Problem[] =>

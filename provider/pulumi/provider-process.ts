@@ -36,10 +36,12 @@ export function findReport(text: string): Failure | undefined {
 }
 
 /** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
-export function describeFailure(name: string, error: ApiChatError): string {
-  const named = error.with({ subject: name });
-  return isReportRead() ? `${named.message}\n${toReport(named.toJSON())}` : named.message;
-}
+export const describeFailure = (name: string, error: ApiChatError): string =>
+  withReport(error.with({ subject: name }));
+
+/** The text of a failure, with its data if a program reads reports. */
+export const withReport = (error: ApiChatError): string =>
+  isReportRead() ? `${error.message}\n${toReport(error.toJSON())}` : error.message;
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:

@@ -3,7 +3,7 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { LIST_PACKAGES, makeWriter } from "./cli-harness.ts";
 
-const entry = new URL("../../dist/provider/cli/fleet/index.js", import.meta.url).href;
+const entry = new URL("../../dist/provider/fleet/entry.js", import.meta.url).href;
 
 const fleetOf = (workspaces: string): string => `
 import { runFleetCommand } from "${entry}";

@@ -1,13 +1,13 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { execa } from "execa";
+import { expect, test } from "vitest";
 import { openFleet } from "../../dist/provider/fleet/fleet.js";
 import { resolveFleet, type FleetDefinition } from "../../dist/provider/fleet/definition.js";
 import { prepareProject, withProgram } from "../../dist/provider/fleet/project.js";
 import { outputsProgram } from "../../dist/provider/fleet/yaml-program.js";
+import { processesOf } from "../../tools/lib/processes.ts";
 import { makeFolder } from "./program.ts";
-
-const MINUTE_MS = 60_000;
 
 const definitionIn = (folder: string): FleetDefinition => ({
   name: "test",
@@ -21,21 +21,19 @@ const definitionIn = (folder: string): FleetDefinition => ({
   }),
 });
 
-test("another command leaves the folder of a run alone that is older than an hour", async () => {
+test("another command leaves the folder of a run alone for a day, and a run that has ended leaves nothing", async () => {
   const fleet = await resolveFleet(definitionIn(await makeFolder()));
   await prepareProject(fleet);
-  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
-  onTestFinished(() => void vi.useRealTimers());
-
   await withProgram(fleet, outputsProgram({}), async (ofRun) => {
-    for (let minute = 0; minute < 90; minute++) {
-      vi.advanceTimersByTime(MINUTE_MS);
-      await vi.waitFor(async () => expect(Date.now() - (await stat(ofRun)).mtimeMs).toBeLessThan(MINUTE_MS));
-    }
+    const age = (hours: number): Promise<void> => utimes(ofRun, 0, Date.now() / 1000 - hours * 3600);
+    await age(23);
     await prepareProject(fleet);
     expect(await readdir(ofRun)).toEqual(["Main.json", "Pulumi.yaml"]);
+    await age(25);
+    await prepareProject(fleet);
+    await expect(readdir(ofRun)).rejects.toThrow("ENOENT");
   });
-  // A run that has ended leaves nothing.
+  await withProgram(fleet, outputsProgram({}), () => Promise.resolve());
   expect(await readdir(fleet.folder)).toEqual([".gitignore", "Pulumi.yaml"]);
 });
 
@@ -56,4 +54,22 @@ test("write writes the project of a stack for its owner only, and leaves other p
   await expect(fleet.write("test-1-of-1", target)).rejects.toThrow("give one of test-0-of-1");
   await writeFile(join(folder, "Pulumi.yaml"), "name: another\n");
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("name another folder");
+});
+
+test("an engine ends with the process that has started it, on a stand-in for pulumi", async () => {
+  const folder = await makeFolder();
+  const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
+  await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });
+  const entry = new URL("../../dist/provider/fleet/pulumi.js", import.meta.url).href;
+  const program = `
+    const { callPulumi } = await import("${entry}");
+    await callPulumi({ args: [], folder: ".", environment: {}, onEvent: () => process.exit(130) });
+  `;
+  const { exitCode } = await execa(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: folder,
+    env: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`, RUN_OF: folder },
+    reject: false,
+  });
+  expect(exitCode).toBe(130);
+  await expect.poll(() => processesOf({ name: "RUN_OF", value: folder })).toEqual([]);
 });

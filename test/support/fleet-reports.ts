@@ -13,7 +13,7 @@ export function stackReport(
       change,
     })),
   );
-  const nothing = { failures: [], others: [], notes: [] };
+  const nothing = { failures: [], others: [] };
   return { stack, outcome: "done", seconds: 2.04, webhooks, ...nothing, ...more };
 }
 
@@ -39,7 +39,6 @@ export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   action: "plan",
   randomKeys: 0,
   creates: { free: 1, adopted: 1, taken: 1, unknown: 0 },
-  unknownReasons: [],
   removals: ["initech"],
   index: "current",
   ...more,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { DEFAULT_LIMITS } from "../../dist/provider/fleet/options.js";
+import { STACKS_AT_ONCE } from "../../dist/provider/fleet/options.js";
 import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
 import { endProcessesOf } from "../lib/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
@@ -94,7 +94,7 @@ export async function createProject(
           await execute(engine.command, ["preview", "--cwd", join(cwd, stack), ...args]);
         }
       };
-      await Promise.all(Array.from({ length: DEFAULT_LIMITS.stacksAtOnce }, previewAll));
+      await Promise.all(Array.from({ length: STACKS_AT_ONCE }, previewAll));
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -1,8 +1,7 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Fleet } from "../../fleet/fleet.js";
-import { DEFAULT_LIMITS, type RunOptions } from "../../fleet/options.js";
+import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { orAborted } from "../../lib/abort.js";
 import { confirm, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
@@ -126,17 +125,16 @@ export function runCommand<Options>(
   command: Command,
   { about = "", work, ...spec }: CommandSpec<Options, RunSession>,
 ): Command {
-  const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
-    .option("--stacks-at-once <n>", `how many stacks run at once (default ${stacksAtOnce})`, parseCount)
+    .option("--stacks-at-once <n>", "how many stacks run at once (default: one per core, 2 to 8)", parseCount)
     .option(
       "--calls-per-origin <n>",
-      `how many calls to one origin are in progress at once, over all stacks: the sum of their --parallel (default ${callsPerOrigin})`,
+      "how many calls to one origin are in progress at once, over all stacks: the sum of their --parallel (default 32)",
       parseCount,
     )
     .option(
       "--stop-after-failures <n>",
-      `start no more stacks after this many failures (default ${stopAfterFailures})`,
+      "start no more stacks after this many failures (default 10)",
       parseCount,
     )
     .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");

@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import type { Fleet } from "../../fleet/fleet.js";
-import type { RunOptions } from "../../fleet/options.js";
+import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { EXIT } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";
 import { count } from "./document.js";

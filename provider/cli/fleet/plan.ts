@@ -1,18 +1,17 @@
 import { Command } from "commander";
-import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
-import { DEFAULT_MAX_REMOVALS, type PlanOptions } from "../../fleet/options.js";
+import type { UpOptions } from "../../fleet/index.js";
 import { parseCountOrNone } from "../option-values.js";
 import { ENDINGS } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";
 
 export const MAX_REMOVALS_OPTION = [
   "--max-removals <n>",
-  `how many workspaces that left the list may be removed (default ${DEFAULT_MAX_REMOVALS})`,
+  "how many workspaces that left the list may be removed (default 10)",
   parseCountOrNone,
 ] as const;
 
 export const planCommand = (source: FleetSource): Command =>
-  runCommand<PlanOptions & { maxRemovals?: number }>(
+  runCommand<UpOptions>(
     source,
     new Command("plan")
       .description("report what each stack would do, and what is registered where a webhook would be created")
@@ -20,15 +19,10 @@ export const planCommand = (source: FleetSource): Command =>
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `Previews each stack. For every webhook that would be created, it queries what is registered: free, adopted (your
-URL), taken (a different URL) or unknown. It names the workspaces that are no longer in the list, and changes nothing.`,
+URL) or taken (a different URL). It names the workspaces that are no longer in the list, and changes nothing.`,
       examples: ["plan", "plan --refresh --json-file plan.json"],
       endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
-      work: async ({ fleet, run, print }, { maxRemovals, ...options }) => {
-        const plan = await run((given) => fleet.plan({ ...given, ...options }));
-        const code = await print(plan);
-        // Pending changes are not a failure, but more removals than `up` allows are: it would throw this too.
-        refuseTooManyRemovals(plan.removals, maxRemovals);
-        return code;
-      },
+      work: async ({ fleet, run, print }, options) =>
+        print(await run((given) => fleet.plan({ ...given, ...options }))),
     },
   );

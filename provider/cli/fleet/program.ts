@@ -1,5 +1,7 @@
+import { basename } from "node:path";
 import { Command } from "commander";
-import { ENDINGS } from "../output.js";
+import { endProcess, ENDINGS } from "../output.js";
+import { reportError, useOwnFormat } from "../report-error.js";
 import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
@@ -31,3 +33,14 @@ Examples:
   $ ${name} bot-urls --env > bots.env
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;
+
+/** Runs the command line of a fleet, and ends the process with the exit code of the command. */
+export async function runFleet(open: FleetSource["open"]): Promise<void> {
+  const program = fleetProgram({ name: `node ${basename(process.argv[1] ?? "fleet.ts")}`, open });
+  useOwnFormat(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    await endProcess(reportError(error));
+  }
+}

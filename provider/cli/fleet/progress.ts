@@ -1,9 +1,8 @@
-import { lineOf } from "../../fleet/failures.js";
-import type { FleetEvent } from "../../fleet/options.js";
-import type { Outcome, StackReport } from "../../fleet/reports.js";
+import type { FleetEvent, Outcome, StackReport } from "../../fleet/index.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { note } from "../output.js";
 import { count, duration } from "./document.js";
+import { lineOf } from "./failures.js";
 import { countChanges } from "./render.js";
 
 /** While webhooks follow one another, a line says at this pace how many there were. */
@@ -15,7 +14,7 @@ export class FleetProgress {
   #workspaces = "";
   #printedAt = 0;
   readonly #seen = new Set<string>();
-  /** What the provider has printed, without the name before it: it says the same of many workspaces. */
+  /** What the provider has printed: it says the same of many workspaces. */
   readonly #notes = new Set<string>();
 
   constructor(signal: AbortSignal) {
@@ -48,10 +47,10 @@ export class FleetProgress {
         return `failed: ${workspace === undefined ? stack : `${workspace} (${stack})`}: ${lineOf(event.failure)}`;
       }
       case "note": {
-        const { line, text = line } = event;
-        if (this.#notes.has(text)) return undefined;
-        this.#notes.add(text);
-        return line;
+        const { line, workspace } = event;
+        if (this.#notes.has(line)) return undefined;
+        this.#notes.add(line);
+        return workspace === undefined ? line : `${workspace}: ${line}`;
       }
       case "wave-started":
         return `wave ${event.wave} of ${event.waves}: ${count(event.stacks.length, "stack")}`;

@@ -1,31 +1,33 @@
 import { commandLine, removalCommand } from "../../errors/index.js";
-import { describeCause, groupFailures, lineOf, listNames } from "../../fleet/failures.js";
-import type { FleetPlan } from "../../fleet/plan.js";
-import {
-  WEBHOOK_CHANGES,
-  type DriftedProperty,
-  type FleetAction,
-  type FleetFailure,
-  type FleetReport,
-  type StackReport,
-  type WebhookChange,
-} from "../../fleet/reports.js";
-import type { RotationReport } from "../../fleet/rotate.js";
-import type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
+import type {
+  DriftKind,
+  DriftReport,
+  DriftedWorkspace,
+  FleetAction,
+  FleetFailure,
+  FleetPlan,
+  FleetReport,
+  RotationReport,
+  StackReport,
+  WebhookChange,
+} from "../../fleet/index.js";
+import { listNames } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
+import type { DriftedProperty } from "../../webhook/provider.js";
 import { toJsonText } from "../output.js";
 import type { TableOptions } from "../table.js";
 import {
+  type Block,
+  MAX_ROWS,
   count,
   duration,
   heading,
   line,
-  MAX_ROWS,
   tableOf,
   toMarkdown,
   toText,
-  type Block,
 } from "./document.js";
+import { describeCause, groupFailures, lineOf } from "./failures.js";
 
 /** The report of any command. */
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
@@ -87,12 +89,14 @@ function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<Flee
   });
 }
 
+const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"];
+
 type Ran = Pick<StackReport, "webhooks" | "failures">;
 
 /** How many webhooks get each change, drifted and failed, in the order of the table. */
 export function countChanges(stacks: readonly Ran[]): Record<WebhookChange | "drifted" | "failed", number> {
   const webhooks = stacks.flatMap((stack) => stack.webhooks);
-  const counts = WEBHOOK_CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
+  const counts = CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
   const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
   return {
     ...(Object.fromEntries(counts) as Record<WebhookChange, number>),
@@ -107,27 +111,31 @@ const cellsOf = ({ seconds, ...ran }: Ran & { seconds: number }): string[] => [
 ];
 
 function describeEnd(report: FleetReport | RotationReport, program: string): Block[] {
-  if (report.outcome === "done") return [];
+  const { action, outcome, shard } = report;
+  // An index that is not written is still that of the run before.
+  const index = lineIf(
+    shard !== undefined && ["up", "destroy"].includes(action),
+    `Shard ${shard} leaves the index stack as it was. When every shard is done, run ${program} ${action} without --shard.`,
+  );
+  if (outcome === "done") return index;
   // What is done stays done; what failed has to be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
-  return [...describeStop(report), line(`${next}: ${program} ${commandAgain(report)}`)];
-}
-
-function commandAgain(report: FleetReport | RotationReport): string {
-  return report.action === "rotate" ? `rotate --rotation ${report.rotation}` : report.action;
+  const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
+  const again = shard === undefined ? words : `${words} --shard ${shard}`;
+  return [...describeStop(report), line(`${next}: ${program} ${again}`), ...index];
 }
 
 function describePlan(plan: FleetPlan, program: string): Block[] {
-  const { creates, unknownReasons, removals, index, stacks, randomKeys } = plan;
+  const { creates, removals, index, stacks, randomKeys } = plan;
   const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
-  const isRefused = unknownReasons.some(({ code: reason }) => reason === "unauthorized");
+  const isRefused = plan.failures.some(({ error }) => error?.code === "unauthorized");
   const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
   const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
   const others = listOthers(plan);
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
     ...describeStacks(plan),
-    ...lineIf(created > 0, `To be created: ${describeCreates(plan)}.`),
+    ...lineIf(created > 0, `To be created: ${describeCreates(creates)}.`),
     // Foreign registrations are only counted here; apichat webhook plan names them.
     ...lineIf(creates.taken + creates.unknown > 0, `To see which: ${commandLine()} webhook plan --file LIST`),
     ...lineIf(
@@ -156,56 +164,39 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
 
 const lineIf = (isSo: boolean, text: string): Block[] => (isSo ? [line(text)] : []);
 
-/** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout" */
-function describeCreates({ creates: { free, adopted, taken, unknown }, unknownReasons }: FleetPlan): string {
-  const reasons = unknownReasons.map((one) => `${one.count} ${one.reason}`).join(", ");
-  const why = reasons === "" ? "" : `: ${reasons}`;
-  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
-}
+const describeCreates = ({ free, adopted, taken, unknown }: FleetPlan["creates"]): string =>
+  `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown`;
 
-/** Which waves are done and verified, and which keys the workspaces have. */
-function describeRotation(report: RotationReport): Block[] {
-  return [
-    heading(`Rotation ${report.rotation} of the fleet ${report.fleet}`),
-    ...lineIf(report.note !== undefined, `${report.note}.`),
-    ...describeWaves(report),
-    ...describeKeys(report),
-  ];
-}
-
-function describeWaves({ waves }: RotationReport): Block[] {
-  const rows = waves.map(({ stacks, outcome, rotated, failures }, index) => [
+/** Which waves are done and verified. */
+function describeRotation({ fleet, rotation, outcome, waves, stacks }: RotationReport): Block[] {
+  const { same, ...changed } = countChanges(stacks);
+  const isUnchanged = outcome === "done" && Object.values(changed).every((number) => number === 0);
+  const rows = waves.map((wave, index) => [
     String(index + 1),
-    outcome === "done" ? "verified" : outcome,
-    String(rotated),
-    String(failures.length),
-    listNames(stacks, MAX_NAMES),
+    wave.outcome === "done" ? "verified" : wave.outcome,
+    listNames(wave.stacks, MAX_NAMES),
   ]);
-  return tableOf({ head: ["wave", "outcome", "rotated", "failures", "stacks"], rows, of: "waves" });
-}
-
-/** Names only the unknown ones: the others may be the whole fleet. */
-function describeKeys({ keys }: RotationReport): Block[] {
-  const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
-  const names = keys.unknown.length === 0 ? "." : `: ${listNames(keys.unknown, MAX_NAMES)}`;
-  return [line(counts + names)];
+  return [
+    heading(`Rotation ${rotation} of the fleet ${fleet}`),
+    ...lineIf(
+      isUnchanged,
+      `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
+    ),
+    ...tableOf({ head: ["wave", "outcome", "stacks"], rows, of: "waves" }),
+  ];
 }
 
 /** Which workspaces differ from what is declared, in what, and which command repairs it. */
 function describeDrift(report: DriftReport, program: string): Block[] {
-  const { checked, seconds, startedAt, workspaces, others, failures } = report;
-  const more = others.length === 0 ? "" : `, and ${count(others.length, "other resource")} to change`;
+  const { checked, seconds, startedAt, workspaces, failures } = report;
   return [
     heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
     line(
-      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${startedAt}; ${workspaces.length} with drift${more}.`,
+      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${startedAt}; ${workspaces.length} with drift.`,
     ),
     ...tableOf({
       head: ["workspace", "stack", "property", "expected", "actual", "repair"],
-      rows: [
-        ...workspaces.flatMap((one) => rowsOf(one, program)),
-        ...others.map((one) => [...cellsOfOther(one), `${program} up --refresh`]),
-      ],
+      rows: workspaces.flatMap((one) => rowsOf(one, program)),
       of: "differences",
     }),
     ...describeFailures(failures),
@@ -257,15 +248,6 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
 const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): string[] =>
   property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
-/** The last part of the type is the name of the class. */
-const cellsOfOther = ({ name, type, stack, change }: DriftedResource): string[] => [
-  name,
-  stack,
-  type.split(":").at(-1) ?? type,
-  "as declared",
-  `up would ${change} it`,
-];
-
 /** The most names in a list. */
 const MAX_NAMES = 20;
 /** The most stacks next to names of workspaces. */
@@ -293,7 +275,7 @@ const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
 
 /** Such as "12 keys to create, 1 key to delete". The last part of a type is the name of the class. */
 export const listOthers = ({ stacks }: FleetPlan): string =>
-  WEBHOOK_CHANGES.flatMap((change) => {
+  CHANGES.flatMap((change) => {
     const all = stacks.flatMap(({ others }) => others.filter((one) => one.change === change));
     const keys = all.filter(({ type }) => type.endsWith(":VerificationKey")).length;
     const rest = all.length - keys;

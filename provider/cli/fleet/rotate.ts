@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { RotateOptions } from "../../fleet/options.js";
+import type { RotateOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";

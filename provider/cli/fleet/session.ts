@@ -1,4 +1,3 @@
-import { killEngines } from "../../fleet/pulumi.js";
 import { endProcess, EXIT, note } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 
@@ -56,7 +55,7 @@ function listenForStop(): Stop {
   };
   process.on("SIGINT", () => {
     if (controller.signal.aborted && Date.now() - stoppedAt > ONE_PRESS_MS) {
-      killEngines();
+      // The engines end with this process.
       process.exit(EXIT.interrupted);
     }
     stop();

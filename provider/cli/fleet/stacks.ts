@@ -1,42 +1,30 @@
 import { Command, Option } from "commander";
-import { toJsonLine } from "../../lib/plain-text.js";
-import { parseCount } from "../option-values.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import { formatTable } from "../table.js";
 import { formatEnvironmentLines } from "./bot-url-lines.js";
 import { fleetCommand, type FleetSource } from "./command.js";
 
 export const stacksCommand = (source: FleetSource): Command =>
-  fleetCommand<{ matrix?: number }>(
+  fleetCommand(
     source,
     new Command("stacks")
       .description("print which stack each workspace is in; does not query the service")
-      .option("--json", "print JSON")
-      .option("--matrix <n>", "print the shards for n machines, as a matrix of GitHub Actions", parseCount),
+      .option("--json", "print JSON"),
     {
       about:
         "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
-      examples: [
-        "stacks",
-        "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'",
-        "stacks --matrix 4",
-      ],
-      work: async ({ open, output }, { matrix }) => {
+      examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
+      work: async ({ open, output }) => {
         const stacks = (await open()).stacks.map(({ name, workspaces }) => ({
           stack: name,
           workspaces: workspaces.map((workspace) => workspace.name),
         }));
-        if (matrix !== undefined) print(matrixOf(Math.min(matrix, stacks.length)));
-        else if (output.json) printJson(stacks);
+        if (output.json) printJson(stacks);
         else print(formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
         return EXIT.done;
       },
     },
   );
-
-/** One line, as the output of a job requires. */
-const matrixOf = (count: number): string =>
-  toJsonLine({ shard: Array.from({ length: count }, (_, index) => `${index + 1}/${count}`) });
 
 /** Includes a row for a stack without workspaces. */
 const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>

@@ -1,7 +1,5 @@
 import { Command } from "commander";
-import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
-import type { UpOptions } from "../../fleet/options.js";
-import type { FleetPlan } from "../../fleet/plan.js";
+import type { FleetPlan, UpOptions } from "../../fleet/index.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { runCommand, type RunSession, type FleetSource } from "./command.js";
@@ -44,7 +42,7 @@ async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpComman
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
 async function planFirst(
   { fleet, program, run, signal }: RunSession,
-  { maxRemovals, ...options }: UpOptions,
+  options: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
   process.stderr.write(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
@@ -54,7 +52,6 @@ async function planFirst(
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; fix what it names, or run up --skip-plan`,
     );
   }
-  refuseTooManyRemovals(plan.removals, maxRemovals);
   return plan;
 }
 
@@ -66,13 +63,13 @@ function isEmpty(plan: FleetPlan): boolean {
 }
 
 function reportNothing(
-  { fleet, startedAt, seconds, stacks }: FleetPlan,
+  { fleet, shard, startedAt, seconds, stacks }: FleetPlan,
   { print }: RunSession,
   { refresh }: UpOptions,
 ): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
   const { same } = countChanges(stacks);
   note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
-  const nothing = { stacks: [], skipped: [], failures: [] };
+  const nothing = { stacks: [], skipped: [], failures: [], ...(shard !== undefined && { shard }) };
   return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
 }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { RunOptions } from "../../fleet/options.js";
+import type { RunOptions } from "../../fleet/index.js";
 import { JSON_FAILURES } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";
 

@@ -4,10 +4,7 @@ import { once } from "node:events";
 import { useOwnFormat, reportError } from "../../../dist/provider/cli/report-error.js";
 import { fleetProgram } from "../../../dist/provider/cli/fleet/program.js";
 import { endProcess } from "../../../dist/provider/cli/output.js";
-import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
-import type { FleetPlan } from "../../../dist/provider/fleet/plan.js";
-import type { DriftReport } from "../../../dist/provider/fleet/watch.js";
-import type { RunOptions } from "../../../dist/provider/fleet/options.js";
+import type { DriftReport, Fleet, FleetPlan, RunOptions } from "../../../dist/provider/fleet/index.js";
 import { fleetPlan, fleetReport } from "../../support/fleet-reports.ts";
 
 /** What the test wants of it. */
@@ -66,13 +63,12 @@ const fleet: Fleet = {
   refresh: (options) => reply("refresh", options, fleetReport({ action: "refresh" })),
   destroy: (options) => reply("destroy", options, fleetReport({ action: "destroy" })),
   rotate: (options) => {
-    const keys = { new: names, old: [], unknown: [] };
-    const rotation = { action: "rotate" as const, rotation: "2026-12", waves: [], keys };
+    const rotation = { action: "rotate" as const, rotation: "2026-12", waves: [] };
     return reply("rotate", options, { ...fleetReport(), ...rotation });
   },
   watch: (options) => {
     const outcome = wishes.watch ?? "no-drift";
-    const found = { action: "watch" as const, outcome, workspaces: [], others: [], checked: 4 };
+    const found = { action: "watch" as const, outcome, workspaces: [], checked: 4 };
     return reply("watch", options, { ...fleetReport(), ...found });
   },
   botUrls: () => Promise.resolve(wishes.botUrls ?? {}),

@@ -27,13 +27,19 @@ async function standIn(script: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
+/** A `pulumi` whose `up` does this, and whose states have these pending operations. */
+const answer = (up: string, operations = "[]", first = ":"): Promise<void> =>
+  standIn(
+    `${first}; case $1 in up) ${up};; stack) echo '{"deployment":{"pending_operations":${operations}}}';; esac`,
+  );
+
 const stringKeyWebhook = webhookWith("0123456789abcdefghij");
 
 async function openEngine(webhook = stringKeyWebhook, environment: Record<string, string> = {}) {
   const workspaces = listOf(["acme"], { apiKey: "the-api-key" });
   const secretsProvider = "awskms://alias/fleet";
   const fleet = await resolveFleet({ name: "test", workspaces, webhook, folder, secretsProvider });
-  await mkdir(fleet.folder);
+  await mkdir(fleet.folder, { recursive: true });
   const engine = new Engine(fleet, environment);
   const stack = { name: "test-0-of-1", index: 0, workspaces: [...fleet.workspaces] };
   const task = { stack, webhooks: callWebhook(fleet, [stack]), signal: NEVER, onEvent: () => undefined };
@@ -56,7 +62,7 @@ it.each([
   ["a stack with a random key", randomKeyWebhook, {}, "false"],
   ["a fleet that asks for them", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes checkpoints of %s", async (_, webhook, environment, skipped) => {
-  await standIn(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
+  await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
   expect(await readFile(join(folder, "skipped"), "utf8")).toBe(skipped);
 });
@@ -66,10 +72,6 @@ it("shows no API key that the engine prints", async () => {
   const failures = [{ stack: "test-0-of-1", message: "[redacted]?" }];
   expect(await (await openEngine())("up")).toMatchObject({ outcome: "failed", failures });
 });
-
-/** A `pulumi` whose `up` does this, and whose states have these pending operations. */
-const answer = (up: string, operations = "[]"): Promise<void> =>
-  standIn(`case $1 in up) ${up};; stack) echo '{"deployment":{"pending_operations":${operations}}}';; esac`);
 
 it("destroys nothing after a killed up, until an up has adopted what was created", async () => {
   const run = await openEngine();
@@ -95,12 +97,22 @@ describe("the reason of a command that failed", () => {
       /^another run .*pulumi cancel --cwd \S+ --stack s1$/,
     ],
     ["what the engine prints", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
-    ["how to log in", { errors: "error: PULUMI_ACCESS_TOKEN must be set" }, /set PULUMI_BACKEND_URL/],
-    ["the exit code alone", {}, /^pulumi ended with exit code 3$/],
+    ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
+    ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
   ])("is %s", (_, end, message) => {
     const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
-    expect(() => outputOf({ call, code: 3, output: "", errors: "", ...end })).toThrow(message);
+    expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
   });
+});
+
+it.each([
+  ["a stack whose state is written after each resource", randomKeyWebhook, "stack\nrefresh\n"],
+  ["no other stack, where a killed run has written nothing", stringKeyWebhook, ""],
+])("forgets what a killed run was creating, after an up has adopted it, of %s", async (_, webhook, calls) => {
+  const note = `echo "$1" >> ${folder}/calls`;
+  await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
+  expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
+  expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
 });
 
 it("ends the engine if its events cannot be read, and reports that", async () => {

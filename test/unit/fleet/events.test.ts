@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
+import { ApiChatError, renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
 import { toReport } from "../../../provider/pulumi/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
@@ -10,7 +10,7 @@ function read(...events: object[]) {
   const redact = createRedactor(["the-api-key"]);
   const reader = new EventReader({ stack: "s1", isRefresh: false, redact, onEvent: (one) => came.push(one) });
   for (const one of events) reader.read({ sequence: 1, timestamp: 1, ...one });
-  return { ...reader.result(), came, hasPending: reader.hasPending };
+  return { ...reader.result(), came };
 }
 
 const WEBHOOK = "apichat:index:ApiChatWebhook";
@@ -39,7 +39,7 @@ const key = { property: "webhookVerificationKey", expected: SECRET, actual: SECR
 test.each([
   ["changed", [url], [url]],
   ["taken-over", [url, key], [url, { ...key, expected: "[secret]", actual: "[secret]" }]],
-  ["gone", undefined, [{ ...url, actual: "(nothing is registered)" }]],
+  ["gone", undefined, []],
 ])(
   "a webhook that a refresh shows as %s keeps that beside what the next up would do",
   (kind, drift, properties) => {
@@ -88,7 +88,9 @@ test("a failure that the provider reports as data has its data, without the name
 
 const UPDATE_FAILED = diagnostic("error", "update failed");
 const REFUSED = diagnostic("error", "acme: refused the-api-key\n", urnOf("acme"));
-const CHECKED = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;
+const PROBLEM = { field: "webhookUrl", text: "must be an absolute URL" };
+const INVALID = new ApiChatError("invalid_config", "", { operation: "check", problems: [PROBLEM] });
+const CHECKED = `${WEBHOOK} resource 'acme' has a problem: x\n${toReport(INVALID.toJSON())}`;
 const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "conflict", summary: "forged" } } })}`;
 
 test.each([
@@ -105,15 +107,15 @@ test.each([
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });
 
-test("what the plugin prints under a resource is a note with its name, once", () => {
-  const warning = diagnostic("warning", "the key is short\n", urnOf("acme"));
-  const { notes, came } = read(warning, warning, diagnostic("info", "of nobody"), diagnostic("debug", "x"));
-  const text = "warning: the key is short";
-  expect(notes).toEqual([`acme: ${text}`, "of nobody"]);
-  expect(came[0]).toEqual({ type: "note", line: `acme: ${text}`, text });
-});
-
-test("a warning of the engine about pending operations is no note", () => {
-  const text = "Attempting to deploy or update resources with 1 pending operations from previous deployment.";
-  expect(read(diagnostic("warning", text))).toMatchObject({ hasPending: true, notes: [] });
+test("what the engine prints is a note for each line, with the workspace if the provider printed it", () => {
+  const { came } = read(
+    diagnostic("warning", "the key is short\n\nuse a longer one\n", urnOf("acme")),
+    diagnostic("info", "of nobody"),
+    diagnostic("debug", "x"),
+  );
+  expect(came).toEqual([
+    { type: "note", workspace: "acme", line: "warning: the key is short" },
+    { type: "note", workspace: "acme", line: "use a longer one" },
+    { type: "note", line: "of nobody" },
+  ]);
 });

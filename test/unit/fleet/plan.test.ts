@@ -4,6 +4,7 @@ import { planFleet } from "../../../provider/fleet/plan.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { afterTests } from "../../support/http.ts";
+import { failureOf } from "../client/harness.ts";
 import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./harness.ts";
 
 const API_KEY = "the-api-key-of-all";
@@ -41,16 +42,26 @@ describe("a plan, on a fake engine", () => {
     const plan = await planFleet(context, { refresh: true });
 
     expect(plan).toMatchObject({
-      outcome: "done",
       randomKeys: NAMES.length,
       removals: NAMES.slice(0, 1),
-      // The list of this test has no API key.
+      // The list of this test has no API key, so the up would fail too.
+      outcome: "failed",
       creates: { free: 0, adopted: 0, taken: 0, unknown: 1 },
+      failures: [{ workspace: "new", message: expect.stringContaining("apiKey") as string }],
     });
     expect(engine.takeTasks().map(({ action, refresh }) => [action, refresh])).toEqual(
       Array.from({ length: 4 }, () => ["preview", true]),
     );
     expect([engine.backend, engine.indexes]).toEqual(written);
+  });
+
+  it("refuses more removals than an up may do, of which a stack tells that the index does not have", async () => {
+    const before = await openDeployed();
+    before.engine.indexes.splice(0);
+    const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
+    const { problems } = await failureOf(planFleet(context, {}));
+    expect(problems).toMatchObject([{ field: "maxRemovals" }]);
+    expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
   it("reports a stale index stack: after a run that did not write it, and of a workspace that no stack holds", async () => {
@@ -81,7 +92,6 @@ describe("what a plan asks the service, on the emulator", () => {
     expect(plan).toMatchObject({
       outcome: "failed",
       creates: { free: 0, unknown: 1 },
-      unknownReasons: [{ reason: "unauthorized (HTTP 401)", code: "unauthorized", count: 1 }],
       failures: [{ workspace: "acme", error: { code: "unauthorized" } }],
     });
     expect(events).toContainEqual({ type: "failure", failure: plan.failures[0] });
@@ -98,10 +108,9 @@ describe("what a plan asks the service, on the emulator", () => {
     });
     expect(gets(emulator)).toBe(0);
     const plan = await planFleet(context, { stopAfterFailures: 2 });
-    expect(plan).toMatchObject({ outcome: "failed", creates: { unknown: NAMES.length } });
+    expect(plan).toMatchObject({ outcome: "stopped", creates: { unknown: NAMES.length } });
     expect(plan.stoppedBy).toBe("2 failures, the most allowed");
     expect(gets(emulator)).toBeLessThan(NAMES.length);
-    expect(plan.unknownReasons.map(({ reason }) => reason)).toContain("not asked: the plan was stopped");
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
-import type { FleetEvent } from "../../../provider/fleet/options.js";
+import type { FleetEvent } from "../../../provider/fleet/index.js";
 import { stackReport } from "../../support/fleet-reports.js";
 
 const seen = (workspace: string): FleetEvent => ({
@@ -8,10 +8,12 @@ const seen = (workspace: string): FleetEvent => ({
   stack: "a",
   webhook: { workspace, change: "update" },
 });
-const note = (name: string): FleetEvent => {
-  const text = "the certificate ends soon";
-  return { type: "note", stack: "a", line: `${name}: ${text}`, text };
-};
+const note = (workspace: string): FleetEvent => ({
+  type: "note",
+  stack: "a",
+  workspace,
+  line: "the certificate ends soon",
+});
 
 test("the progress of a run is a line for each event, and a count while webhooks follow one another", () => {
   vi.useFakeTimers({ toFake: ["Date"] });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { renderReport } from "../../../provider/cli/fleet/render.js";
-import type { FleetPlan } from "../../../provider/fleet/plan.js";
-import type { DriftReport } from "../../../provider/fleet/watch.js";
+import { ApiChatError } from "../../../provider/errors/index.js";
+import type { DriftReport, FleetPlan, RotationReport } from "../../../provider/fleet/index.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
 describe("the summary of a run", () => {
@@ -36,6 +36,45 @@ After fixing this, continue with: node my-fleet.ts up
 `);
   });
 
+  test("has a row for each problem of arguments, with the workspaces that share it", () => {
+    const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
+      const problems = [{ field: "apiKey", text }];
+      const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
+      return { workspace: `w${index}`, stack: "s", message: `apiKey: ${text}`, error };
+    });
+    expect(renderReport(fleetReport({ outcome: "failed", failures }), "text")).toContain(`
+w0, w1  s      apiKey: is missing
+w2      s      apiKey: is too long
+`);
+  });
+
+  test.each(["done", "failed"] as const)(
+    "says that a %s shard leaves the index stack as it was",
+    (outcome) => {
+      const text = renderReport(fleetReport({ outcome, shard: "2/4" }), "text");
+      expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
+      expect(text).toContain(
+        "Shard 2/4 leaves the index stack as it was. When every shard is done, run node fleet.ts up without --shard.",
+      );
+    },
+  );
+
+  test("of a rotation shows its waves, and that nothing was left to rotate", () => {
+    const waves: RotationReport["waves"] = [
+      { stacks: ["production-0-of-2"], outcome: "done" },
+      { stacks: ["production-1-of-2"], outcome: "stopped" },
+    ];
+    const rotation = { ...fleetReport(), action: "rotate" as const, rotation: "2026-12", waves };
+    expect(renderReport(rotation, "text")).toContain(`Rotation 2026-12 of the fleet production
+
+WAVE  OUTCOME   STACKS
+1     verified  production-0-of-2
+2     stopped   production-1-of-2
+`);
+    const same = { ...rotation, stacks: [stackReport("production-0-of-2", { same: 4 })] };
+    expect(renderReport(same, "text")).toContain("All 4 workspaces already had the key of this rotation.");
+  });
+
   test("lets nothing foreign drive a terminal, or end the block of code of a summary", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
@@ -49,6 +88,8 @@ After fixing this, continue with: node my-fleet.ts up
     );
   });
 });
+
+const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "get-webhook" }).toJSON();
 
 describe("a plan", () => {
   test("shows each stack, what is registered where webhooks would be created, and who left the list", () => {
@@ -65,22 +106,15 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
 `);
   });
 
-  const unknownReasons: FleetPlan["unknownReasons"] = [
-    { reason: "unauthorized (HTTP 401)", code: "unauthorized", count: 12 },
-    { reason: "timeout", code: "timeout", count: 1 },
-  ];
   const names = Array.from({ length: 23 }, (_, index) => `workspace-${index}`);
   const others = ["VerificationKey", "VerificationKey", "ResponderProcess"].map(
     (type) => ({ name: "a", type: `apichat:index:${type}`, change: "create" }) as const,
   );
 
   test.each<[Partial<FleetPlan>, string]>([
+    [{ creates: { free: 0, adopted: 0, taken: 0, unknown: 13 } }, "13 unknown.\n"],
     [
-      { creates: { free: 0, adopted: 0, taken: 0, unknown: 13 }, unknownReasons },
-      "13 unknown: 12 unauthorized (HTTP 401), 1 timeout.\n",
-    ],
-    [
-      { unknownReasons },
+      { failures: [{ stack: "s", message: "", error: UNAUTHORIZED }] },
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
     [
@@ -104,7 +138,6 @@ const driftReport = (more: Partial<DriftReport>): DriftReport => ({
   outcome: "drift",
   checked: 60,
   workspaces: [],
-  others: [],
   failures: [],
   skipped: [],
   ...more,
@@ -122,13 +155,10 @@ describe("the report of a watch", () => {
       { ...place, kind: "changed" as const, properties },
       ...kinds.map((kind) => ({ ...place, kind, properties: [] })),
     ];
-    const others = [
-      { name: "r", type: "apichat:index:VerificationKey", stack: "s", change: "create" } as const,
-    ];
-    const report = driftReport({ workspaces, others });
+    const report = driftReport({ workspaces });
     expect(renderReport(report, "text")).toBe(`Fleet production: drift
 
-60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 4 with drift, and 1 other resource to change.
+60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 4 with drift.
 
 WORKSPACE  STACK  PROPERTY                EXPECTED                   ACTUAL                 REPAIR
 acme       s      webhookUrl              https://chat.example/a     https://old.example/a  node fleet.ts up --refresh
@@ -136,7 +166,6 @@ acme       s      webhookVerificationKey  [secret]                   [secret]   
 acme       s      webhook                 registered                 nothing is registered  node fleet.ts up --refresh
 acme       s      webhook                 registered                 not deployed yet       node fleet.ts up
 acme       s      webhook                 removed: it left the list  still deployed         node fleet.ts up, or put the workspace back into the list
-r          s      VerificationKey         as declared                up would create it     node fleet.ts up --refresh
 `);
   });
 

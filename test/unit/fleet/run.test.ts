@@ -93,7 +93,7 @@ describe("the options of a run", () => {
     [{ signal: {} }, "signal", "must be an AbortSignal"],
     [{ onEvent: 1 }, "onEvent", "must be a function"],
     [{ resume: true }, "resume", "is not a known field"],
-    [{ rotation: "2026-12" }, "rotation", "is not an option of up"],
+    [{ rotation: "2026-12" }, "rotation", "is not a known field"],
   ])("%j are refused before anything runs", async (options, field, text) => {
     const { context, engine } = await openTestFleet();
     const error = await failureOf(upFleet(context, options as object));

@@ -33,14 +33,22 @@ describe("the watch of a fleet, on a fake engine", () => {
     });
   });
 
-  it("reports a resource that is not a webhook", async () => {
-    const fleet = await openDeployed();
-    const other = { name: "responder", type: "pulumi-nodejs:dynamic/apichat:ResponderProcess" } as const;
-    see(fleet, { change: "same" }, [{ ...other, change: "delete" }]);
-    const report = await watchFleet(fleet.context);
-    expect(report.others).toEqual([{ ...other, change: "delete", stack: stackAt(0) }]);
-    expect(report).toMatchObject({ outcome: "drift", workspaces: [] });
-  });
+  it.each([
+    ["update", "same", undefined, "not-deployed"],
+    ["delete", "same", undefined, "to-be-removed"],
+    ["create", "create", gone, "gone"],
+  ] as const)(
+    "reports a key of which an up would %s, under its workspace",
+    async (own, change, drift, kind) => {
+      const fleet = await openDeployed();
+      const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
+      see(fleet, { change, ...(drift && { drift }) }, [key]);
+      expect(await watchFleet(fleet.context)).toMatchObject({
+        outcome: "drift",
+        workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
+      });
+    },
+  );
 
   it("fails where a stack failed or was not begun, and reports the drift of the others", async () => {
     const fleet = await openDeployed();

@@ -49,7 +49,7 @@ test.each([
   [
     "a promise within",
     withArguments({ webhookVerificationKey: { derivedFrom: Promise.resolve("seed") } }),
-    /webhookVerificationKey\.derivedFrom must be a plain value/,
+    /webhookVerificationKey must have plain values only/,
   ],
   [
     "an error",

@@ -1,0 +1,37 @@
+import { renderFailure } from "../../errors/index.js";
+import type { FleetFailure } from "../../fleet/index.js";
+
+/** A table has room for one line. */
+const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
+
+/** A failure in one line. The hint about where an API key comes from is too long for a table. */
+export function lineOf({ message, error }: FleetFailure): string {
+  if (error === undefined) return firstLine(message);
+  const hints = error.hints.filter(({ id }) => id !== "give_api_key");
+  return firstLine(renderFailure({ ...error, hints }, "fleet"));
+}
+
+/** What failures of one cause share, without the workspace, such as "get-webhook at https://platform.example: HTTP 401". */
+export function describeCause({ message, error }: FleetFailure): string {
+  // Problems of arguments say what is wrong; their code is always the same.
+  if (error === undefined || error.problems) return firstLine(message);
+  const { operation, code, httpStatus, facts, transcript } = error;
+  const origin = originOf(facts.at);
+  const what =
+    httpStatus === undefined ? (facts.connection ?? transcript?.cause ?? code) : `HTTP ${httpStatus}`;
+  return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
+}
+
+const originOf = (at = ""): string => URL.parse(at)?.origin ?? "";
+
+/** Groups failures that differ only in the workspace, in the order of the first of each. */
+export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[][] => [
+  ...Map.groupBy(failures, causeOf).values(),
+];
+
+/** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
+function causeOf(failure: FleetFailure): string {
+  const { workspace, error } = failure;
+  const hints = error?.hints.map(({ id }) => id) ?? [];
+  return JSON.stringify([workspace === undefined, error?.code, describeCause(failure), hints]);
+}

@@ -1,0 +1,29 @@
+import "../lib/require-node.js";
+import { runFleet } from "../cli/fleet/program.js";
+import { openFleet, type FleetDefinition } from "./index.js";
+
+// The entry `pulumi-apichat/fleet`: the room, and its command line, which only this file of the room knows.
+
+export * from "./index.js";
+
+/**
+ * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`, `refresh`, `rotate`,
+ * `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
+ *
+ * @example
+ * ```ts
+ * // fleet.ts: node fleet.ts plan
+ * await runFleetCommand({
+ *   name: "production",
+ *   workspaces: "workspaces.yaml",
+ *   rotations: ["2026-12"],
+ *   webhook: ({ name, baseUrl }, { rotations }) => ({
+ *     baseUrl,
+ *     webhookUrl: `https://chat.example/webhooks/${name}`,
+ *     webhookVerificationKey: { derivedFrom: process.env.KEY_SEED, rotations },
+ *   }),
+ * });
+ * ```
+ */
+export const runFleetCommand = (definition: FleetDefinition): Promise<void> =>
+  runFleet(() => openFleet(definition));
