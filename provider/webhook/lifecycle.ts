@@ -4,7 +4,7 @@ import {
   type Registration,
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
-import { ApiChatError, type Hint } from "../errors/index.js";
+import { ApiChatError, removalCommand, type Hint } from "../errors/index.js";
 import { isUnknown, type RawInputs } from "../lib/checks.js";
 import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
@@ -60,7 +60,8 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
       if (seen) run.claimBot(seen.botUrl, access.claim);
       if (seen && !former) refuseForeign(seen, inputs, run.holderOf(seen, access.claim));
       const isDone = seen && isRegistered(seen, inputs);
-      const outs = isDone ? access.toOuts(seen) : await setWebhook(access, found);
+      const isAdopted = !former || former.applied.adopted;
+      const outs = isDone ? access.toOuts(seen, isAdopted) : await setWebhook(access, found);
       if (seen && !former) printAdoptedOrReplaced(seen, inputs, !isDone);
       return outs;
     } catch (error) {
@@ -312,7 +313,7 @@ function updateWebhook(
   const workspaces = [access.workspace, workspaceOf(state.baseUrl, access.apiKey)];
   return context.run.inTurn(workspaces, context, async () => {
     const { seen, isForeign } = await lookBeforeUpdate(access, state);
-    if (seen && isUpToDate(seen, state, inputs)) return access.toOuts(seen);
+    if (seen && isUpToDate(seen, state, inputs)) return access.toOuts(seen, state.applied.adopted);
     const outs = await setWebhook(access, { seen, former: state });
     if (seen && isForeign) printReplaced(inputs.name, seen);
     return outs;
@@ -409,7 +410,7 @@ function isUpToDate(seen: Registration, state: WebhookState, inputs: WebhookInpu
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;
-  const { botUrl, claimId } = state.applied;
+  const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
   // A create of the same resource may follow.
@@ -429,6 +430,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     // Asked after the look, because the program may have declared the workspace in the meantime.
     const manager = declarer();
     if (manager !== undefined) return printStays(manager);
+    if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name });
     await removeRegistration(observed.client, state.baseUrl, mayDelete);
   });
   run.releaseBot(botUrl, claimId);
@@ -463,6 +465,15 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   const webhook = `the webhook ${formatUrl(seen.webhookUrl)} of ${what}`;
   printWarning(name, `${at} now has ${webhook}, which is not ours; it was not removed`);
   return false;
+}
+
+/** Prints why an adopted webhook stays where this run cannot tell what other providers manage, and how to remove it. */
+function warnOfAdopted({ name, baseUrl, applied }: WebhookState): void {
+  const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
+  printWarning(
+    name,
+    `the webhook stays: this resource adopted it, and a resource of another provider may manage it; to remove it, run: ${removal}`,
+  );
 }
 
 /**
@@ -539,7 +550,7 @@ function accessTo(inputs: WebhookInputs, context: OperationContext, claimId = cr
     workspace: workspaceOf(inputs.baseUrl, apiKey),
     client: createClient(inputs, apiKey, signal),
     claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
-    toOuts: (seen: Registration) => toState(inputs, seen, { apiKey, claimId }),
+    toOuts: (seen: Registration, adopted?: boolean) => toState(inputs, seen, { apiKey, claimId, adopted }),
   };
 }
 

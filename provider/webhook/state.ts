@@ -55,6 +55,8 @@ export interface Applied {
   echoKey?: string;
   /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
   attempted?: string[];
+  /** It was registered already, and this resource has written nothing since. */
+  adopted?: boolean | undefined;
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
   /** Distinguishes this state from others of the same workspace: see run.ts. */
@@ -97,7 +99,7 @@ export interface WebhookState extends WebhookInputs {
 export function toState(
   inputs: WebhookInputs,
   seen: Registration,
-  { apiKey, claimId }: { apiKey: string; claimId: string },
+  { apiKey, claimId, adopted }: { apiKey: string; claimId: string; adopted?: boolean | undefined },
 ): WebhookState {
   const { webhookUrl: url, webhookVerificationKey: key } = inputs;
   const { botUrl, status, webhookUrl: shownUrl, webhookVerificationKey: shownKey } = seen;
@@ -111,6 +113,7 @@ export function toState(
       botUrl,
       ...(shownUrl === url ? {} : { echoUrl: shownUrl }),
       ...(shownKey === key ? {} : { echoKey: digest(key, shownKey) }),
+      ...(adopted ? { adopted } : {}),
       apiKey: digest(key, apiKey),
       claimId,
     },
