@@ -430,7 +430,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     // Asked after the look, because the program may have declared the workspace in the meantime.
     const manager = declarer();
     if (manager !== undefined) return printStays(manager);
-    if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name });
+    if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name }, run.logProblem);
     await removeRegistration(observed.client, state.baseUrl, mayDelete);
   });
   run.releaseBot(botUrl, claimId);
@@ -467,12 +467,12 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   return false;
 }
 
-/** Prints why an adopted webhook stays where this run cannot tell what other providers manage, and how to remove it. */
-function warnOfAdopted({ name, baseUrl, applied }: WebhookState): void {
+/** Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to remove it. */
+function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string): void {
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(
     name,
-    `the webhook stays: this resource adopted it, and a resource of another provider may manage it; to remove it, run: ${removal}`,
+    `the webhook stays: it was adopted, and another provider of this program may manage it, which cannot be seen: ${problem}; to remove it, run: ${removal}`,
   );
 }
 
