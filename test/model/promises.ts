@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
 import type { Failure, Stored } from "./engine.js";
+import { Gone } from "./providers.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** What the documentation promises of each workspace. A text says how a command has broken it. */
@@ -148,6 +149,7 @@ const textsOf = (error: unknown): string[] => {
 function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   const { id } = failure.error as { id?: string };
   const code = codeOf(failure.error);
+  if (failure.error instanceof Gone) return true;
   if (failure.method === "check" || (code === "" && id === undefined)) return false;
   if (seen.strikes > 0 || isMove(world, seen, failure)) return true;
   const keys = keysOf(world, seen, failure);
