@@ -65,20 +65,8 @@ export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext
 export const workspaceOf = (baseUrl: string, apiKey: string): string =>
   createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
-/** Where the program declares a webhook. */
-interface Declared {
-  baseUrl: string;
-  /** The API key in force: the argument or the default. */
-  apiKey: string;
-}
-
-/** A state before this run, as diff, read or delete was given it. */
-interface Recorded {
-  state: WebhookState;
-  resource: string;
-  /** The name that the program uses now. */
-  name: string;
-}
+/** Where the program declares a webhook, with the API key in force: the argument or the default. */
+type Declared = Record<"baseUrl" | "apiKey", string>;
 
 /** The provider's configuration, as the SDK passes it to `configure`. */
 export interface Configuration {
@@ -97,8 +85,11 @@ export class Run {
   readonly #log: RunLog;
   /** By resource. Several if a name is used twice. */
   readonly #declared = new Map<string, Declared[]>();
-  /** By claim, the last recorded one last. */
-  readonly #states = new Map<string, Recorded>();
+  /**
+   * By claim: the state before this run, as diff, read or delete was given it, and the name that the program uses now. The
+   * last recorded one is the last.
+   */
+  readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
   /** By origin: whether get-webhook returns what set-webhook returned. */
   readonly #comparisons = new Map<string, Promise<boolean>>();
   readonly #queue = new KeyedQueue();
@@ -219,20 +210,15 @@ export class Run {
     { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
   ): void {
     const { claimId, botUrl } = state.applied;
-    this.#record({ state, resource, name });
+    this.recordRead(state, resource, name);
     const isDeclared = this.#declarationsOf(resource).some(({ baseUrl }) => baseUrl === state.baseUrl);
     if (isUnchanged && isDeclared) this.#hold(botUrl, { claimId, name, resource }, "diff");
   }
 
   /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
-  recordRead(state: WebhookState, resource: string): void {
-    this.#record({ state, resource, name: this.currentNameOf(state) });
-  }
-
-  #record(recorded: Recorded): void {
-    const { claimId } = recorded.state.applied;
-    this.#states.delete(claimId);
-    this.#states.set(claimId, recorded);
+  recordRead(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
+    this.#states.delete(state.applied.claimId);
+    this.#states.set(state.applied.claimId, { state, resource, name });
   }
 
   /** The name of another resource whose state registered this, if this run has seen that state. */

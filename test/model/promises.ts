@@ -52,13 +52,15 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // A resource under a new name does not know a masked key, so it cannot put it back.
+    // A resource under a new name does not know a masked key, so it cannot put it back; nor does a replacement.
+    const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
         [name, ...aliases].includes(one.name) && one.outputs["webhookUrl"] === registration?.webhook_url,
     );
     const mayGo = mayBeRemoved(world, seen);
-    return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
+    const isKept = !!registration && isInState && !isUnknown && !mayGo;
+    return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
   "an up that finds all as declared, such as a second one, writes nothing": (world, seen) => {

@@ -110,8 +110,11 @@ export class World {
   hasSucceeded = false;
   readonly emulator: Emulator;
   readonly endpoint: Endpoint;
+  /** Whether the service shows keys masked. */
+  readonly masksKey: boolean;
 
-  private constructor(emulator: Emulator, endpoint: Endpoint) {
+  private constructor(emulator: Emulator, endpoint: Endpoint, masksKey = false) {
+    this.masksKey = masksKey;
     this.emulator = emulator;
     this.endpoint = endpoint;
     this.known = { acme: known(), globex: known(), initech: known() };
@@ -125,7 +128,7 @@ export class World {
       startEmulator({ workspaces, ...readings }),
       startEndpoint(),
     ]);
-    return new World(emulator, endpoint);
+    return new World(emulator, endpoint, readings.maskKey);
   }
 
   async close(): Promise<void> {
