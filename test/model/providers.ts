@@ -62,23 +62,28 @@ export class Processes {
   }
 }
 
+/** Without what the plugin does not store. */
+const stored = ({ name: _name, __provider: _source, ...values }: Values): Values => values;
+
+const keep = <T extends object>(result: T): T => {
+  const values = Object.entries(result).map(([key, value]) => {
+    const isStored = ["inputs", "props", "outs"].includes(key) && value !== undefined;
+    return [key, isStored ? stored(value as Values) : (value as unknown)];
+  });
+  return Object.fromEntries(values) as T;
+};
+
+/** The same for a resource that is partly done. */
+const keepPart = (error: unknown): never => {
+  if (!(error instanceof Error && "properties" in error)) throw error;
+  throw Object.assign(error, { properties: stored(error.properties as Values) });
+};
+
 /** What the plugin makes of the same lifecycle: the name comes from the URN, and neither it nor a source is in the state. */
 function pluginOf(run: Run, name: string): Provider {
   const urn = `urn:pulumi:dev::test::apichat:index:ApiChatWebhook::${name}`;
   const lifecycle = webhookLifecycle({ run, urn }) as unknown as Provider;
   const named = (values: Values): Values => ({ ...values, name });
-  const stored = ({ name: _, __provider: _source, ...values }: Values): Values => values;
-  const keep = <T extends object>(result: T): T => {
-    const values = Object.entries(result).map(([key, value]) => {
-      const isStored = ["inputs", "props", "outs"].includes(key) && value !== undefined;
-      return [key, isStored ? stored(value as Values) : (value as unknown)];
-    });
-    return Object.fromEntries(values) as T;
-  };
-  const keepPart = (error: unknown): never => {
-    if (!(error instanceof Error && "properties" in error)) throw error;
-    throw Object.assign(error, { properties: stored(error.properties as Values) });
-  };
   return {
     check: async (olds, news) => keep(await lifecycle.check(named(olds), named(news))),
     diff: async (id, olds, news) => {

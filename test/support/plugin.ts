@@ -15,7 +15,12 @@ export class PluginWebhook extends pulumi.CustomResource {
 
   constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
     const outputs = { botUrl: undefined, status: undefined };
-    super("apichat:index:ApiChatWebhook", name, { ...args, ...outputs }, withAlias("ApiChatWebhook", options));
+    super(
+      "apichat:index:ApiChatWebhook",
+      name,
+      { ...args, ...outputs },
+      withAlias("ApiChatWebhook", options),
+    );
   }
 }
 
@@ -26,7 +31,12 @@ export class PluginVerificationKey extends pulumi.CustomResource {
 
   constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
     const outputs = { current: undefined, keys: undefined };
-    super("apichat:index:VerificationKey", name, { ...args, ...outputs }, withAlias("VerificationKey", options));
+    super(
+      "apichat:index:VerificationKey",
+      name,
+      { ...args, ...outputs },
+      withAlias("VerificationKey", options),
+    );
   }
 }
 

@@ -313,6 +313,8 @@ test("where the providers of a run cannot share what they know, an adopted webho
   expect(plugin.lines.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^several providers .*\/node is not a folder/),
     expect.stringMatching(/^adopted /),
-    expect.stringMatching(/^the webhook stays: .*\/node is not a folder; .* run: npx .*apichat webhook delete /),
+    expect.stringMatching(
+      /^the webhook stays: .*\/node is not a folder; .* run: npx .*apichat webhook delete /,
+    ),
   ]);
 });

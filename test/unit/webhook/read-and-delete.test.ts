@@ -212,10 +212,11 @@ test("a replacement that deletes first leaves the live webhook, and the create s
   expect(acme.registration?.webhook_url).toBe(webhookUrl);
 });
 
+/** Adopts what is registered already. */
+const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
+
 describe("delete where the providers of a run cannot share what they know", () => {
   const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
-  /** Adopts what is registered already. */
-  const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
   const STAYS =
     /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
 
@@ -259,7 +260,7 @@ describe("delete where the providers of a run cannot share what they know", () =
     lines.length = 0;
     await remove(state);
     expect(created.acme.registration !== undefined).toBe(stays);
-    expect(lines).toEqual(stays ? [expect.stringMatching(STAYS)] : []);
+    expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
   });
 });
 
