@@ -6,9 +6,11 @@ const storeys = [
   ["cli"],
   ["fleet", "emulator", "plugin"],
   ["handshake-responder"],
-  ["server"],
-  ["workspace-list"],
   ["verification-key", "webhook"],
+  ["pulumi"],
+  ["workspace-list"],
+  ["server"],
+  ["registration"],
   ["diagnosis"],
   ["client"],
   ["responder"],
@@ -19,6 +21,17 @@ const storeys = [
 
 /** @param {readonly string[]} names */
 const folders = (names) => `^(?:provider/)?(?:${names.join("|")})/`;
+
+/** The doors of the rooms. */
+const doors = [
+  "^provider/[^/]+/index\\.ts$",
+  // What is not published, of a room whose index.ts is an entry of the package.
+  "^provider/(?:client|diagnosis|emulator|responder)/internal\\.ts$",
+  // What the provider process needs of a resource, and a program does not.
+  "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
+  "^provider/responder/(?:key-rules|lambda|node)\\.ts$",
+  "^provider/server/(?:addresses|remote|spool/index)\\.ts$",
+];
 
 export default {
   forbidden: [
@@ -37,19 +50,22 @@ export default {
       to: { path: folders(storeys.slice(0, index + 1).flat()) },
     })),
     {
-      name: "responder-process-to-server",
-      comment:
-        "The resource reaches the server through its control client and the shape of its configuration only.",
+      name: "doors",
+      comment: "Other rooms import a room's doors only; what stands there in addition to index.ts says why.",
       severity: "error",
-      from: { path: "^provider/handshake-responder/" },
-      to: { path: "^provider/server/", pathNot: "^provider/server/(?:control-client|config)\\.ts$" },
+      from: { path: "^provider/([^/]+)" },
+      to: {
+        path: "^provider/[^/]+/",
+        pathNot: ["^provider/$1/", "^provider/(?:fleet|lib|pulumi)/", ...doors],
+      },
     },
     {
       name: "light-program",
-      comment: "What a Pulumi program or the engine's provider process loads needs none of these.",
+      comment:
+        "What a Pulumi program or the engine's provider process loads, now or later, needs none of these.",
       severity: "error",
       from: { path: "^provider/(?:index|dynamic)\\.ts$" },
-      to: { path: "^provider/(?:cli|fleet|emulator|plugin|server)/" },
+      to: { path: "^provider/(?:(?:cli|fleet|emulator|plugin)/|server/index\\.ts$)", reachable: true },
     },
     {
       name: "product-to-workshop",

@@ -1,20 +1,22 @@
 /**
  * Entry point of the engine's provider process, with one export per resource type. The source in
- * provider/lib/resource-class.ts is stored in every state and refers to this module and its exports by name: never
+ * provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its exports by name: never
  * rename them.
  */
 import "./lib/require-node.js";
-import { guardDynamic, type DynamicResource } from "./lib/dynamic-resource.js";
-import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./lib/provider-process.js";
-import { SECRETS_OF_DRIFT, WEBHOOK } from "./webhook/inputs.js";
-import { webhookLifecycle } from "./webhook/lifecycle.js";
-import { openRunLog } from "./webhook/run-log.js";
-import { Run, type Configuration } from "./webhook/run.js";
-import type { WebhookState } from "./webhook/state.js";
-import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
-import { ResponderLifecycle } from "./handshake-responder/lifecycle.js";
-import { DYNAMIC_KEY } from "./verification-key/contract.js";
-import * as key from "./verification-key/lifecycle.js";
+import { guardDynamic, type DynamicResource } from "./pulumi/dynamic-resource.js";
+import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./pulumi/provider-process.js";
+import {
+  SECRETS_OF_DRIFT,
+  WEBHOOK,
+  webhookLifecycle,
+  openRunLog,
+  Run,
+  type Configuration,
+  type WebhookState,
+} from "./webhook/provider.js";
+import { DYNAMIC_PROCESS, ResponderLifecycle } from "./handshake-responder/provider.js";
+import { DYNAMIC_KEY, verificationKeyLifecycle } from "./verification-key/provider.js";
 
 if (isProviderOfSdk()) endWithStdin();
 
@@ -22,7 +24,7 @@ if (isProviderOfSdk()) endWithStdin();
 export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, new ResponderLifecycle());
 
 /** A `VerificationKey`. */
-export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);
+export const VerificationKey = guardDynamic(DYNAMIC_KEY, verificationKeyLifecycle);
 
 const DYNAMIC_WEBHOOK: DynamicResource = {
   ...WEBHOOK,

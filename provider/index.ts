@@ -15,16 +15,17 @@ export {
   type HandshakeTranscript,
   type Hint,
 } from "./errors/index.js";
-export type { OnExisting, Preflight } from "./webhook/state.js";
-export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
+export type { OnExisting, Preflight } from "./registration/index.js";
 export {
+  ApiChatWebhook,
   getApiChatWebhook,
+  type ApiChatWebhookArgs,
   type GetApiChatWebhookArgs,
   type GetApiChatWebhookResult,
-} from "./webhook/webhook.js";
+} from "./webhook/index.js";
 export {
   HandshakeResponder,
   type HandshakeResponderArgs,
   type ResponderWorkspaceArgs,
-} from "./handshake-responder/handshake-responder.js";
-export { VerificationKey, type VerificationKeyArgs } from "./verification-key/verification-key.js";
+} from "./handshake-responder/index.js";
+export { VerificationKey, type VerificationKeyArgs } from "./verification-key/index.js";

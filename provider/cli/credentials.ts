@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
+import { problemOfSecret } from "../lib/values.js";
+import { problemOfUrl, botCodeOf, formatUrl, isSameUrl } from "../lib/url.js";
 import { warningOfMode } from "../lib/files.js";
-import { botCodeOf, formatUrl, isSameUrl } from "../lib/url.js";
 import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";

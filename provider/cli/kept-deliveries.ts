@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { resolve } from "node:path";
-import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
-import type { Spool } from "../server/spool/spool.js";
+import type { DeadLetter, KeptDelivery, Spool } from "../server/spool/index.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
 import { JSON_FAILURES, note, print, printResult, warn } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
@@ -57,7 +56,7 @@ const resendCommand = (): Command =>
             throw new Error(`nothing has the id ${quote(id, [])}; apichat responder deliveries lists them`);
           // Loaded here, because `--help` needs no HTTP client.
           const [{ headersToForward }, { deliverOnce }] = await Promise.all([
-            import("../server/forwarder.js"),
+            import("../server/index.js"),
             import("./deliver.js"),
           ]);
           return deliverOnce(options, headersToForward(kept), kept.body, signal);
@@ -241,7 +240,7 @@ async function report(
   counted: Record<string, number>,
 ): Promise<void> {
   // Loaded here, because `--help` needs no HTTP.
-  const { readInstance, requestRetry } = await import("../server/control-client.js");
+  const { readInstance, requestRetry } = await import("../server/remote.js");
   const instance = await readInstance(dataDir);
   const isRunning = instance !== undefined && (await requestRetry(instance, workspace));
   const [count = 0] = Object.values(counted);
@@ -271,9 +270,9 @@ async function withSpool<T>(
   }
   // Loaded here, because `--help` needs no zod.
   const place =
-    config === undefined ? undefined : await (await import("../server/config.js")).readPlace(config);
+    config === undefined ? undefined : await (await import("../server/remote.js")).readPlace(config);
   const { dataDir, workspaces } = { dataDir: resolve(named ?? ""), ...place };
-  const { findSpool } = await import("../server/spool/spool.js");
+  const { findSpool } = await import("../server/spool/index.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) {
     throw new UsageError(

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { problemOfUrl } from "../lib/checks.js";
+import { problemOfUrl } from "../lib/url.js";
 import { DEFAULT_REQUEST_SECONDS } from "../lib/retry.js";
 
 /** Returns a parser of whole numbers, for commander. */

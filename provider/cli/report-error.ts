@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from "commander";
 import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
-import { formatGivenUrl } from "../lib/checks.js";
+import { formatGivenUrl } from "../lib/url.js";
 import { helpWidthOf, wrapHelp } from "./help.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";

@@ -4,7 +4,7 @@ import { endProcess, EXIT, note } from "./output.js";
 import { reportError } from "./report-error.js";
 import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
-import type { ServeOptions } from "../server/serve.js";
+import type { ServeOptions } from "../server/index.js";
 
 interface ResponderOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
@@ -94,15 +94,15 @@ async function serve({ config, ...options }: ResponderOptions): Promise<void> {
     throw new UsageError("pass --metrics-port with --metrics-host; see --help");
   if (process.stderr.isTTY) await printUrls(config);
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
-  const { serveUntilSignal } = await import("../server/serve.js");
+  const { serveUntilSignal } = await import("../server/index.js");
   await serveUntilSignal({ configFile: config, ...options });
 }
 
 /** Prints what to register, for people: the log is for programs. */
 async function printUrls(config: string): Promise<void> {
   const [{ readPlace }, { urlsOf }] = await Promise.all([
-    import("../server/config.js"),
-    import("../handshake-responder/addresses.js"),
+    import("../server/remote.js"),
+    import("../handshake-responder/provider.js"),
   ]);
   const urls = Object.entries(urlsOf(await readPlace(config)));
   for (const [name, url] of urls.slice(0, 5)) note(`webhook URL of ${name}: ${url}`);

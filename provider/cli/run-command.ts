@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
+import { noticeIfSlow, printLinesWith } from "../lib/progress.js";
 import { type CredentialOptions, Credentials } from "./credentials.js";
-import { endProcess, EXIT, note, warn } from "./output.js";
+import { EXIT, endProcess, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
-import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
 /** What the work of a command gets. */
 export interface Run {

@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
-import type { MessageClient, MessageReceipt } from "../client/index.js";
-import type { FlowApiKeyAs } from "../client/options.js";
+import type { MessageClient, MessageReceipt, FlowApiKeyAs } from "../client/index.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult, readStdin } from "./output.js";

@@ -35,7 +35,7 @@ async function sign(file: string, options: SignOptions, { credentials }: Run): P
   const key = await credentials.secret("verificationKey");
   const body = await readBody(file);
   // Loaded here, because `--help` needs no crypto.
-  const { signBody, verifySignature } = await import("../responder/signature.js");
+  const { signBody, verifySignature } = await import("../responder/index.js");
   if (check === undefined) {
     const signature = await signBody(key, body);
     printResult(options, { signature }, () => `${signature}\n`);

@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { problemOfUrl } from "../lib/checks.js";
+import { problemOfUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { parseConversationId, parseUrl, requestSecondsOption } from "./option-values.js";
 import { ENDINGS, readStdin } from "./output.js";
@@ -55,7 +55,7 @@ async function trigger(
   const given = content === undefined ? {} : { [field]: content };
   const message = { sender_id: senderId, conv_id: conversationId, ...given };
   // Loaded here, because `--help` needs no HTTP client.
-  const { createDelivery } = await import("../responder/test-requests.js");
+  const { createDelivery } = await import("../responder/index.js");
   const { deliverOnce } = await import("./deliver.js");
   const delivery = await createDelivery(kind, { url, verificationKey, message });
   return deliverOnce(options, delivery.headers, new Uint8Array(await delivery.arrayBuffer()), signal);

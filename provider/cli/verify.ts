@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/describe.js";
+import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/internal.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";

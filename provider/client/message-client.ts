@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { isMap } from "../lib/checks.js";
+import { isMap } from "../lib/values.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call, hintForConnection } from "./call.js";
 import {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
-import { formatGivenUrl, problemOfUrl } from "../lib/checks.js";
+import { formatGivenUrl, problemOfUrl } from "../lib/url.js";
 import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 
 /** The options of both clients. */

@@ -172,7 +172,7 @@ const isWrongTokenAnswered = (request: HandshakeRequest): Promise<boolean> =>
 /** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
   // Loaded here, because most diagnoses need no signature.
-  const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
+  const { signBody, SIGNATURE_HEADER } = await import("../responder/internal.js");
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
   return passes({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { isMap } from "../lib/checks.js";
+import { isMap } from "../lib/values.js";
 import { describeProblems, errorMap, parse } from "../lib/validate.js";
 
 /** What is wrong with each field of a body, by its path. Contains no values. */

@@ -1,7 +1,7 @@
-import { presentFlowKey } from "../client/options.js";
+import { presentFlowKey } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
-import { isMap } from "../lib/checks.js";
+import { isMap } from "../lib/values.js";
 import { jsonOrText } from "../lib/post.js";
 import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isFlowApiKeyAs } from "../client/options.js";
+import { isFlowApiKeyAs } from "../client/internal.js";
 import { OPEN_POINTS, type OpenPoint } from "./open-points.js";
 
 /** The reading that stands for an object with the name of a header. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
-import { withoutNulls } from "../lib/checks.js";
+import { withoutNulls } from "../lib/values.js";
 import { invalidOption, parseOptions } from "./checks.js";
 import { flowNameOf } from "./flows/flows.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";

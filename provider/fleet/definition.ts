@@ -2,14 +2,13 @@ import { resolve } from "node:path";
 import type { Unwrap } from "@pulumi/pulumi";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { kindOf } from "../lib/checks.js";
+import { kindOf } from "../lib/values.js";
 import { invalidConfig } from "../lib/files.js";
 import { describeProblems, expected, refineWith, parse } from "../lib/validate.js";
-import { problemsOfRotations } from "../responder/derive.js";
-import type { VerificationKeyArgs } from "../verification-key/verification-key.js";
-import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
-import type { ListedWorkspace } from "../workspace-list/list-shape.js";
-import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
+import { problemsOfRotations } from "../responder/key-rules.js";
+import type { VerificationKeyArgs } from "../verification-key/index.js";
+import type { ApiChatWebhookArgs } from "../webhook/index.js";
+import { type ListedWorkspace, checkWorkspaces, readWorkspaceList } from "../workspace-list/index.js";
 
 /** A fleet: many workspaces, split over stacks, each with a webhook. */
 export interface FleetDefinition {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { reportVariables } from "../lib/provider-process.js";
+import { reportVariables } from "../pulumi/provider-process.js";
 import type { ResolvedFleet } from "./definition.js";
 import { EventReader, type StackEvent } from "./events.js";
 import type { PlacedStack } from "./placement.js";

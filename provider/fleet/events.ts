@@ -1,9 +1,9 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
-import { UNKNOWN } from "../lib/checks.js";
-import { findReport } from "../lib/provider-process.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { findReport } from "../pulumi/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
-import type { DriftedProperty } from "../webhook/state.js";
+import type { DriftedProperty } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
 import type {
   Drift,

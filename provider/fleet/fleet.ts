@@ -1,5 +1,5 @@
 import { invalidConfig } from "../lib/files.js";
-import type { ListedWorkspace } from "../workspace-list/list-shape.js";
+import type { ListedWorkspace } from "../workspace-list/index.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
 import { destroyFleet, refreshFleet } from "./destroy.js";
 import { Engine } from "./engine.js";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { ListedWorkspace } from "../workspace-list/list-shape.js";
+import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
  * Which stack of `count` has a workspace, from 0. Only its name and the count decide, so that adding or removing a workspace

@@ -1,12 +1,13 @@
-import { RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { RegistrationClient } from "../client/index.js";
+import type { ApiChatErrorCode } from "../errors/index.js";
+import { ApiChatError } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
-import { getWebhookIfAny } from "../webhook/lifecycle.js";
+import { getWebhookIfAny } from "../registration/index.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";
 import type { FleetFailure, FleetReport, StackReport, WebhookReport } from "./reports.js";
-import { announce, beginRun, runStacks, stopAfter, toReport, type FleetContext, type Run } from "./run.js";
+import { type FleetContext, type Run, announce, beginRun, runStacks, stopAfter, toReport } from "./run.js";
 import { findDeployable } from "./up.js";
 import { countRandomKeys } from "./webhooks.js";
 

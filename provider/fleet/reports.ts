@@ -1,5 +1,5 @@
 import type { Failure } from "../errors/index.js";
-import type { DriftedProperty } from "../webhook/state.js";
+import type { DriftedProperty } from "../webhook/provider.js";
 
 /** A command over the stacks of a fleet. */
 export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
@@ -32,7 +32,7 @@ export interface Drift {
   properties: DriftedProperty[];
 }
 
-export type { DriftedProperty } from "../webhook/state.js";
+export type { DriftedProperty } from "../webhook/provider.js";
 
 /** Why something failed. Contains no secrets. */
 export interface FleetFailure {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { invalidOptions } from "../client/options.js";
+import { invalidOptions } from "../client/internal.js";
 import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
 import { wholeNumber, type ResolvedFleet } from "./definition.js";

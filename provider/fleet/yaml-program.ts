@@ -1,4 +1,4 @@
-import { SECRET_PROPERTIES } from "../lib/resource-inputs.js";
+import { SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 

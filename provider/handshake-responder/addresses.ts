@@ -1,5 +1,5 @@
-import { isUnknown, UNKNOWN } from "../lib/checks.js";
-import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { isUnknown, UNKNOWN } from "../pulumi/unknown.js";
+import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../server/addresses.js";
 
 /** Addresses that mean every interface. They cannot be called, so URLs use the loopback address instead. */
 const EVERY_INTERFACE = new Map([

@@ -1,25 +1,26 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { stateFolder } from "../lib/files.js";
+import { printLine } from "../lib/progress.js";
+import { problemOfUrl } from "../lib/url.js";
+import { expected, onAnyObject, validatedBy } from "../lib/validate.js";
+import { isMap, withoutNulls } from "../lib/values.js";
 import {
-  isUnknown,
-  missingSource,
-  problemOfUrl,
-  toDiff,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-  UNKNOWN,
-  isMap,
-  withoutNulls,
-} from "../lib/checks.js";
-import { printLine, toFailures } from "../lib/provider-process.js";
-import { DEFAULT_HOST, defaultPath } from "../lib/url.js";
-import { expected, onAnyObject, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
-import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
-import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/config.js";
+  missingSource,
+  problemsOfKnown,
+  toDiff,
+  toFailures,
+} from "../pulumi/check-and-diff.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { deriveVerificationKeys } from "../responder/index.js";
+import { DERIVATION_RULES, verificationKey } from "../responder/key-rules.js";
+import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
+import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/remote.js";
 import { portOfId } from "./addresses.js";
-import { stateFolder } from "../lib/files.js";
 import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { markStack } from "./origin.js";
@@ -99,7 +100,7 @@ export async function check(
     host: given["host"] ?? DEFAULT_HOST,
     dataDir: typeof folder === "string" && isAbsolute(folder) ? resolve(folder) : folder,
   };
-  const problems = problemsOf(SHAPE, { ...inputs, derivedFrom, rotations });
+  const problems = problemsOfKnown(SHAPE, { ...inputs, derivedFrom, rotations });
   if (problems.length > 0)
     return { inputs: inputs as unknown as ProcessInputs, failures: toFailures(problems, SECRETS) };
   const workspaces = await resolveWorkspaces(given["workspaces"], { derivedFrom, rotations });

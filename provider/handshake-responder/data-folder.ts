@@ -4,8 +4,14 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError, commandLine } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, stateFolder, writePrivateFile } from "../lib/files.js";
-import { fileShape, type FileConfig } from "../server/config.js";
-import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
+import {
+  fileShape,
+  type FileConfig,
+  countKept,
+  makeDataDir,
+  RESERVE_FILE,
+  SPOOL_FILE,
+} from "../server/remote.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
 /** Contains the instance key of the resource that owns the folder. */

@@ -1,7 +1,7 @@
-import * as pulumi from "../lib/pulumi.js";
+import * as pulumi from "../pulumi/sdk.js";
 import { ApiChatError } from "../errors/index.js";
-import { isMap } from "../lib/checks.js";
-import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
+import { isMap } from "../lib/values.js";
+import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../pulumi/class-arguments.js";
 import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 import { RESPONDER_ARGS } from "./inputs.js";
 import { instanceKeyOf } from "./origin.js";

@@ -1,7 +1,7 @@
-import type { DynamicResource } from "../lib/dynamic-resource.js";
-import type { Path } from "../lib/secret-values.js";
+import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
-import type { ServerConfig } from "../server/config.js";
+import type { ServerConfig } from "../server/remote.js";
 
 /** The inputs as check leaves them, with the keys and paths of the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {

@@ -1,24 +1,26 @@
 import { ApiChatError } from "../errors/index.js";
-import { fail, UNKNOWN, type CheckResult, type DiffResult, type RawInputs } from "../lib/checks.js";
-import { printLine, printWarning } from "../lib/provider-process.js";
-import { requireStateVersion } from "../lib/state-version.js";
-import { readInstance, requestReload, type Instance } from "../server/control-client.js";
+import { printLine, printWarning } from "../lib/progress.js";
+import { type CheckResult, type DiffResult, type RawInputs, fail } from "../pulumi/check-and-diff.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { type Instance, readInstance } from "../server/remote.js";
+import { requestReload } from "../server/remote.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
+  cleanUpDataDir,
   configuredPort,
   formatConfig,
-  cleanUpDataDir,
   otherOwnerOf,
   prepareDataDir,
-  siblingsOf,
   readConfig,
+  siblingsOf,
   takeDataDir,
   writeConfig,
 } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
-import { findRunning, isAlive, killProcess, startProcess, stopProcess, type Folder } from "./process.js";
+import { type Folder, findRunning, isAlive, killProcess, startProcess, stopProcess } from "./process.js";
 
 const requireVersion = (state: ProcessState): void =>
   requireStateVersion(state, 1, "a responder cannot be read by its id: declare it as a new one");

@@ -8,7 +8,7 @@ import { ApiChatError, type ApiChatErrorCode, type Hint } from "../errors/index.
 import { sleep } from "../lib/abort.js";
 import { hasErrorCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
-import { readInstance, requestStatus, requestStop, type Instance } from "../server/control-client.js";
+import { readInstance, requestStatus, requestStop, type Instance } from "../server/remote.js";
 import { configPathOf } from "./data-folder.js";
 import type { ProcessInputs } from "./inputs.js";
 

@@ -1,3 +1,5 @@
+import { kindOf } from "./values.js";
+
 /** Appends an encoded query to the URL's own query, which is unchanged. */
 export function appendQuery(url: string, query: string): string {
   const extended = new URL(url);
@@ -84,16 +86,51 @@ export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === 
 
 export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);
 
-/** Where a responder listens by default: this machine only. */
-export const DEFAULT_HOST = "127.0.0.1";
+/** Returns what is wrong with a URL to call, and how to fix it. */
+export function problemOfUrl(value: unknown, example: string): string | undefined {
+  const hint = `for example "${example}"`;
+  if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
+  const accepted = acceptedUrl(value);
+  if (accepted === undefined) return undefined;
+  const isAddress = ADDRESS.test(value) || HOST_NAME.test(value);
+  const shown = isAddress ? `"${formatGivenUrl(value)}"` : "text that may be a key and is not shown";
+  return `must be ${accepted}, got ${shown}; ${hint}`;
+}
 
-/** The default health check path. It answers 200, or 503 if only a restart would help. */
-export const HEALTH_PATH = "/healthz";
-/** It answers 200, or 503 while deliveries cannot be stored and once the responder is about to stop. */
-export const READY_PATH = "/readyz";
+/** Text that starts like an address. Anything else may be a key in the wrong place, and is not shown. */
+const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
+/** A host name alone. With digits or capital letters it may be a key. */
+const HOST_NAME = /^[a-z-]+(?:\.[a-z-]{2,})+$/;
 
-/** The default path of a workspace. */
-export const defaultPath = (workspace: string): string => `/${workspace}`;
+/** Returns what an invalid URL must be. */
+function acceptedUrl(value: string): string | undefined {
+  const url = URL.parse(value);
+  if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
+  if (/\s/.test(value)) return "a URL without whitespace";
+  if (url.username !== "" || url.password !== "") return "a URL without user name and password";
+  if (value.includes("#")) return "a URL without fragment";
+  return undefined;
+}
 
-/** Returns a path as a client sends it, with non-ASCII characters percent-encoded. */
-export const toWirePath = (path: string): string => new URL(`http://localhost${path}`).pathname;
+/** Returns a warning if a URL leaves this machine without encryption. It follows the name of the URL. */
+export const warningOfUrl = (url: string): string | undefined =>
+  isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
+
+/** Whether a URL leaves this machine without encryption. */
+export function isClearText(url: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(url) ?? {};
+  return protocol === "http:" && !isLoopback(hostname);
+}
+
+/**
+ * Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. What follows a character that
+ * belongs in no URL may be another value, such as a key in the same cell of a list.
+ */
+export function formatGivenUrl(value: unknown): string {
+  const given = String(value);
+  const [text = ""] = given.split(/[\s\p{Cc}]/u, 1);
+  const rest = text === given ? "" : "…";
+  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return formatUrl(text) + rest;
+  const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
+  return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare + rest;
+}

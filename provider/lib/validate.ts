@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { renderProblem } from "../errors/index.js";
-import { isUnknown, kindOf, problemOfUrl, problemsOfKey, UNKNOWN, WORKSPACE_NAME } from "./checks.js";
+import { problemOfUrl } from "./url.js";
+import { kindOf } from "./values.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -87,9 +88,6 @@ export const refineWith =
 export const httpUrl = (example: string): z.ZodType<string> =>
   validatedBy((value) => problemOfUrl(value, example));
 
-/** A verification key. Messages do not show it. */
-export const verificationKey = (): z.ZodType<string> => validatedBy(problemsOfKey);
-
 /** Runs a check of a whole object even if some of its fields are invalid, so that all problems are reported at once. */
 export const onAnyObject = {
   when: ({ value }: { value: unknown }): boolean => typeof value === "object" && value !== null,
@@ -110,16 +108,9 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap)
 export const describeProblems = (problems: readonly Problem[]): string[] =>
   problems.map((problem) => renderProblem(problem));
 
-/** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
+/** Returns everything that is wrong with a value. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] =>
-  (parse(schema, value).problems ?? []).filter(({ path }) => isKnownAt(value, path));
-
-/** Whether a preview knows the value at a path, with all items if it is a list. */
-function isKnownAt(value: unknown, path: readonly PropertyKey[]): boolean {
-  const [name, ...rest] = path;
-  if (name === undefined) return !isUnknown(value);
-  return value !== UNKNOWN && isKnownAt((value as Record<PropertyKey, unknown> | undefined)?.[name], rest);
-}
+  parse(schema, value).problems ?? [];
 
 function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[] {
   const path = [...above, ...issue.path];
@@ -141,6 +132,9 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
 /** Writes a path as people read it. */
 export const toField = (path: readonly PropertyKey[]): string =>
   z.core.toDotPath(path.map((part) => (typeof part === "string" && !mayShow(part) ? "*" : part)));
+
+/** A workspace's name in a configuration; it is used in paths, logs and on command lines. */
+export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Whether to show a name that the user chose: a key in the wrong place is too long, or contains digits and symbols. */
 const mayShow = (name: string): boolean =>

@@ -1,14 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { CheckFailure } from "../lib/checks.js";
 import { readFileIfExists } from "../lib/files.js";
-import { printWarning, toFailures } from "../lib/provider-process.js";
-import type { Path } from "../lib/secret-values.js";
+import { printWarning } from "../lib/progress.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { problemsOf } from "../lib/validate.js";
-import { warningsOfConfiguration } from "../webhook/configuration.js";
-import { DEFAULTS } from "../webhook/inputs.js";
-import { SETTINGS, type Configuration } from "../webhook/run.js";
+import { type CheckFailure, problemsOfKnown, toFailures } from "../pulumi/check-and-diff.js";
+import type { Path } from "../pulumi/secret-values.js";
+import { type Configuration, DEFAULTS, SETTINGS, warningsOfConfiguration } from "../webhook/provider.js";
 import type { Received, Values } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.
@@ -24,7 +21,7 @@ const givenOf = (values: Values): Record<string, string | undefined> =>
 
 /** Returns everything that is wrong. A missing value may come from the resource. */
 export const checkConfig = (values: Values): CheckFailure[] =>
-  toFailures(problemsOf(DEFAULTS, givenOf(values)), NAMES);
+  toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
 /** Prints what should be fixed in the stack's configuration, from which the engine makes the default provider. */
 export function warnOfConfig(values: Values, urn: string): void {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { credentials } from "@grpc/grpc-js";
 import services from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/engine_pb.js";
-import type { LineKind } from "../lib/provider-process.js";
+import type { LineKind } from "../lib/progress.js";
 import type { Redact } from "../lib/redact.js";
 
 const { INFO, WARNING } = messages.LogSeverity;

@@ -4,9 +4,9 @@ import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import any from "google-protobuf/google/protobuf/any_pb.js";
 import { ApiChatError } from "../errors/index.js";
 import { toPlainLines } from "../lib/plain-text.js";
-import { describeFailure } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
-import { UnfinishedError } from "../webhook/lifecycle.js";
+import { describeFailure } from "../pulumi/provider-process.js";
+import { UnfinishedError } from "../webhook/provider.js";
 import type { encodeValues } from "./wire.js";
 
 /**

@@ -6,9 +6,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { commandLine, setFromArchive } from "../errors/index.js";
-import { setResponderCommand } from "../handshake-responder/process.js";
-import { endWithStdin, findEngineAddress, printLinesWith } from "../lib/provider-process.js";
+import { setResponderCommand } from "../handshake-responder/provider.js";
+import { printLinesWith } from "../lib/progress.js";
 import { VERSION } from "../lib/version.js";
+import { endWithStdin, findEngineAddress } from "../pulumi/provider-process.js";
 import { Engine } from "./engine.js";
 import { serve } from "./server.js";
 

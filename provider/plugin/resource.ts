@@ -1,7 +1,7 @@
-import type { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
-import type { DynamicResource, Lifecycle } from "../lib/dynamic-resource.js";
-import type { Path } from "../lib/secret-values.js";
-import type { OperationContext } from "../webhook/run.js";
+import type { ResponderLifecycle } from "../handshake-responder/provider.js";
+import type { DynamicResource, Lifecycle } from "../pulumi/dynamic-resource.js";
+import type { Path } from "../pulumi/secret-values.js";
+import type { OperationContext } from "../webhook/provider.js";
 import type { Values } from "./wire.js";
 
 /** What the engine says about each call for a resource. */

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { ApiChatError, renderFailure } from "../errors/index.js";
-import { serveUntilSignal } from "../server/serve.js";
+import { serveUntilSignal } from "../server/index.js";
 
 /**
  * Runs a responder as `apichat responder` does, from the arguments after `responder`: `--config <file> --instance

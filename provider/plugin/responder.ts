@@ -1,10 +1,16 @@
 import { orAborted } from "../lib/abort.js";
-import { UNKNOWN } from "../lib/checks.js";
-import { healthUrlOf, portOfId, urlsOf } from "../handshake-responder/addresses.js";
-import { DYNAMIC_PROCESS, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
-import { instanceKeyOf } from "../handshake-responder/origin.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import {
+  healthUrlOf,
+  portOfId,
+  urlsOf,
+  DYNAMIC_PROCESS,
+  type ProcessInputs,
+  type ProcessState,
+  instanceKeyOf,
+} from "../handshake-responder/provider.js";
 import type { PluginResource } from "./resource.js";
-import type { Path } from "../lib/secret-values.js";
+import type { Path } from "../pulumi/secret-values.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */

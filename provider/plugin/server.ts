@@ -10,14 +10,13 @@ import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/pro
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
-import type { CheckResult } from "../lib/checks.js";
-import { refuseUnknown, type Lifecycle } from "../lib/dynamic-resource.js";
+import type { CheckResult } from "../pulumi/check-and-diff.js";
+import { refuseUnknown, type Lifecycle } from "../pulumi/dynamic-resource.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { ResponderLifecycle } from "../handshake-responder/lifecycle.js";
+import { ResponderLifecycle } from "../handshake-responder/provider.js";
 import { spellingsOfUrl } from "../lib/url.js";
-import { openRunLog } from "../webhook/run-log.js";
-import { Run } from "../webhook/run.js";
+import { openRunLog, Run } from "../webhook/provider.js";
 import {
   changedConfig,
   checkConfig,
@@ -33,7 +32,7 @@ import { responder } from "./responder.js";
 import schema from "./schema.json" with { type: "json" };
 import { verificationKey } from "./verification-key.js";
 import { getApiChatWebhook, webhook } from "./webhook.js";
-import type { Path } from "../lib/secret-values.js";
+import type { Path } from "../pulumi/secret-values.js";
 import { decodeValues, encodeValues, secretTextsIn, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {

@@ -1,17 +1,17 @@
-import { UNKNOWN } from "../lib/checks.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
 import {
   DYNAMIC_KEY,
   decideNextKeys,
   type VerificationKeyInputs,
   type VerificationKeyState,
-} from "../verification-key/contract.js";
-import { VerificationKey } from "../verification-key/lifecycle.js";
+  verificationKeyLifecycle,
+} from "../verification-key/provider.js";
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */
 export const verificationKey: PluginResource = {
   properties: DYNAMIC_KEY,
-  lifecycle: () => VerificationKey,
+  lifecycle: () => verificationKeyLifecycle,
 
   /** Derived and given keys are in the inputs already: check has put them there. */
   previewCreate: async (inputs: VerificationKeyInputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),

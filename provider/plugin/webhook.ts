@@ -1,22 +1,23 @@
-import { fail, UNKNOWN } from "../lib/checks.js";
-import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
-import { SECRETS_OF_DRIFT, WEBHOOK } from "../webhook/inputs.js";
+import { printLine, printWarning } from "../lib/progress.js";
+import { fail } from "../pulumi/check-and-diff.js";
+import { isReportRead } from "../pulumi/provider-process.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { VERIFIED } from "../registration/index.js";
 import {
+  type Foreseen,
+  IMPORTED_KEY,
+  type OperationContext,
+  SECRETS_OF_DRIFT,
+  WEBHOOK,
+  type WebhookInputs,
+  type WebhookState,
   importWebhook,
   previewCreate,
   previewUpdate,
   readRegistration,
-  webhookLifecycle,
-  type Foreseen,
-} from "../webhook/lifecycle.js";
-import type { OperationContext } from "../webhook/run.js";
-import {
-  IMPORTED_KEY,
   requireState,
-  VERIFIED,
-  type WebhookInputs,
-  type WebhookState,
-} from "../webhook/state.js";
+  webhookLifecycle,
+} from "../webhook/provider.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 

@@ -1,6 +1,6 @@
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
-import { UNKNOWN } from "../lib/checks.js";
-import { isMarked, markSecrets, type Path } from "../lib/secret-values.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { isMarked, markSecrets, type Path } from "../pulumi/secret-values.js";
 
 // The engine encodes property values as protobuf structs, in which secret and unknown values are marked.
 

@@ -4,13 +4,28 @@ import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
-import { isClearText, isMap, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
+import { isClearText, formatUrl } from "../lib/url.js";
+import { isMap, kindOf } from "../lib/values.js";
+import {
+  problemsOfKey,
+  DERIVATION_RULES,
+  deriveVerificationKeys,
+  problemOfKeyCount,
+  problemsOfDerivation,
+} from "../responder/key-rules.js";
+import {
+  WORKSPACE_NAME,
+  expected,
+  httpUrl,
+  parse,
+  refineWith,
+  showName,
+  toField,
+  validatedBy,
+} from "../lib/validate.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { inSlices } from "../lib/in-slices.js";
-import { formatUrl, DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "../lib/url.js";
-import { expected, httpUrl, parse, refineWith, showName, toField, validatedBy } from "../lib/validate.js";
-import { DERIVATION_RULES, deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { problemOfKeyCount } from "../responder/keys.js";
+import { DEFAULT_HOST, defaultPath, HEALTH_PATH, READY_PATH, toWirePath } from "./addresses.js";
 import { reachesAddress, type Address } from "./listener.js";
 
 type Values = Record<string, unknown>;

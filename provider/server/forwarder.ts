@@ -8,7 +8,7 @@ import {
   endToEndHeaders,
   judgeForward,
   type ForwardVerdict,
-} from "../responder/forwarding.js";
+} from "../responder/index.js";
 import type { ServerConfig, WorkspaceConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";

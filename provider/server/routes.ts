@@ -1,13 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { answerError, UnavailableError, type ResponderErrorCode } from "../responder/answers.js";
-import type { Answer, IncomingRequest } from "../responder/request.js";
-import { pathOf } from "../responder/request.js";
-import { createResponder, type Responder } from "../responder/responder.js";
+import { answerError, pathOf } from "../responder/internal.js";
+import {
+  UnavailableError,
+  type ResponderErrorCode,
+  type Answer,
+  type IncomingRequest,
+  createResponder,
+  type Responder,
+} from "../responder/index.js";
 import { keysOf, type ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import { SqliteError } from "../lib/sqlite.js";
-import { HEALTH_PATH, READY_PATH } from "../lib/url.js";
+import { HEALTH_PATH, READY_PATH } from "./addresses.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 

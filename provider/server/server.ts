@@ -12,7 +12,7 @@ import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./lo
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { warningOfSqlite } from "../lib/sqlite.js";
-import { DEFAULT_HOST } from "../lib/url.js";
+import { DEFAULT_HOST } from "./addresses.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 

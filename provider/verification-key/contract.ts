@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { UNKNOWN } from "../lib/checks.js";
-import type { DynamicResource } from "../lib/dynamic-resource.js";
-import type { Unwrap } from "../lib/pulumi.js";
-import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
-import { requireStateVersion } from "../lib/state-version.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { Unwrap } from "../pulumi/sdk.js";
+import { INPUTS, SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
 import type { VerificationKeyArgs } from "./verification-key.js";
 
 export const DEFAULT_KEEP = 2;

@@ -1,37 +1,38 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
+import { printLine, printWarning } from "../lib/progress.js";
+import { expected, validatedBy } from "../lib/validate.js";
+import { withoutNulls } from "../lib/values.js";
 import {
-  isUnknown,
-  missingSource,
-  toDiff,
-  UNKNOWN,
-  warningOfKey,
-  withoutNulls,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-} from "../lib/checks.js";
-import { expected, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
-import { DERIVATION_RULES, deriveVerificationKeys } from "../responder/derive.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+  missingSource,
+  problemsOfKnown,
+  toDiff,
+  toFailures,
+} from "../pulumi/check-and-diff.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { deriveVerificationKeys } from "../responder/index.js";
+import { DERIVATION_RULES, verificationKey, warningOfKey } from "../responder/key-rules.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
   decideNextKeys,
   derivedOf,
   nextKeys,
   requireState,
   toState,
-  type VerificationKeyInputs,
-  type VerificationKeyState,
 } from "./contract.js";
 
 /**
  * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
  * nothing to delete.
  */
-export const VerificationKey = {
+export const verificationKeyLifecycle = {
   check: checkKey,
 
   diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
@@ -108,8 +109,8 @@ async function checkKey(
   const { name, subject = name } = inputs;
   const problems =
     derivedFrom === undefined
-      ? problemsOf(RANDOM, given)
-      : problemsOf(DERIVED, { ...given, derivedFrom, subject });
+      ? problemsOfKnown(RANDOM, given)
+      : problemsOfKnown(DERIVED, { ...given, derivedFrom, subject });
   const failures = toFailures(problems, ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };

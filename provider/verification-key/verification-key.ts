@@ -1,6 +1,6 @@
-import * as pulumi from "../lib/pulumi.js";
-import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../lib/resource-class.js";
-import { INPUTS } from "../lib/resource-inputs.js";
+import * as pulumi from "../pulumi/sdk.js";
+import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { INPUTS } from "../pulumi/resource-inputs.js";
 
 /** How the keys are made: at random, or derived from a seed. */
 export interface VerificationKeyArgs {

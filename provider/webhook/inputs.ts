@@ -1,26 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
-import { problemOfBaseUrl } from "../client/options.js";
+import { problemOfBaseUrl } from "../client/internal.js";
+import type { FieldProblem } from "../errors/index.js";
+import { printLine, printWarning } from "../lib/progress.js";
+import { formatUrl, mayHoldQuery, warningOfUrl } from "../lib/url.js";
+import { expected, httpUrl, validatedBy } from "../lib/validate.js";
+import { problemOfSecret } from "../lib/values.js";
 import {
-  UNKNOWN,
-  isUnknown,
-  problemOfSecret,
-  missingSource,
-  toDiff,
-  warningOfKey,
-  warningOfUrl,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-} from "../lib/checks.js";
-import type { FieldProblem } from "../errors/index.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
-import type { DynamicResource } from "../lib/dynamic-resource.js";
-import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
-import { formatUrl, mayHoldQuery } from "../lib/url.js";
-import { expected, httpUrl, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
-import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
-import { VERIFIED, isKeyDrifted, isLastApiKey, type WebhookInputs, type WebhookState } from "./state.js";
+  missingSource,
+  problemsOfKnown,
+  toDiff,
+  toFailures,
+} from "../pulumi/check-and-diff.js";
+import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs.js";
+import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
+import { VERIFIED, isLastApiKey } from "../registration/index.js";
+import { verificationKey, warningOfKey } from "../responder/key-rules.js";
+import { type OperationContext, type Run, SETTINGS, joinQuotedNames, resourceOf } from "./run.js";
+import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
@@ -99,7 +100,7 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   const found = { ...news, ...(baseUrl === undefined ? {} : { baseUrl }), status: VERIFIED };
   const inputs = found as unknown as WebhookInputs;
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
-  const problems: FieldProblem[] = problemsOf(SCHEMA, { ...inputs, apiKey });
+  const problems: FieldProblem[] = problemsOfKnown(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
   if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
     problems.push(...declareOnce(inputs, apiKey, context));

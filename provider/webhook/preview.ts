@@ -1,6 +1,6 @@
-import { UNKNOWN } from "../lib/checks.js";
-import * as pulumi from "../lib/pulumi.js";
-import { previewCreate } from "./lifecycle.js";
+import * as pulumi from "../pulumi/sdk.js";
+import { UNKNOWN } from "../pulumi/unknown.js";
+import { previewCreate } from "./foresee.js";
 import { Run } from "./run.js";
 import type { WebhookInputs } from "./state.js";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { makeFolders, stateFolder } from "../lib/files.js";
-import { Facts, type Fact } from "./facts.js";
+import { type Fact, Facts } from "./facts.js";
 
 /** The facts of one run of the engine. */
 export interface RunLog {

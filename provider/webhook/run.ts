@@ -1,12 +1,12 @@
-import { createHash, createHmac } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
-import type { Registration } from "../client/registration-client.js";
+import { createHash } from "node:crypto";
+import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
+import { Confirmations, isOurs, workspaceOf } from "../registration/index.js";
 import type { Claim } from "./facts.js";
-import { memoryLog, type RunLog } from "./run-log.js";
-import { isOurs, type WebhookInputs, type WebhookState } from "./state.js";
+import { type RunLog, memoryLog } from "./run-log.js";
+import type { WebhookInputs, WebhookState } from "./state.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */
 export const SETTINGS = {
@@ -58,13 +58,6 @@ export interface OperationContext {
 /** Identifies a resource within a run: its URN, or its name if the engine passes no URN (the dynamic provider). */
 export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
-/**
- * Identifies a workspace: an HMAC of its base URL, keyed with the API key, so that knowing the base URL is not enough
- * to recognize it.
- */
-export const workspaceOf = (baseUrl: string, apiKey: string): string =>
-  createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
-
 /** Where the program declares a webhook, with the API key in force: the argument or the default. */
 type Declared = Record<"baseUrl" | "apiKey", string>;
 
@@ -90,9 +83,9 @@ export class Run {
    * last recorded one is the last.
    */
   readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
-  /** By origin: whether get-webhook returns what set-webhook returned. */
-  readonly #comparisons = new Map<string, Promise<boolean>>();
   readonly #queue = new KeyedQueue();
+  /** What is known of the services. */
+  readonly confirmations = new Confirmations();
   #hasTold = false;
   #configuration: Configuration = { config: { get: () => undefined } };
 
@@ -137,6 +130,12 @@ export class Run {
   requireApiKey(apiKey = this.defaultApiKey()): string {
     if (apiKey === undefined) throw settingMissing("apiKey");
     return apiKey;
+  }
+
+  /** The workspace of a webhook, and the API key for it. */
+  targetOf({ baseUrl, apiKey: given }: WebhookInputs): { apiKey: string; workspace: string } {
+    const apiKey = this.requireApiKey(given);
+    return { apiKey, workspace: workspaceOf(baseUrl, apiKey) };
   }
 
   /**
@@ -235,26 +234,6 @@ export class Run {
   /** The state of a resource before this run, as diff, read or delete was last given it. */
   stateOf(resource: string): WebhookState | undefined {
     return [...this.#states.values()].findLast((recorded) => recorded.resource === resource)?.state;
-  }
-
-  /**
-   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether get-webhook returns
-   * the same as the response to set-webhook; if so, the others are not looked at. If that fails, the next one finds out.
-   */
-  async confirmOnce(
-    origin: string,
-    shown: Registration,
-    look: () => Promise<Registration>,
-  ): Promise<Registration> {
-    const known = this.#comparisons.get(origin);
-    if (known !== undefined) return (await known) ? shown : look();
-    const seen = look();
-    const forget = (): boolean => !this.#comparisons.delete(origin);
-    this.#comparisons.set(
-      origin,
-      seen.then((one) => isDeepStrictEqual(one, shown), forget),
-    );
-    return seen;
   }
 
   /**

@@ -1,16 +1,9 @@
-import { createHmac, randomBytes } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
-import { requireStateVersion } from "../lib/state-version.js";
-import { isSameBot, isSameUrl } from "../lib/url.js";
-
-/** What create does when another URL is registered for the workspace. */
-export type OnExisting = "fail" | "replace";
-
-/** Whether the provider performs the handshake itself before set-webhook. */
-export type Preflight = "require" | "warn" | "off";
-
-/** The only `webhook_status` of the specification that means success (section 3). */
-export const VERIFIED = "verified";
+import { randomBytes } from "node:crypto";
+import type { Registration } from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { describeFailure } from "../pulumi/provider-process.js";
+import { requireStateVersion } from "../pulumi/state-version.js";
+import { type Applied, type WantedWebhook, toApplied } from "../registration/index.js";
 
 /**
  * Placeholder for the key in the inputs after a refresh found a different one. The key itself is never copied from a
@@ -25,42 +18,11 @@ export const KEY_DRIFTED = "(the service holds another key)";
 export const IMPORTED_KEY = "*** write the registered key here ***";
 
 /** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
-export interface WebhookInputs {
-  /** The resource's name, for messages. */
-  name: string;
-  baseUrl: string;
-  webhookUrl: string;
-  webhookVerificationKey: string;
+export interface WebhookInputs extends WantedWebhook {
   /** Only if the program sets it: a key from the environment or the configuration is never stored in the state. */
   apiKey?: string;
-  onExisting?: OnExisting;
-  preflight?: Preflight;
-  timeouts?: { requestSeconds?: number; readySeconds?: number };
   status: string;
   __provider?: string;
-}
-
-/**
- * What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it before they touch
- * anything.
- */
-export interface Applied {
-  /** The webhook URL as it was sent. */
-  url: string;
-  /** The bot's address at that time; its last segment is the bot code. */
-  botUrl: string;
-  /** The URL as the service returns it, if that differs from `url`. */
-  echoUrl?: string;
-  /** Digest of the key as the service returns it, if it masks the key. */
-  echoKey?: string;
-  /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
-  attempted?: string[];
-  /** It was registered already, and this resource has written nothing since. */
-  adopted?: boolean | undefined;
-  /** Digest of the API key that reached this workspace. */
-  apiKey: string;
-  /** Distinguishes this state from others of the same workspace: see run.ts. */
-  claimId: string;
 }
 
 /** A difference between the service and what was last applied. It contains no secrets. */
@@ -81,7 +43,7 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see lib/state-version.ts. `requireState` then reads
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireState` then reads
  * the former ones too.
  */
 const STATE_VERSION: number = 1;
@@ -96,28 +58,22 @@ export interface WebhookState extends WebhookInputs {
 }
 
 /** The outputs after a registration was set or adopted: the program's inputs, and what is registered. */
-export function toState(
+export const toState = (
   inputs: WebhookInputs,
   seen: Registration,
-  { apiKey, claimId, adopted }: { apiKey: string; claimId: string; adopted?: boolean | undefined },
-): WebhookState {
-  const { webhookUrl: url, webhookVerificationKey: key } = inputs;
-  const { botUrl, status, webhookUrl: shownUrl, webhookVerificationKey: shownKey } = seen;
-  return {
-    ...inputs,
-    status,
-    botUrl,
-    stateVersion: STATE_VERSION,
-    applied: {
-      url,
-      botUrl,
-      ...(shownUrl === url ? {} : { echoUrl: shownUrl }),
-      ...(shownKey === key ? {} : { echoKey: digest(key, shownKey) }),
-      ...(adopted ? { adopted } : {}),
-      apiKey: digest(key, apiKey),
-      claimId,
-    },
-  };
+  by: Parameters<typeof toApplied>[2],
+): WebhookState => ({
+  ...inputs,
+  status: seen.status,
+  botUrl: seen.botUrl,
+  stateVersion: STATE_VERSION,
+  applied: toApplied(inputs, seen, by),
+});
+
+/** The previous state, plus the URL that may be registered now, which counts as ours too. */
+export function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): WebhookState {
+  const attempted = [...new Set([...(state.applied.attempted ?? []), webhookUrl])];
+  return { ...state, name, applied: { ...state.applied, attempted } };
 }
 
 /** Distinguishes the state of a create or an import from all others. */
@@ -149,33 +105,36 @@ export const inputsOf = ({
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");
 
-/** The URL that get-webhook shows while nothing has changed since we set or adopted it. */
-export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
-
-/** Whether a registration is the one that we last set, tried to set, or adopted: by its URL and its bot. */
-export const isOurs = (seen: Registration, applied: Applied): boolean =>
-  isOurUrl(seen.webhookUrl, applied) && isSameBot(seen.botUrl, applied.botUrl);
-
-/** Whether a URL is the one that we last set or adopted, or one that we tried to set since. */
-const isOurUrl = (url: string, applied: Applied): boolean =>
-  url === expectedUrl(applied) ||
-  [applied.url, ...(applied.attempted ?? [])].some((our) => isSameUrl(url, our));
-
-/** Whether the service still shows the key as it did when we last set or adopted it. */
-export function showsOurKey(
-  seen: Registration,
-  { webhookVerificationKey: key, applied }: WebhookState,
-): boolean {
-  if (applied.echoKey === undefined) return seen.webhookVerificationKey === key;
-  return digest(key, seen.webhookVerificationKey) === applied.echoKey;
+/**
+ * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
+ * ignoreChanges keeps the placeholder.
+ */
+export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
+  if (key !== IMPORTED_KEY && key !== KEY_DRIFTED) return;
+  const text =
+    key === IMPORTED_KEY
+      ? "is not known after an import; write the key that is registered, or a new one"
+      : "is not known, because the service has a different key; remove it from ignoreChanges, so that the program's key is set";
+  throw new ApiChatError("invalid_config", "", {
+    operation: "set-webhook",
+    problems: [{ field: "webhookVerificationKey", text }],
+  });
 }
 
-/** Whether this API key is the one that last reached the workspace. */
-export const isLastApiKey = (apiKey: string, state: WebhookState): boolean =>
-  digest(state.webhookVerificationKey, apiKey) === state.applied.apiKey;
-
 /**
- * Keyed with the verification key, which is secret in the state, so that values cannot be tried out against the digest.
+ * Tells the engine to keep the state of an unfinished operation; the next `up` calls update. The engine prints only
+ * `reasons`.
  */
-const digest = (verificationKey: string, value: string): string =>
-  createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
+export class UnfinishedError extends Error {
+  readonly id: string;
+  readonly properties: WebhookState;
+  readonly reasons: string[];
+
+  constructor(properties: WebhookState, failure: ApiChatError) {
+    const reason = describeFailure(properties.name, failure);
+    super(reason);
+    this.id = properties.botUrl;
+    this.properties = properties;
+    this.reasons = [reason];
+  }
+}

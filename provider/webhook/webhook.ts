@@ -1,11 +1,11 @@
-import * as pulumi from "../lib/pulumi.js";
-import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../lib/resource-class.js";
-import { INPUTS } from "../lib/resource-inputs.js";
+import * as pulumi from "../pulumi/sdk.js";
 import { mayHoldQuery } from "../lib/url.js";
+import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { INPUTS } from "../pulumi/resource-inputs.js";
+import type { OnExisting, Preflight } from "../registration/index.js";
 import { warningsOfConfiguration } from "./configuration.js";
-import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
 import type { Settling } from "./preview.js";
-import type { OnExisting, Preflight } from "./state.js";
+import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
 
 /** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {
@@ -179,7 +179,7 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
     // Loaded on use, see above.
-    const { readRegistration } = await import("./lifecycle.js");
+    const { readRegistration } = await import("./read.js");
     return readRegistration(url, key);
   });
   // The secret API key makes the output secret, but the result itself is not.

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { problemOfSecret, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
-import { canonicalUrl } from "../lib/url.js";
-import { onAnyObject, refineWith } from "../lib/validate.js";
+import { problemOfSecret } from "../lib/values.js";
+import { problemOfUrl, canonicalUrl } from "../lib/url.js";
+import { WORKSPACE_NAME, onAnyObject, refineWith } from "../lib/validate.js";
 
 /** One workspace of a list, with the defaults of the list. */
 export interface ListedWorkspace {

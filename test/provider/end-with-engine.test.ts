@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { providerSource } from "../../dist/provider/lib/resource-class.js";
+import { providerSource } from "../../dist/provider/pulumi/class-arguments.js";
 import { startProvider, type Provider } from "./harness.ts";
 import { makeFolder } from "../support/folder.ts";
 

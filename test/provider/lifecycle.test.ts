@@ -1,6 +1,6 @@
 import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
 import { expect, onTestFinished, test } from "vitest";
-import { providerSource } from "../../dist/provider/lib/resource-class.js";
+import { providerSource } from "../../dist/provider/pulumi/class-arguments.js";
 import { unmark } from "../support/dynamic.js";
 import { API_KEY, VERIFICATION_KEY, startEndpoint } from "../support/endpoint.js";
 import { failureOf, partOf } from "../support/provider-failure.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { parse } from "yaml";
-import { SECRET_PROPERTIES } from "../../provider/lib/resource-inputs.ts";
+import { SECRET_PROPERTIES } from "../../provider/pulumi/resource-inputs.ts";
 import { VERSION } from "../../provider/lib/version.ts";
 import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
 

@@ -1,4 +1,4 @@
-import type { Registration } from "../../client/registration-client.js";
+import type { Registration } from "../../client/index.js";
 import type { Run } from "../run-command.js";
 import type { StackSettings } from "./project.js";
 

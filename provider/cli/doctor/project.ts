@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { warningsOfConfiguration, type ConfigurationWarning } from "../../webhook/configuration.js";
+import { warningsOfConfiguration, type ConfigurationWarning } from "../../webhook/provider.js";
 
 /** What Pulumi.yaml says of the program's provider. */
 interface Project {

@@ -1,4 +1,4 @@
-import { RegistrationClient } from "../../client/registration-client.js";
+import { RegistrationClient } from "../../client/index.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
 import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";

@@ -1,10 +1,10 @@
-import type { EmulatorEvent } from "../../emulator/control/shapes.js";
 import type {
+  EmulatorEvent,
   DeliveryRecord,
   HandshakeRecord,
   MessageRecord,
   RecordedRequest,
-} from "../../emulator/state.js";
+} from "../../emulator/index.js";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
 import { formatTime, paint } from "../output.js";

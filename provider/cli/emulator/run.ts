@@ -1,7 +1,11 @@
-import type { WorkspaceView } from "../../emulator/control/shapes.js";
-import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
+import {
+  type WorkspaceView,
+  type Emulator,
+  type EmulatorOptions,
+  startEmulator,
+} from "../../emulator/index.js";
 import { commandLine } from "../../errors/index.js";
-import { describeListenFailure } from "../../server/listener.js";
+import { describeListenFailure } from "../../server/index.js";
 import { note, print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { toUrlHost } from "../../lib/url.js";

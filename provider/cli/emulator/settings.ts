@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type * as z from "zod";
-import type { EmulatorOptions } from "../../emulator/index.js";
-import { faultRule } from "../../emulator/faults.js";
-import { pathSegment } from "../../emulator/options.js";
-import { readSeed, type Seed } from "../../emulator/seed.js";
-import { problemOfSecret } from "../../lib/checks.js";
+import { readSeed, type EmulatorOptions, type Seed } from "../../emulator/index.js";
+import { faultRule, pathSegment } from "../../emulator/internal.js";
+import { problemOfSecret } from "../../lib/values.js";
 import { describeProblems, problemsOf } from "../../lib/validate.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";

@@ -2,7 +2,7 @@ import "../../lib/require-node.js";
 import { basename } from "node:path";
 import type { FleetDefinition } from "../../fleet/definition.js";
 import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
-import type { ListedWorkspace } from "../../workspace-list/list-shape.js";
+import type { ListedWorkspace } from "../../workspace-list/index.js";
 import { endProcess } from "../output.js";
 import { useOwnFormat, reportError } from "../report-error.js";
 import { fleetProgram } from "./program.js";
@@ -29,7 +29,7 @@ export type {
 export type { KeysByWorkspace, RotationReport, RotationWave } from "../../fleet/rotate.js";
 export type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
-export type { ListedWorkspace } from "../../workspace-list/list-shape.js";
+export type { ListedWorkspace } from "../../workspace-list/index.js";
 export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";
 export { renderReport, type AnyReport, type Format, type RenderOptions } from "./render.js";
 
@@ -47,7 +47,7 @@ export async function openFleet(definition: FleetDefinition, options?: OpenFleet
  * everything that is wrong with it, each with file, line and field, and none of its values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
-  const list = await import("../../workspace-list/read.js");
+  const list = await import("../../workspace-list/index.js");
   return list.readWorkspaceList(path);
 }
 

@@ -1,19 +1,19 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
-import { shellQuote } from "../../errors/hints.js";
-import { looksMasked } from "../../lib/checks.js";
+import { shellQuote } from "../../errors/index.js";
 import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
 import {
   createClient,
+  ensure,
   getWebhookBeforeSet,
   refuseForeign,
-  removeRegistration,
-} from "../../webhook/lifecycle.js";
-import { register } from "../../webhook/register.js";
-import { Run, workspaceOf } from "../../webhook/run.js";
+  remove,
+  workspaceOf,
+} from "../../registration/index.js";
+import { looksMasked } from "../../responder/key-rules.js";
 import { note, warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { requireInputs } from "../webhook/workspace.js";
@@ -71,29 +71,28 @@ export async function borrowRegistration(
   { url: webhookUrl, program, pid }: Tunnel,
 ): Promise<() => Promise<void>> {
   const at = formatUrl(baseUrl);
-  const run = new Run();
   const onExisting = replace ? "replace" : "fail";
   const given = { name: "listen", baseUrl, apiKey, webhookUrl, webhookVerificationKey };
-  const inputs = requireInputs({ ...given, onExisting }, run);
-  const client = createClient(inputs, apiKey);
+  const wanted = requireInputs({ ...given, onExisting });
+  const client = createClient(wanted, apiKey);
   const seen = await getWebhookBeforeSet(client, { onExisting: "fail" });
   // With the key: somebody may have registered the URL on purpose, and a tunnel with a fixed name has the same one again.
   if (left !== undefined && isSame(seen, { ...left, webhookVerificationKey }))
     throw new Error(`an earlier run has left its webhook at ${at}; ${howToUndo(left)}`);
   if (seen !== undefined) {
-    refuseForeign(seen, inputs);
-    requireRestorable(seen, inputs);
+    refuseForeign(seen, wanted);
+    requireRestorable(seen, wanted);
   }
   const tunnel = { program, pid };
   const noted: Note = { webhookUrl, before: seen ? hideQuery(seen.webhookUrl) : null, tunnel };
-  let ours: Shown = inputs;
+  let ours: Shown = wanted;
   const putBack = async (): Promise<void> => {
     const now = await client.getWebhook();
     if (!isSame(now, ours)) {
       if (!isSame(now, seen))
         note(`the registration at ${at} has changed in the meantime, and stays as it is`);
     } else if (seen === undefined) {
-      await removeRegistration(client, baseUrl, (found) => isSame(found, ours));
+      await remove(client, baseUrl, (found) => isSame(found, ours));
       note("the registration is removed");
     } else {
       await client.setWebhook(seen);
@@ -108,7 +107,9 @@ export async function borrowRegistration(
     });
   await writePrivateFile(file, JSON.stringify(noted));
   try {
-    ours = await register({ run, inputs, client: createClient(inputs, apiKey, signal), seen, signal });
+    const ensured = await ensure({ wanted, client: createClient(wanted, apiKey, signal), seen, signal });
+    if (ensured.failure) throw ensured.failure;
+    ours = ensured.registration;
   } catch (error) {
     await restore().catch((failure: unknown) => {
       // A stopped command has nothing else to report.

@@ -1,13 +1,12 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
-import { createResponder } from "../../responder/responder.js";
-import { listen, reachesAddress, type Listener } from "../../server/listener.js";
+import { createResponder, endToEndHeaders } from "../../responder/index.js";
+import { listen, reachesAddress, type Listener } from "../../server/index.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
-import { endToEndHeaders } from "../../responder/forwarding.js";
 
 interface ListeningOptions {
   host: string;

@@ -1,10 +1,7 @@
 import { looksLikePreflight } from "../../lib/version.js";
-import { findHandshake, shortTextOf } from "../../responder/handshake.js";
-import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
-import type { Responder } from "../../responder/responder.js";
-import { SIGNATURE_HEADER } from "../../responder/signature.js";
+import { findHandshake, shortTextOf, SIGNATURE_HEADER, parseMessage } from "../../responder/internal.js";
+import type { Answer, IncomingRequest, RequestHead, Responder } from "../../responder/index.js";
 import { formatUrl } from "../../lib/url.js";
-import { parseMessage } from "../../responder/delivery.js";
 
 /** A request with its raw body, for forwarding. */
 export interface RawRequest {

@@ -1,12 +1,11 @@
-import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
-import type { PlannedWorkspace } from "../../workspace-list/list-shape.js";
-import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { mayMeanNeverSet } from "../../webhook/lifecycle.js";
+import { type Registration, RegistrationClient } from "../../client/index.js";
+import { ApiChatError, renderFailure } from "../../errors/index.js";
+import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
+import { mayMeanNeverSet } from "../../registration/index.js";
+import { type PlannedWorkspace, readPlannedWorkspaces } from "../../workspace-list/index.js";
 import { EXIT, note, printResult } from "../output.js";
-import { noteIfSlow, type Run } from "../run-command.js";
+import { type Run, noteIfSlow } from "../run-command.js";
 import { formatTable } from "../table.js";
-import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
-import { renderFailure } from "../../errors/index.js";
 import type { WebhookOptions } from "./workspace.js";
 
 export interface PlanOptions extends WebhookOptions {

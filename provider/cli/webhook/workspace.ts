@@ -1,21 +1,18 @@
-import { ApiChatError, type Registration } from "../../client/index.js";
-import type { ApiKeyAs } from "../../client/options.js";
-import { fieldName, renderProblem } from "../../errors/index.js";
-import { looksMasked } from "../../lib/checks.js";
-import { toPlainText } from "../../lib/plain-text.js";
+import type { ApiKeyAs, Registration } from "../../client/index.js";
+import { ApiChatError, fieldName, renderProblem, toPlainText } from "../../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
-import { checkInputs } from "../../webhook/inputs.js";
 import {
+  type WantedWebhook,
+  type WorkspaceClient,
   createClient,
+  ensure,
   getWebhookBeforeSet,
   refuseForeign,
+  remove,
   removeOther,
-  removeRegistration,
-  type WorkspaceClient,
-} from "../../webhook/lifecycle.js";
-import { isRegistered, register } from "../../webhook/register.js";
-import { Run as ResourceRun } from "../../webhook/run.js";
-import type { WebhookInputs } from "../../webhook/state.js";
+} from "../../registration/index.js";
+import { looksMasked } from "../../responder/key-rules.js";
+import { Run as ResourceRun, checkInputs } from "../../webhook/provider.js";
 import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";
@@ -86,8 +83,7 @@ export interface SetOptions extends WebhookOptions {
 export async function setWebhook(options: SetOptions, cli: Run): Promise<number> {
   const workspace = await openWorkspace(options, cli);
   const { at, client } = workspace;
-  const run = new ResourceRun();
-  const inputs = await readInputs(options, workspace, run);
+  const inputs = await readInputs(options, workspace);
   let isObserved = false;
   const observe = async (): Promise<Registration | undefined> => {
     const seen = await client.getWebhook();
@@ -99,16 +95,19 @@ export async function setWebhook(options: SetOptions, cli: Run): Promise<number>
     refuseOtherBot(before, workspace, "set-webhook");
     refuseForeign(before, inputs);
   }
-  const isDone = before !== undefined && isRegistered(before, inputs);
-  const seen = isDone
-    ? before
-    : await register({ run, inputs, client, seen: before, refusedRounds: REFUSED_ROUNDS });
+  const ensured = await ensure({
+    client,
+    wanted: inputs,
+    seen: before,
+    refusedRounds: REFUSED_ROUNDS,
+  });
+  if (ensured.failure) throw ensured.failure;
+  const { registration: seen, how: result } = ensured;
   // With --replace the command continues even if reading the registration failed; the new one is then not undone.
   const mayUndo = isObserved || !options.replace;
   if (before === undefined) await refuseOtherBotAfterSet(seen, workspace, mayUndo);
   const how = { ours: inputs.webhookVerificationKey };
-  const isReplaced = !isDone && before !== undefined && !isSameUrl(before.webhookUrl, inputs.webhookUrl);
-  const result = isDone ? "unchanged" : !before ? "registered" : isReplaced ? "replaced" : "updated";
+  const isReplaced = result === "replaced" && before !== undefined;
   const replaced = isReplaced ? { replaced: hideQuery(before.webhookUrl) } : {};
   const from = isReplaced ? `, in place of ${formatUrl(before.webhookUrl)}` : "";
   const shown = { result, ...toShown(seen, how), ...replaced };
@@ -122,8 +121,7 @@ const REFUSED_ROUNDS = 3;
 async function readInputs(
   { webhookUrl, replace, preflight, readySeconds, requestSeconds }: SetOptions,
   { baseUrl, apiKey, credentials }: Workspace,
-  run: ResourceRun,
-): Promise<WebhookInputs> {
+): Promise<WantedWebhook> {
   const given = {
     name: "webhook",
     baseUrl,
@@ -134,12 +132,12 @@ async function readInputs(
     preflight,
     timeouts: { readySeconds, requestSeconds },
   };
-  return requireInputs(given, run);
+  return requireInputs(given);
 }
 
 /** Returns the inputs with their defaults, and prints warnings. Throws a UsageError with everything that is wrong. */
-export function requireInputs(given: Parameters<typeof checkInputs>[0], run: ResourceRun): WebhookInputs {
-  const { inputs, problems, warnings } = checkInputs(given, { run });
+export function requireInputs(given: Parameters<typeof checkInputs>[0]): WantedWebhook {
+  const { inputs, problems, warnings } = checkInputs(given, { run: new ResourceRun() });
   if (problems.length > 0)
     throw new UsageError(problems.map((problem) => renderProblem(problem, "command_line")).join("\n"));
   for (const { field, text } of warnings) warn(`${fieldName(field, "command_line")} ${text}`);
@@ -234,7 +232,7 @@ function describeOtherBot(seen: Registration, { botUrl, credentials }: Workspace
 
 /** Removes the registration that was seen, and nothing that somebody has set in the meantime. */
 const removeSeen = (seen: Registration, { client, baseUrl }: Workspace): Promise<void> =>
-  removeRegistration(client, baseUrl, (now) => isSameRegistration(now, seen));
+  remove(client, baseUrl, (now) => isSameRegistration(now, seen));
 
 const isSameRegistration = (now: Registration | undefined, seen: Registration): boolean =>
   now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl);

@@ -1,6 +1,6 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
 import { toPhpJson } from "../../lib/redact.js";
-import { SIGNATURE_HEADER, signBody } from "../../responder/signature.js";
+import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import {
   addMessage,
   getOrCreateConversation,

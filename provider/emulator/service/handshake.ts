@@ -1,11 +1,16 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { CAUSES } from "../../diagnosis/causes.js";
-import { causeOfAnswer, causeOfFailure } from "../../diagnosis/handshake.js";
+import { CAUSES, causeOfAnswer, causeOfFailure } from "../../diagnosis/internal.js";
 import { sleep } from "../../lib/abort.js";
 import { encodeHandshake } from "../../lib/handshake-encoding.js";
 import type { AnswerFault } from "../faults.js";
-import { keep, nextRecord } from "../state.js";
-import type { EmulatorState, HandshakeRecord, Registration, WorkspaceState } from "../state.js";
+import {
+  keep,
+  nextRecord,
+  type EmulatorState,
+  type HandshakeRecord,
+  type Registration,
+  type WorkspaceState,
+} from "../state.js";
 import type { Reading } from "../switches.js";
 import {
   describeStatus,

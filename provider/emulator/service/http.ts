@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fromIncomingMessage } from "../../responder/node.js";
-import { BODY_LIMIT_BYTES } from "../../responder/request.js";
+import { BODY_LIMIT_BYTES } from "../../responder/internal.js";
 import { isLoopback } from "../../lib/url.js";
 import { HttpError, invalidOption } from "../checks.js";
 import { assertSameOrigin } from "../control/guard.js";

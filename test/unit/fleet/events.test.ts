@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
-import { toReport } from "../../../provider/lib/provider-process.ts";
+import { toReport } from "../../../provider/pulumi/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { ProcessInputs } from "../../../provider/handshake-responder/inputs.js";
 import { ResponderLifecycle } from "../../../provider/handshake-responder/lifecycle.js";
-import type { CheckResult } from "../../../provider/lib/checks.js";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import type { CheckResult } from "../../../provider/pulumi/check-and-diff.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { DERIVED, SEED } from "../../support/derived-keys.js";
 import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
 

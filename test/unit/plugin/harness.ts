@@ -7,15 +7,16 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
-import { printLinesWith } from "../../../provider/lib/provider-process.js";
-import { Engine } from "../../../provider/plugin/engine.js";
+import { printLinesWith } from "../../../provider/lib/progress.js";
 import { serve } from "../../../provider/plugin/server.js";
+import { Engine } from "../../../provider/plugin/engine.js";
 import { unmark } from "../../support/dynamic.js";
 import { partOf } from "../../support/provider-failure.js";
 import { findSecrets } from "../../support/secrets.js";
+import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
+import { isolateRuns } from "../webhook/harness.js";
 
 export { failureOf, partOf } from "../../support/provider-failure.js";
-import { API_KEY, isolateRuns, VERIFICATION_KEY } from "../webhook/harness.js";
 
 // The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
 

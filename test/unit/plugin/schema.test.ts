@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { RESPONDER_ARGS } from "../../../provider/handshake-responder/inputs.js";
-import { INPUTS } from "../../../provider/lib/resource-inputs.js";
+import { INPUTS } from "../../../provider/pulumi/resource-inputs.js";
 
 interface Property {
   type?: string;

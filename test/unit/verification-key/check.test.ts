@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { VerificationKey, catchLines, checked, LIVE_KEY, OTHER_KEY, type Args } from "./harness.js";
 
 const lines = catchLines();

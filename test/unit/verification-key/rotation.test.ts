@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import type { VerificationKeyState } from "../../../provider/verification-key/contract.js";
 import {
   VerificationKey,

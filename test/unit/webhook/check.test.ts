@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { memoryLog } from "../../../provider/webhook/run-log.js";
 import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
 

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
-import type { OnExisting, WebhookState } from "../../../provider/webhook/state.js";
+import type { OnExisting } from "../../../provider/registration/index.js";
+import type { WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
 import {
   FOREIGN,

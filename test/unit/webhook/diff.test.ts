@@ -1,7 +1,7 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test, vi } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
-import { providerSource } from "../../../provider/lib/resource-class.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
+import { providerSource } from "../../../provider/pulumi/class-arguments.js";
 import { diffWebhook } from "../../../provider/webhook/inputs.js";
 import {
   DRIFTED_KEY,

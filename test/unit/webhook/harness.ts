@@ -6,10 +6,9 @@ import {
   type Workspace,
 } from "../../../provider/emulator/index.js";
 import { createWebhookProvider } from "../../../provider/dynamic.js";
-import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { memoryLog } from "../../../provider/webhook/run-log.js";
 import { Run } from "../../../provider/webhook/run.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
+import { UnfinishedError, type WebhookInputs, type WebhookState } from "../../../provider/webhook/state.js";
 import { afterTests, startServer, type Received } from "../../support/http.js";
 import { unmarked } from "../../support/dynamic.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";

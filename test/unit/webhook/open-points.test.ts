@@ -3,7 +3,8 @@ import * as z from "zod";
 import { RegistrationClient } from "../../../provider/client/index.js";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
 import type { WebhookState } from "../../../provider/webhook/state.js";
-import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/lifecycle.js";
+import { getWebhookIfAny } from "../../../provider/registration/index.js";
+import { readRegistration } from "../../../provider/webhook/read.js";
 import { startServer } from "../../support/http.js";
 import { answerAnyToken } from "../diagnosis/harness.js";
 import {

@@ -3,8 +3,8 @@ import type { HandshakeCause } from "../../../provider/diagnosis/index.js";
 import { diagnoseHandshake } from "../../../provider/diagnosis/diagnose.js";
 import type { ApiChatError } from "../../../provider/errors/index.js";
 import { backOffMs } from "../../../provider/lib/retry.js";
-import type { WebhookInputs } from "../../../provider/webhook/state.js";
-import { preflight, type PreflightOptions } from "../../../provider/webhook/register.js";
+import type { WantedWebhook } from "../../../provider/registration/index.js";
+import { preflight, type PreflightOptions } from "../../../provider/registration/preflight.js";
 import { freePort, startServer, type Answer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -33,7 +33,7 @@ vi.mock(import("../../../provider/lib/retry.js"), { spy: true });
 
 const lines = isolateRuns();
 
-type Settings = Partial<Pick<WebhookInputs, "preflight" | "baseUrl">> & PreflightOptions;
+type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & PreflightOptions>;
 
 /** Makes one round unless there is more time. */
 const run = (url: string, { deadline = performance.now(), refusedRounds, ...inputs }: Settings = {}) =>
@@ -43,7 +43,6 @@ const run = (url: string, { deadline = performance.now(), refusedRounds, ...inpu
       webhookUrl: url,
       webhookVerificationKey: VERIFICATION_KEY,
       baseUrl: "http://127.0.0.1:9/",
-      status: "verified",
       ...inputs,
     },
     { deadline, refusedRounds },

@@ -2,10 +2,10 @@ import { runtime } from "@pulumi/pulumi";
 import type { MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/index.js";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import type { Registration } from "../../../provider/client/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
-import * as lifecycle from "../../../provider/webhook/lifecycle.js";
+import * as foresee from "../../../provider/webhook/foresee.js";
 import {
   FOREIGN,
   GET,
@@ -27,7 +27,7 @@ const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
 /** The registration that would be adopted. The rest is printed or thrown, as the plugin does. */
 async function previewCreate(inputs: WebhookInputs): Promise<Registration | undefined> {
-  const { seen, conflict, line } = await lifecycle.previewCreate(inputs, { run });
+  const { seen, conflict, line } = await foresee.previewCreate(inputs, { run });
   if (conflict) throw conflict;
   if (line) lines.push(`${line.kind}: ${line.text}`);
   return seen;
@@ -117,7 +117,7 @@ const previewUpdate = async (
   news: Partial<WebhookInputs>,
 ) => {
   const inputs = await checked({ ...args, ...news });
-  return (await lifecycle.previewUpdate(state, inputs, { run }))?.text;
+  return (await foresee.previewUpdate(state, inputs, { run }))?.text;
 };
 
 describe("the preview of an update", () => {

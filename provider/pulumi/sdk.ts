@@ -5,7 +5,7 @@
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { MIN_PULUMI, majorOf } from "./version.js";
+import { MIN_PULUMI, majorOf } from "../lib/version.js";
 
 export type {
   Alias,

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
-import { fail } from "../../../provider/lib/checks.js";
+import { printLine, printWarning } from "../../../provider/lib/progress.js";
+import { fail } from "../../../provider/pulumi/check-and-diff.js";
 import {
   describeFailure,
   findReport,
-  printLine,
-  printWarning,
   reportVariables,
   toReport,
-} from "../../../provider/lib/provider-process.js";
+} from "../../../provider/pulumi/provider-process.js";
 
 const lines: string[] = [];
 beforeEach(() => {
@@ -51,7 +50,7 @@ test("a report is found in what the engine prints, and a text that looks like on
 test("each program that reads reports has a mark of its own", async () => {
   const line = toReport(failure.toJSON());
   vi.resetModules();
-  const other = await import("../../../provider/lib/provider-process.js");
+  const other = await import("../../../provider/pulumi/provider-process.js");
   expect(other.reportVariables()).not.toEqual(reportVariables());
   expect(other.findReport(line)).toBeUndefined();
 });

@@ -1,14 +1,14 @@
 import {
   fail,
-  isMap,
   type CheckFailure,
   type CheckResult,
   type DiffResult,
   type RawInputs,
-} from "./checks.js";
+} from "./check-and-diff.js";
+import { isMap } from "../lib/values.js";
 import { report } from "./provider-process.js";
 import { markSecrets, type Path } from "./secret-values.js";
-import { isPlainName } from "./validate.js";
+import { isPlainName } from "../lib/validate.js";
 
 /** The methods of a dynamic provider. The SDK passes them plain values. */
 export interface Lifecycle {

@@ -1,7 +1,7 @@
-import * as pulumi from "./pulumi.js";
-import { invalidConfig } from "./files.js";
+import * as pulumi from "./sdk.js";
+import { invalidConfig } from "../lib/files.js";
 import { INPUTS, SECRET_PROPERTIES } from "./resource-inputs.js";
-import { mayHoldQuery } from "./url.js";
+import { mayHoldQuery } from "../lib/url.js";
 
 // What the resource classes share in a Pulumi program.
 

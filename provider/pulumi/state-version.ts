@@ -1,5 +1,5 @@
 import { ApiChatError } from "../errors/index.js";
-import { VERSION } from "./version.js";
+import { VERSION } from "../lib/version.js";
 
 /** What the outputs of every resource say about themselves. */
 interface Versioned {

@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import {
-  ApiChatError,
-  renderProblem,
-  toPlainText,
-  type Failure,
-  type FieldProblem,
-} from "../errors/index.js";
-import { fail, type CheckFailure } from "./checks.js";
+import { ApiChatError, type Failure } from "../errors/index.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -42,79 +35,11 @@ export function findReport(text: string): Failure | undefined {
   }
 }
 
-/** Work that takes longer than this is announced, in milliseconds. */
-const WORTH_A_LINE_MS = 2_000;
-
-/** `info`: what was done. `warning`: something that works but should be fixed. `progress`: what is being waited for. */
-export type LineKind = "info" | "warning" | "progress";
-
-type Printer = (kind: LineKind, name: string, text: string) => void;
-
-/** Lines start with the resource's name, because the engine shows them under no resource. */
-let printer: Printer = (kind, name, text) =>
-  console.log(`${name}: ${kind === "warning" ? "warning: " : ""}${text}`);
-
-const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), text);
-
-/** Prints one line of the run, for a resource. */
-export const printLine = (name: string, text: string): void => print("info", name, toPlainText(text));
-
-/** Like {@link printLine}, for something that works but should be fixed. The lines of a failure's text may follow. */
-export const printWarning = (name: string, ...lines: string[]): void =>
-  print("warning", name, lines.map(toPlainText).join("\n"));
-
-/** Replaces the printer, for commands that need stdout for their result. Returns the previous printer. */
-export function printLinesWith(next: Printer): Printer {
-  const former = printer;
-  printer = next;
-  return former;
-}
-
-/**
- * Runs `work`, and prints once what is in progress if it takes longer than two seconds. If `signal` ends it, the failure
- * says what was in progress.
- */
-export async function printIfSlow<T>(
-  name: string,
-  describe: () => string,
-  work: () => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  try {
-    return await noticeIfSlow(() => print("progress", name, toPlainText(describe())), work);
-  } catch (error) {
-    if (error !== signal?.reason || !(error instanceof ApiChatError)) throw error;
-    throw error.with({ summary: `${error.summary}, while ${describe()}` });
-  }
-}
-
-/** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
-export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(notice, WORTH_A_LINE_MS);
-  try {
-    return await work();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
 export function describeFailure(name: string, error: ApiChatError): string {
   const named = error.with({ subject: name });
   return isReportRead() ? `${named.message}\n${toReport(named.toJSON())}` : named.message;
 }
-
-/**
- * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
- * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
- */
-export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
-  problems.map((problem) =>
-    fail(
-      renderProblem(problem),
-      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
-    ),
-  );
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:

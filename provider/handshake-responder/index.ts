@@ -1,0 +1,6 @@
+/** What a program loads: the class. */
+export {
+  HandshakeResponder,
+  type HandshakeResponderArgs,
+  type ResponderWorkspaceArgs,
+} from "./handshake-responder.js";

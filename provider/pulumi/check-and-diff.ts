@@ -1,0 +1,75 @@
+import type * as z from "zod";
+import { renderProblem, toPlainText, type FieldProblem } from "../errors/index.js";
+import { problemsOf, type Problem } from "../lib/validate.js";
+import { isUnknown, UNKNOWN } from "./unknown.js";
+
+/**
+ * One failure of check. `property` stays empty for keys and URLs, because the engine prints the value of a named
+ * property.
+ */
+export interface CheckFailure {
+  property: string;
+  reason: string;
+}
+
+/** What `check` gives back: the inputs with their defaults, and everything that is wrong with them. */
+export interface CheckResult<Inputs> {
+  inputs: Inputs;
+  failures: CheckFailure[];
+}
+
+/** What `diff` gives back: whether update has something to do. Updates are always in place. */
+export interface DiffResult {
+  changes: boolean;
+  /** The inputs and outputs that update brings to something else, secrets too. */
+  changed: readonly string[];
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
+
+/** The input of the dynamic provider's classes that holds its source. */
+const SOURCE = "__provider";
+
+/** A state that the plugin has written has no source, and without one the engine cannot refresh or destroy it. */
+export const missingSource = (state: object, inputs: object): string[] =>
+  SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
+
+/** There are changes if anything is named. */
+export const toDiff = (changed: readonly string[]): DiffResult => ({
+  changes: changed.length > 0,
+  changed: [...new Set(changed)],
+  replaces: [],
+  deleteBeforeReplace: true,
+});
+
+/** Inputs as the engine hands them over: anything. */
+export type RawInputs = Record<string, unknown> & { name: string };
+
+/** One failure. */
+export const fail = (reason: string, property = ""): CheckFailure => ({
+  property,
+  reason: toPlainText(reason),
+});
+
+/**
+ * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
+ * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
+ */
+export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
+  problems.map((problem) =>
+    fail(
+      renderProblem(problem),
+      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
+    ),
+  );
+
+/** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
+export const problemsOfKnown = (schema: z.ZodType, value: unknown): Problem[] =>
+  problemsOf(schema, value).filter(({ path }) => isKnownAt(value, path));
+
+/** Whether a preview knows the value at a path, with all items if it is a list. */
+function isKnownAt(value: unknown, path: readonly PropertyKey[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return !isUnknown(value);
+  return value !== UNKNOWN && isKnownAt((value as Record<PropertyKey, unknown> | undefined)?.[name], rest);
+}

@@ -1,0 +1,105 @@
+import { createHmac } from "node:crypto";
+import type { Registration } from "../client/internal.js";
+import { isSameBot, isSameUrl } from "../lib/url.js";
+import { looksMasked } from "../responder/key-rules.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
+
+/**
+ * What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it before they touch
+ * anything.
+ */
+export interface Applied {
+  /** The webhook URL as it was sent. */
+  url: string;
+  /** The bot's address at that time; its last segment is the bot code. */
+  botUrl: string;
+  /** The URL as the service returns it, if that differs from `url`. */
+  echoUrl?: string;
+  /** Digest of the key as the service returns it, if it masks the key. */
+  echoKey?: string;
+  /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
+  attempted?: string[];
+  /** It was registered already, and this resource has written nothing since. */
+  adopted?: boolean;
+  /** Digest of the API key that reached this workspace. */
+  apiKey: string;
+  /** Distinguishes this state from others of the same workspace: see webhook/run.ts. */
+  claimId: string;
+}
+
+/** A registration that we set or adopted. */
+export interface Ours {
+  baseUrl: string;
+  webhookVerificationKey: string;
+  applied: Applied;
+}
+
+/** What to record of a registration that was set or adopted. */
+export function toApplied(
+  { webhookUrl: url, webhookVerificationKey: key }: WantedWebhook,
+  { botUrl, webhookUrl: shownUrl, webhookVerificationKey: shownKey }: Registration,
+  { apiKey, claimId, adopted }: { apiKey: string; claimId: string; adopted?: boolean },
+): Applied {
+  return {
+    url,
+    botUrl,
+    ...(shownUrl === url ? {} : { echoUrl: shownUrl }),
+    ...(shownKey === key ? {} : { echoKey: digest(key, shownKey) }),
+    ...(adopted ? { adopted } : {}),
+    apiKey: digest(key, apiKey),
+    claimId,
+  };
+}
+
+/** The URL that get-webhook shows while nothing has changed since we set or adopted it. */
+export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
+
+/** Whether a registration is the one that we last set, tried to set, or adopted: by its URL and its bot. */
+export const isOurs = (seen: Registration, applied: Applied): boolean =>
+  isSameBot(seen.botUrl, applied.botUrl) &&
+  (seen.webhookUrl === expectedUrl(applied) ||
+    [applied.url, ...(applied.attempted ?? [])].some((our) => isSameUrl(seen.webhookUrl, our)));
+
+/** Whether the service still shows the key as it did when we last set or adopted it. */
+export const showsOurKey = (seen: Registration, { webhookVerificationKey: key, applied }: Ours): boolean =>
+  applied.echoKey === undefined
+    ? seen.webhookVerificationKey === key
+    : digest(key, seen.webhookVerificationKey) === applied.echoKey;
+
+/** Whether this API key is the one that last reached the workspace. */
+export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }: Ours): boolean =>
+  digest(webhookVerificationKey, apiKey) === applied.apiKey;
+
+/**
+ * Keyed with the verification key, which is secret in the state, so that values cannot be tried out against the digest.
+ */
+const digest = (verificationKey: string, value: string): string =>
+  createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
+
+/**
+ * Whether nothing is left to set. A service may normalize URLs and mask keys, so what is ours is compared with what the
+ * service returned when we last set it.
+ */
+export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
+  const { webhookUrl, webhookVerificationKey: key } = wanted;
+  if (seen.status !== VERIFIED || seen.botUrl === "") return false;
+  if (ours === undefined) return hasWantedUrl(seen, wanted) && seen.webhookVerificationKey === key;
+  const isAsApplied = webhookUrl === ours.applied.url && seen.webhookUrl === expectedUrl(ours.applied);
+  const hasKey =
+    seen.webhookVerificationKey === key || (key === ours.webhookVerificationKey && showsOurKey(seen, ours));
+  return (isAsApplied || seen.webhookUrl === webhookUrl) && hasKey;
+}
+
+/**
+ * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined if it is not
+ * known, because the service masks keys.
+ */
+export function toRestorable(seen: Registration, ours: Ours | undefined) {
+  const { webhookUrl: url, webhookVerificationKey: shown } = seen;
+  const isRecorded = ours !== undefined && url === expectedUrl(ours.applied);
+  const keys = [shown, ...(isRecorded ? [ours.webhookVerificationKey] : [])];
+  return {
+    webhookUrl: isRecorded ? ours.applied.url : url,
+    webhookVerificationKey: keys.find((key) => key !== "" && !looksMasked(key)),
+  };
+}

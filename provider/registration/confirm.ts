@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Registration } from "../client/internal.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
+import { sleep } from "../lib/abort.js";
+import { printIfSlow } from "../lib/progress.js";
+import { backOffMs } from "../lib/retry.js";
+import { formatUrl, isSameUrl } from "../lib/url.js";
+import type { SetOptions, SetResult } from "./set-result.js";
+import { restore, withRunAgain, withSentence } from "./settle.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
+
+/** Whether get-webhook returns what set-webhook returned, by the origin of the service. */
+export class Confirmations {
+  readonly #known = new Map<string, Promise<boolean>>();
+
+  /**
+   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether get-webhook returns
+   * the same as the response to set-webhook; if so, the others are not looked at. If that fails, the next one finds out.
+   */
+  async confirmOnce(
+    origin: string,
+    registration: Registration,
+    look: () => Promise<SetResult>,
+  ): Promise<SetResult> {
+    const known = this.#known.get(origin);
+    if (known !== undefined) return (await known) ? { registration } : look();
+    const confirmed = look();
+    const forget = (): boolean => !this.#known.delete(origin);
+    this.#known.set(
+      origin,
+      confirmed.then(
+        (seen) => (seen.failure ? forget() : isDeepStrictEqual(seen.registration, registration)),
+        forget,
+      ),
+    );
+    return confirmed;
+  }
+}
+
+/**
+ * Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. If that fails,
+ * what the service returned last stands.
+ */
+export async function confirmUntilVerified(
+  options: SetOptions,
+  response: Registration | undefined,
+  deadline: number,
+): Promise<SetResult> {
+  const { client, wanted, signal } = options;
+  let shown = response;
+  const look = async (): Promise<Registration> =>
+    (shown = requireWanted(await client.getWebhook(), shown, wanted));
+  try {
+    let seen = await look();
+    const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
+    const wait = async (): Promise<void> => {
+      for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
+        await sleep(Math.min(backOffMs(attempt), deadline - performance.now()), signal);
+        seen = await look();
+      }
+    };
+    await printIfSlow(wanted.name, describeWait, wait, signal);
+    if (seen.status === VERIFIED) return { registration: seen };
+  } catch (error) {
+    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    const isKnown = shown && hasWantedUrl(shown, wanted) && shown.botUrl !== "";
+    const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
+    return { failure: withRunAgain(error).with({ summary }), standing: isKnown ? shown : undefined };
+  }
+  const summary = `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ${readySecondsOf(wanted)} s`;
+  const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
+  const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
+  const { isRestored, left } = await restore(options, shown);
+  if (isRestored) throw withSentence(failure, left);
+  return { failure: withSentence(failure, left), standing: shown };
+}
+
+function requireWanted(
+  seen: Registration | undefined,
+  shown: Registration | undefined,
+  { webhookUrl, baseUrl }: WantedWebhook,
+): Registration {
+  const at = formatUrl(baseUrl);
+  const fail = (what: string): ApiChatError =>
+    new ApiChatError("protocol", `${at} shows ${what}`, { operation: "get-webhook" });
+  if (seen === undefined) throw fail("nothing registered");
+  // The service may spell the URL differently; its response to set-webhook shows how.
+  if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
+    const registered = formatUrl(seen.webhookUrl);
+    const summary = `${at} shows ${registered} right after ${formatUrl(webhookUrl)} was set: something else is registering webhooks there too`;
+    throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered } });
+  }
+  if (seen.botUrl === "") throw fail("the webhook without bot_url");
+  return seen;
+}

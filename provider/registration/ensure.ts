@@ -1,0 +1,67 @@
+import type { Registration } from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { isInPlace, isOurs } from "./applied.js";
+import { Confirmations, confirmUntilVerified } from "./confirm.js";
+import { preflight } from "./preflight.js";
+import type { SetOptions, SetResult, Uncertain } from "./set-result.js";
+import { settle } from "./settle.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
+
+/** What to ensure, and what is known. */
+export interface EnsureOptions extends SetOptions {
+  /** What is known of the service from other webhooks. Default: nothing. */
+  confirmations?: Confirmations;
+  /** See `PreflightOptions`. */
+  refusedRounds?: number | undefined;
+}
+
+/** What is registered now, and what was done for it. */
+export interface Ensured {
+  registration: Registration;
+  /**
+   * `unchanged`: nothing was written. `registered`: nothing stood there. `updated`: our webhook, or one with the same URL,
+   * was set again. `replaced`: another one stood there.
+   */
+  how: "unchanged" | "registered" | "updated" | "replaced";
+  failure?: never;
+}
+
+/**
+ * Brings a workspace to the wanted webhook, within `readySeconds`: does nothing if it is in place; otherwise tries the
+ * handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a failure, the registration
+ * from before is put back if it is lost. Throws an ApiChatError if the webhook is certainly not registered.
+ */
+export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
+  const { wanted, seen, ours, refusedRounds, signal } = options;
+  if (seen && isInPlace(seen, wanted, ours)) return { registration: seen, how: "unchanged" };
+  const deadline = performance.now() + readySecondsOf(wanted) * 1000;
+  const isNewKey = ours !== undefined && ours.webhookVerificationKey !== wanted.webhookVerificationKey;
+  // The endpoint gets a key of this run only now.
+  await preflight(wanted, { deadline, refusedRounds: isNewKey ? Infinity : refusedRounds, signal });
+  const result = await setAndConfirm(options, deadline);
+  if (result.failure) return result;
+  if (seen === undefined) return { ...result, how: "registered" };
+  const isKept = hasWantedUrl(seen, wanted) || (ours !== undefined && isOurs(seen, ours.applied));
+  return { ...result, how: isKept ? "updated" : "replaced" };
+}
+
+async function setAndConfirm(options: EnsureOptions, deadline: number): Promise<SetResult> {
+  const { client, wanted, confirmations = new Confirmations() } = options;
+  let shown: Registration | undefined;
+  const confirm = (): Promise<SetResult> => confirmUntilVerified(options, shown, deadline);
+  try {
+    shown = await client.setWebhook({ ...wanted, retryRejectedUntil: deadline });
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    const settled = await settle(options, error);
+    if (settled.failure) return settled;
+    shown = settled.registration;
+    return isComplete(shown, wanted) ? settled : confirm();
+  }
+  if (shown === undefined || !isComplete(shown, wanted)) return confirm();
+  return confirmations.confirmOnce(new URL(wanted.baseUrl).origin, shown, confirm);
+}
+
+/** Whether a response is the full configuration (section 3): our URL, verified, and a bot URL. */
+const isComplete = (shown: Registration, wanted: WantedWebhook): boolean =>
+  hasWantedUrl(shown, wanted) && shown.status === VERIFIED && shown.botUrl !== "";

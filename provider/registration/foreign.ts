@@ -1,0 +1,90 @@
+import type { Registration } from "../client/internal.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
+import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
+import { type Ours, isLastApiKey, isOurs, showsOurKey } from "./applied.js";
+import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
+
+/**
+ * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource of this stack
+ * that registered it, if that is known.
+ */
+export function refuseForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
+  const { baseUrl, onExisting } = wanted;
+  if (onExisting === "replace" || hasWantedUrl(seen, wanted)) return;
+  const at = formatUrl(baseUrl);
+  const registered = formatUrl(seen.webhookUrl);
+  const whose = holder === undefined ? "" : ` of this stack's own resource "${holder}"`;
+  throw new ApiChatError(
+    "conflict",
+    `${at} already has a webhook, ${registered}${whose}; nothing was written`,
+    {
+      operation: "set-webhook",
+      facts: { at, registered },
+      hints: [removeOther(baseUrl, seen.webhookUrl), { id: "take_over" }, { id: "own_webhook" }],
+    },
+  );
+}
+
+/**
+ * Whether someone else's webhook took the place of ours, and is to be replaced. Throws `conflict` unless `onExisting` is
+ * "replace". A different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it
+ * (`shownUrl`), because then the preview named it.
+ */
+export function isTakenOver(
+  seen: Registration,
+  { shownUrl, ...ours }: Ours & { shownUrl: string },
+  wanted: WantedWebhook,
+): boolean {
+  const hasOurKey = showsOurKey(seen, ours);
+  const isShownDrift = hasOurKey && hideQuery(seen.webhookUrl) === shownUrl;
+  if (isOurs(seen, ours.applied) || hasWantedUrl(seen, wanted) || isShownDrift) return false;
+  if (wanted.onExisting === "replace") return true;
+  const at = formatUrl(wanted.baseUrl);
+  const registered = formatUrl(seen.webhookUrl);
+  const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
+  const summary = `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; nothing was written${whose}`;
+  const hints: Hint[] = hasOurKey
+    ? [{ id: "refresh_first" }]
+    : [removeOther(wanted.baseUrl, seen.webhookUrl), { id: "take_over" }];
+  throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered }, hints });
+}
+
+/** The hint for removing someone else's webhook. */
+export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
+  id: "remove_other",
+  baseUrl: formatUrl(baseUrl),
+  webhookUrl: formatUrl(webhookUrl),
+});
+
+/** Whether a look with this API key reached the workspace of what is ours: by the bot, or by the API key last used. */
+export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
+  isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
+
+/**
+ * Throws `conflict` if the current base URL and API key lead to a different workspace than the recorded one. An empty
+ * workspace has no bot code, so only an unchanged base URL and API key show that it is the same.
+ */
+export function requireSameWorkspace(
+  { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
+  ours: Ours,
+  { baseUrl, operation }: { baseUrl: string; operation: "get-webhook" | "set-webhook" },
+): void {
+  const at = formatUrl(baseUrl);
+  const expectedBot = botCodeOf(ours.applied.botUrl);
+  const hints: Hint[] = [{ id: "other_workspace" }];
+  if (seen?.botUrl === "") {
+    const summary = `${at} returned a webhook without bot_url, so its bot cannot be identified`;
+    throw new ApiChatError("protocol", summary, { operation, facts: { at } });
+  }
+  if (seen && !isSameBot(seen.botUrl, ours.applied.botUrl)) {
+    const bot = botCodeOf(seen.botUrl);
+    const summary = `${at} now reaches the bot ${bot}, not ${expectedBot}: nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, bot, expectedBot }, hints });
+  }
+  if (!seen && (baseUrl !== ours.baseUrl || !isLastApiKey(apiKey, ours))) {
+    const summary =
+      `${at} has no webhook, and the base URL or API key differs from the one last used: ` +
+      `this may no longer be the workspace of the bot ${expectedBot}, so nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, expectedBot }, hints });
+  }
+}

@@ -1,0 +1,24 @@
+export {
+  expectedUrl,
+  isInPlace,
+  isLastApiKey,
+  isOurs,
+  showsOurKey,
+  toApplied,
+  type Applied,
+} from "./applied.js";
+export { Confirmations } from "./confirm.js";
+export { ensure, type Ensured } from "./ensure.js";
+export { isSameWorkspace, isTakenOver, refuseForeign, removeOther, requireSameWorkspace } from "./foreign.js";
+export { remove } from "./remove.js";
+export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
+export {
+  createClient,
+  getWebhookBeforeSet,
+  getWebhookIfAny,
+  mayMeanNeverSet,
+  observe,
+  workspaceOf,
+  type Observed,
+  type WorkspaceClient,
+} from "./workspace.js";

@@ -1,0 +1,124 @@
+import {
+  type FailedHandshake,
+  type HandshakeDiagnosis,
+  MAX_ANSWER_MS,
+  describeRecord,
+  diagnoseHandshake,
+  isFinal,
+  isLasting,
+  mayBecomeReady,
+} from "../diagnosis/internal.js";
+import type { HandshakeTranscript } from "../errors/index.js";
+import { ApiChatError } from "../errors/index.js";
+import { NEVER, sleep } from "../lib/abort.js";
+import { printIfSlow, printLine, printWarning } from "../lib/progress.js";
+import { backOffMs } from "../lib/retry.js";
+import { formatUrl, isLoopback } from "../lib/url.js";
+import type { WantedWebhook } from "./wanted.js";
+
+export interface PreflightOptions {
+  /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
+  deadline: number;
+  /** Stop waiting after this many consecutive rounds with the same token refusal. Default {@link MAX_REFUSED_ROUNDS}. */
+  refusedRounds?: number | undefined;
+  /** Ends the preflight at once: it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get its key. */
+const MAX_REFUSED_ROUNDS = 6;
+
+/** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
+const MAX_LASTING_ROUNDS = 3;
+
+/** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
+const MIN_ANSWER_MS = 1_000;
+
+/**
+ * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
+ * a running endpoint.
+ */
+const LOCAL_PORT_WAIT_MS = 10_000;
+
+/**
+ * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
+ * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
+ * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
+ */
+export async function preflight(wanted: WantedWebhook, options: PreflightOptions): Promise<void> {
+  const { name, preflight: mode } = wanted;
+  if (mode === "off") return;
+  const diagnosis = await waitForHandshake(wanted, options);
+  for (const { text } of diagnosis.warnings) printLine(name, text);
+  if (diagnosis.passed) return;
+  const error = handshakeFailed(diagnosis, mode === "warn");
+  if (mode === "warn") return printWarning(name, ...error.message.split("\n"));
+  throw error;
+}
+
+async function waitForHandshake(
+  wanted: WantedWebhook,
+  { deadline, refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: PreflightOptions,
+): Promise<HandshakeDiagnosis> {
+  const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = wanted;
+  const isOneRound = wanted.preflight === "warn";
+  const begun = performance.now();
+  const latest = isOneRound ? Math.min(deadline, begun + MAX_ANSWER_MS) : deadline;
+  let sameRounds = 0;
+  let maxSameRounds = Infinity;
+  let last: FailedHandshake | undefined;
+  let end = latest;
+  let rounds = 1;
+  const describeWait = (): string => {
+    const seen = last ? `; so far ${last.reason}` : "";
+    const left = Number.isFinite(maxSameRounds)
+      ? `${maxSameRounds - sameRounds} more with this result`
+      : `${Math.max(0, Math.round((end - performance.now()) / 1000))} s left`;
+    return `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${left}`;
+  };
+  const wait = async (): Promise<HandshakeDiagnosis> => {
+    for (; ; rounds += 1) {
+      const limitMs = Math.min(MAX_ANSWER_MS, Math.max(MIN_ANSWER_MS, deadline - performance.now()));
+      const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
+      if (diagnosis.passed) return diagnosis;
+      const { transcript, cause } = diagnosis;
+      // `rounds` stays 0 if nothing was sent.
+      transcript.rounds = transcript.rounds && rounds;
+      end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
+      const leftMs = end - performance.now();
+      sameRounds = cause === last?.cause ? sameRounds + 1 : 1;
+      const usualRounds = isLasting(cause) ? MAX_LASTING_ROUNDS : Infinity;
+      maxSameRounds = transcript.rule === "token_refused" ? refusedRounds : usualRounds;
+      last = diagnosis;
+      if (isOneRound || leftMs <= 0 || sameRounds >= maxSameRounds || !isWorthWaiting(transcript))
+        return diagnosis;
+      await sleep(Math.min(backOffMs(rounds), leftMs), signal);
+    }
+  };
+  return printIfSlow(name, describeWait, wait, signal);
+}
+
+const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
+  addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
+
+/** False if any answer is final, or if none suggests that the endpoint may still be starting. */
+const isWorthWaiting = ({ steps }: HandshakeTranscript): boolean =>
+  !steps.some(isFinal) && steps.some(mayBecomeReady);
+
+function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boolean): ApiChatError {
+  const { url: at, rule, cause, rounds: attempts, steps } = transcript;
+  const isBlind = rule === "private_address" || rule === "unreachable";
+  const then = isWarning ? "set-webhook is called anyway" : "set-webhook was not called";
+  return new ApiChatError("handshake_failed", `the handshake with ${at} failed: ${reason}; ${then}`, {
+    operation: "handshake",
+    facts: { at },
+    hints: [
+      { id: "fix_endpoint" },
+      ...(isBlind && !isWarning ? [{ id: "warn_only", unless: rule } as const] : []),
+    ],
+    details: describeRecord(transcript),
+    attempts,
+    transcript,
+    httpStatus: steps.find((step) => step.cause === cause)?.httpStatus,
+  });
+}

@@ -1,0 +1,33 @@
+import type { Registration } from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { formatUrl } from "../lib/url.js";
+import type { WorkspaceClient } from "./workspace.js";
+
+/**
+ * Removes the registration. Before each retry, it reads the registration and asks `mayRemove` whether to go on. Throws
+ * `protocol` if the service shows that something is left.
+ */
+export async function remove(
+  client: WorkspaceClient,
+  baseUrl: string,
+  mayRemove: (seen: Registration | undefined) => boolean,
+): Promise<void> {
+  const left = await client
+    .deleteWebhook({ beforeRepeat: async () => mayRemove(await client.getWebhook()) })
+    .catch((error: unknown) => requireRemoved(client, error));
+  if (left === undefined) return;
+  throw new ApiChatError(
+    "protocol",
+    `${formatUrl(baseUrl)} still shows ${formatUrl(left.webhookUrl)} after delete-webhook`,
+    { operation: "delete-webhook", hints: [{ id: "delete_again" }] },
+  );
+}
+
+/** After delete-webhook lost its response: if nothing is registered now, it took effect. Otherwise throws what was lost. */
+async function requireRemoved(client: WorkspaceClient, lost: unknown): Promise<undefined> {
+  if (!(lost instanceof ApiChatError) || !lost.mayHaveBeenAccepted) throw lost;
+  const now = await client.getWebhook().catch((error: unknown) => {
+    throw error instanceof ApiChatError ? lost : error;
+  });
+  if (now !== undefined) throw lost;
+}

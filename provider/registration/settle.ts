@@ -1,0 +1,97 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Registration } from "../client/internal.js";
+import { mayBeAccepted } from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { formatUrl } from "../lib/url.js";
+import { toRestorable } from "./applied.js";
+import type { SetOptions, SetResult } from "./set-result.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
+
+/**
+ * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
+ * lost. Throws the failure, with what is registered now, if the webhook is certainly not registered.
+ */
+export async function settle(options: SetOptions, error: ApiChatError): Promise<SetResult> {
+  const { client, wanted, signal, seen } = options;
+  const isEnded = signal?.aborted === true;
+  const isAmbiguous = isEnded || error.mayHaveBeenAccepted === true;
+  const failure = isAmbiguous
+    ? withSentence(withRunAgain(error), "The change may still have taken effect")
+    : describeRejection(error, wanted);
+  if (isEnded) return { failure };
+  const isRejected = error.code === "rejected" || error.httpStatus !== undefined;
+  if (!isAmbiguous && !isRejected) throw failure;
+  let now: Registration | undefined;
+  try {
+    now = await client.getWebhook();
+  } catch (unknown) {
+    const reason = unknown instanceof ApiChatError ? unknown.summary : String(unknown);
+    return { failure: withSentence(failure, `What is registered now is not known: ${reason}`) };
+  }
+  if (isAmbiguous && now && showsEffect(now, options)) return { registration: now };
+  const { isRestored, left } = await restore(options, now);
+  const settled = withSentence(failure, left);
+  if (isAmbiguous) return { failure: settled };
+  const isLeftBehind =
+    !isRestored && now && now.botUrl !== "" && hasWantedUrl(now, wanted) && !isDeepStrictEqual(now, seen);
+  if (!isLeftBehind) throw settled;
+  return { failure: settled, standing: now };
+}
+
+/** The failure with one sentence more. */
+export const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
+  failure.with({ summary: `${failure.summary}. ${sentence}` });
+
+/** The failure with the hint to run again. The code that aborted the operation may have added it. */
+export const withRunAgain = (failure: ApiChatError): ApiChatError =>
+  failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
+
+/** Says how often the service refused the endpoint, if that is why set-webhook failed. */
+function describeRejection(
+  error: ApiChatError,
+  { preflight: mode = "require" }: WantedWebhook,
+): ApiChatError {
+  if (!mayBeAccepted(error)) return error;
+  const { summary, attempts, hints } = error;
+  const times = attempts === 1 ? "once" : `${attempts} times`;
+  const passed = mode === "require" ? ", although the preflight passed" : "";
+  return error.with({
+    summary: `${summary}; the service refused the webhook ${times}${passed}`,
+    hints: [...hints, ...(mode === "off" ? [{ id: "run_preflight" } as const] : [])],
+  });
+}
+
+function showsEffect(now: Registration, { wanted, seen, ours }: SetOptions): boolean {
+  if (!hasWantedUrl(now, wanted) || now.botUrl === "") return false;
+  const hadWantedUrl = seen !== undefined && hasWantedUrl(toRestorable(seen, ours), wanted);
+  return !hadWantedUrl || now.webhookVerificationKey === wanted.webhookVerificationKey;
+}
+
+/**
+ * After a set-webhook that failed, or that did not become `verified`: restores the verified registration from before, once,
+ * if it is gone or was overwritten. Someone else's is left. Says what is registered now.
+ */
+export async function restore(
+  { client, wanted, seen, ours }: SetOptions,
+  now: Registration | undefined,
+): Promise<{ isRestored: boolean; left: string }> {
+  const stays = { isRestored: false, left: `Registered now: ${describe(now)}` };
+  const isLost = !isDeepStrictEqual(now, seen) && (now === undefined || hasWantedUrl(now, wanted));
+  if (!isLost || seen?.status !== VERIFIED) return stays;
+  const { webhookUrl, webhookVerificationKey } = toRestorable(seen, ours);
+  let reason = "its key is not known";
+  if (webhookVerificationKey !== undefined) {
+    try {
+      const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
+      return { isRestored: true, left: `Put back: ${describe(restored)}` };
+    } catch (error) {
+      if (!(error instanceof ApiChatError)) throw error;
+      reason = error.summary;
+    }
+  }
+  const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
+  return { ...stays, left: `${stays.left}. ${lost}` };
+}
+
+const describe = (seen: Registration | undefined): string =>
+  seen ? `${formatUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";

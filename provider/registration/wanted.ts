@@ -1,0 +1,30 @@
+import type { Registration } from "../client/internal.js";
+import { isSameUrl } from "../lib/url.js";
+
+/** What create does when another URL is registered for the workspace. */
+export type OnExisting = "fail" | "replace";
+
+/** Whether the handshake is tried before set-webhook. */
+export type Preflight = "require" | "warn" | "off";
+
+/** The only `webhook_status` of the specification that means success (section 3). */
+export const VERIFIED = "verified";
+
+/** The webhook that a workspace is to have, and how it is brought there. */
+export interface WantedWebhook {
+  /** The resource's name, for messages. */
+  name: string;
+  baseUrl: string;
+  webhookUrl: string;
+  webhookVerificationKey: string;
+  onExisting?: OnExisting;
+  preflight?: Preflight;
+  timeouts?: { requestSeconds?: number; readySeconds?: number };
+}
+
+/** Whether a registration has the wanted URL. */
+export const hasWantedUrl = (seen: Pick<Registration, "webhookUrl">, wanted: WantedWebhook): boolean =>
+  isSameUrl(seen.webhookUrl, wanted.webhookUrl);
+
+/** How long the endpoint and the service may take to be ready, in seconds. */
+export const readySecondsOf = ({ timeouts }: WantedWebhook): number => timeouts?.readySeconds ?? 60;

@@ -1,0 +1,119 @@
+import { createHmac } from "node:crypto";
+import {
+  RegistrationClient,
+  mayMeanWrongKey,
+  type Registration,
+  type RegistrationClientOptions,
+} from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { printIfSlow } from "../lib/progress.js";
+import { canonicalUrl, formatUrl } from "../lib/url.js";
+import type { WantedWebhook } from "./wanted.js";
+
+/**
+ * Identifies a workspace: an HMAC of its base URL, keyed with the API key, so that knowing the base URL is not enough
+ * to recognize it.
+ */
+export const workspaceOf = (baseUrl: string, apiKey: string): string =>
+  createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
+
+/** The calls for one workspace. */
+export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
+
+/** A client for one workspace that prints what it waits for. */
+export function createClient(
+  {
+    name,
+    baseUrl,
+    timeouts,
+    apiKeyAs,
+  }: Pick<WantedWebhook, "name" | "baseUrl" | "timeouts"> & Pick<RegistrationClientOptions, "apiKeyAs">,
+  apiKey: string,
+  signal?: AbortSignal,
+): WorkspaceClient {
+  const at = formatUrl(baseUrl);
+  let attempt = 1;
+  const client = new RegistrationClient({
+    baseUrl,
+    apiKey,
+    apiKeyAs,
+    requestSeconds: timeouts?.requestSeconds,
+    signal,
+    onRetry: (retry) => (attempt = retry.attempt + 1),
+  });
+  const announce = <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    attempt = 1;
+    return printIfSlow(name, () => `waiting for ${what}, attempt ${attempt}`, work, signal);
+  };
+  return {
+    getWebhook: (options) => announce(`get-webhook at ${at}`, () => client.getWebhook(options)),
+    setWebhook: (options) =>
+      announce(`${at} to accept ${formatUrl(options.webhookUrl)}`, () => client.setWebhook(options)),
+    deleteWebhook: (options) => announce(`delete-webhook at ${at}`, () => client.deleteWebhook(options)),
+  };
+}
+
+type Reader = Pick<WorkspaceClient, "getWebhook">;
+
+/**
+ * Whether a failure may mean that a workspace never had a webhook: HTTP 404. The specification does not define the response in
+ * that case.
+ */
+export const mayMeanNeverSet = (error: unknown): boolean =>
+  error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
+
+/** Reads the registration of a workspace that may never have had a webhook. Undefined without one. */
+export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
+  client.getWebhook().catch((error: unknown) => {
+    if (mayMeanNeverSet(error)) return undefined;
+    throw error;
+  });
+
+/**
+ * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
+ * registered.
+ */
+export async function getWebhookBeforeSet(
+  client: Reader,
+  { onExisting }: Pick<WantedWebhook, "onExisting">,
+): Promise<Registration | undefined> {
+  try {
+    return await getWebhookIfAny(client);
+  } catch (error) {
+    if (!(error instanceof ApiChatError) || (error.code !== "rejected" && error.code !== "protocol"))
+      throw error;
+    if (onExisting === "replace") return undefined;
+    throw error.with({
+      summary: `${error.summary}. Nothing was written, because it is not known what is registered`,
+      hints: [...error.hints, { id: "allow_replace" }],
+    });
+  }
+}
+
+/** What a workspace shows, and the API key that it accepted. */
+export interface Observed {
+  seen: Registration | undefined;
+  client: WorkspaceClient;
+  apiKey: string;
+}
+
+/**
+ * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded one.
+ * Throws the refusal of the first key if it accepts none. There must be one.
+ */
+export async function observe(
+  apiKeys: readonly string[],
+  open: (apiKey: string) => WorkspaceClient,
+): Promise<Observed> {
+  let refusal: ApiChatError | undefined;
+  for (const apiKey of apiKeys) {
+    const client = open(apiKey);
+    try {
+      return { seen: await client.getWebhook(), client, apiKey };
+    } catch (error) {
+      if (!(error instanceof ApiChatError) || !mayMeanWrongKey(error)) throw error;
+      refusal ??= error.with({ hints: [...error.hints, { id: "rotated_api_key" }] });
+    }
+  }
+  throw refusal ?? new Error("no API key to try");
+}

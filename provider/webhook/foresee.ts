@@ -1,0 +1,77 @@
+import type { Registration } from "../client/internal.js";
+import { ApiChatError } from "../errors/index.js";
+import { formatUrl, isSameUrl } from "../lib/url.js";
+import { isUnknown } from "../pulumi/unknown.js";
+import { refuseForeign } from "../registration/index.js";
+import { accessTo } from "./access.js";
+import { lookBeforeCreate, lookBeforeUpdate } from "./lifecycle.js";
+import type { OperationContext } from "./run.js";
+import type { WebhookInputs, WebhookState } from "./state.js";
+
+/** Time limit for the get-webhook call of a preview. */
+const PREVIEW_TIMEOUTS = { requestSeconds: 5 };
+
+/** What a preview finds of a create. */
+export interface Foreseen {
+  /** The registration that the create would adopt, or that it conflicts with. */
+  seen?: Registration;
+  /** What the create would throw. */
+  conflict?: ApiChatError;
+  /** What to tell the user. */
+  line?: { kind: "info" | "warning"; text: string };
+}
+
+/**
+ * Checks, in a preview, what a create would find, and writes nothing. A replacement finds nothing, because our registration
+ * is set again. A failure other than a conflict is only a warning: a preview may run where the service cannot be reached.
+ */
+export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
+  if (isUnknown([baseUrl, context.run.requireApiKey(inputs.apiKey)])) return {};
+  let seen: Registration | undefined;
+  try {
+    const access = accessTo({ ...inputs, timeouts: PREVIEW_TIMEOUTS }, context);
+    const found = await lookBeforeCreate(access);
+    seen = found.seen;
+    if (!seen || found.ours) return {};
+    if (isUnknown([webhookUrl, onExisting])) {
+      const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
+      const text = `${registered}; it is not known yet whether pulumi up can proceed`;
+      return { line: { kind: "info", text } };
+    }
+    refuseForeign(seen, inputs, context.run.holderOf(seen, access.claim));
+    context.run.claimBot(seen.botUrl, access.claim);
+    if (!isSameUrl(seen.webhookUrl, webhookUrl)) return {};
+    const text = `adopts ${formatUrl(seen.webhookUrl)}, which is registered already`;
+    return { seen, line: { kind: "info", text } };
+  } catch (error) {
+    context.signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError)) throw error;
+    if (seen) return { seen, conflict: error };
+    const advice = error.code === "unauthorized" ? "; check the API key, or pulumi up will fail" : "";
+    const text = `${error.summary}; cannot tell what pulumi up would adopt${advice}`;
+    return { line: { kind: "warning", text } };
+  }
+}
+
+/** Checks, in a preview, whether an update would fail before it writes. Returns a warning for every failure. */
+export async function previewUpdate(
+  state: WebhookState,
+  inputs: WebhookInputs,
+  context: OperationContext,
+): Promise<Foreseen["line"]> {
+  const { baseUrl, webhookUrl, onExisting } = inputs;
+  const apiKey = context.run.requireApiKey(inputs.apiKey);
+  if (isUnknown([baseUrl, apiKey, webhookUrl, onExisting])) return undefined;
+  try {
+    const limited = { ...inputs, timeouts: PREVIEW_TIMEOUTS };
+    await lookBeforeUpdate(accessTo(limited, context, state.applied.claimId), state);
+    return undefined;
+  } catch (error) {
+    context.signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError)) throw error;
+    const isTemporary = error.code === "unavailable" || error.code === "timeout";
+    const outlook = isTemporary ? "cannot tell whether pulumi up will succeed" : "pulumi up will fail";
+    return { kind: "warning", text: `${outlook}: ${error.message}` };
+  }
+}

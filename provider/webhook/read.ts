@@ -1,0 +1,132 @@
+import { RegistrationClient } from "../client/internal.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
+import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
+import {
+  type Observed,
+  VERIFIED,
+  createClient,
+  expectedUrl,
+  observe,
+  requireSameWorkspace,
+  showsOurKey,
+} from "../registration/index.js";
+import { withTimeLimit } from "./access.js";
+import { type OperationContext, resourceOf, settingMissing } from "./run.js";
+import {
+  DRIFTED_KEY,
+  type DriftedProperty,
+  IMPORTED_KEY,
+  KEY_DRIFTED,
+  type WebhookInputs,
+  type WebhookState,
+  createClaimId,
+  inputsOf,
+  toState,
+} from "./state.js";
+
+/** What a read returns to the engine: nothing tells it that the resource is gone. */
+type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
+
+/**
+ * Reads the workspace's registration. Returns nothing if there is none, and the next `up` creates it. A difference is
+ * returned as `drift` and in the inputs, so that the next preview shows it; a changed key is reported by diff, which
+ * the engine calls right away. Authorization and transport failures are thrown, and never mean that it is gone.
+ */
+export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
+  const { run } = context;
+  const resource = resourceOf({ name: run.currentNameOf(state) }, context);
+  const apiKeys = run.apiKeyCandidates(state, resource);
+  const observed = await observeState(state, apiKeys, context);
+  requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
+  const { seen } = observed;
+  if (!seen) return {};
+  run.recordRead(state, resource);
+  const { drift: _, ...rest } = state;
+  const { applied } = state;
+  const shown = {
+    webhookUrl: seen.webhookUrl === expectedUrl(applied) ? applied.url : hideQuery(seen.webhookUrl),
+    status: seen.status,
+    botUrl: seen.botUrl,
+  };
+  const hasOurKey = showsOurKey(seen, state);
+  const drift = [
+    ...compare("webhookUrl", applied.url, shown.webhookUrl),
+    ...(hasOurKey ? [] : [DRIFTED_KEY]),
+    ...compare("status", VERIFIED, shown.status),
+    ...compare("botUrl", applied.botUrl, shown.botUrl),
+  ];
+  const props = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
+  const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
+  return { id: seen.botUrl, props, inputs };
+}
+
+const compare = (
+  property: DriftedProperty["property"],
+  expected: string,
+  actual: string,
+): DriftedProperty[] =>
+  expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
+
+/**
+ * Like {@link readWebhook}, but by an ID alone, for an import or the `get` of an SDK: the base URL, or the resource's own ID,
+ * which is its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes its place until the program
+ * sets it.
+ */
+export async function importWebhook(
+  { name, id }: { name: string; id: string },
+  context: OperationContext,
+): Promise<ReadResult> {
+  const apiKey = context.run.requireApiKey(undefined);
+  // A bot URL does not contain the base URL, so that one must be configured.
+  const botUrl = BOT_URL.test(id) ? id : undefined;
+  const baseUrl = (botUrl && context.run.defaultBaseUrl()) ?? id;
+  const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
+  const seen = await createClient(settings, apiKey, context.signal)
+    .getWebhook()
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiChatError) || baseUrl !== botUrl) throw error;
+      throw error.with({ hints: [{ id: "configure_base_url" }] });
+    });
+  if (!seen) return {};
+  if (botUrl !== undefined && baseUrl !== botUrl && !isSameBot(seen.botUrl, botUrl)) {
+    const [at, bot, expectedBot] = [formatUrl(baseUrl), botCodeOf(seen.botUrl), botCodeOf(botUrl)];
+    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} of the id`;
+    const hints: Hint[] = [{ id: "configure_base_url" }];
+    const facts = { at, bot, expectedBot };
+    throw new ApiChatError("conflict", summary, { operation: "get-webhook", facts, hints });
+  }
+  const { webhookUrl } = seen;
+  const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
+  const props = toState(inputs, seen, { apiKey, claimId: createClaimId() });
+  return { id: seen.botUrl, props, inputs };
+}
+
+/** The form of section 2.1. */
+const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
+
+/**
+ * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
+ * nothing is registered.
+ */
+export async function readRegistration(
+  baseUrl: string | undefined,
+  apiKey: string | undefined,
+  signal?: AbortSignal,
+): Promise<{ webhookUrl: string; status: string; botUrl: string }> {
+  if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
+  if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
+  const seen = await new RegistrationClient({ baseUrl, apiKey, signal }).getWebhook();
+  const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
+  return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
+}
+
+/** {@link observe} for a state. */
+export function observeState(
+  state: WebhookState,
+  apiKeys: readonly string[],
+  context: OperationContext,
+): Promise<Observed> {
+  if (apiKeys.length === 0) throw settingMissing("apiKey");
+  const settings = withTimeLimit(state, "requestSeconds", context);
+  return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
+}
