@@ -114,5 +114,5 @@ test.each<[step: string, (created: Created) => Promise<unknown>, RowOf<Fact>[]]>
   };
   startRun({}, recording);
   await step(created);
-  expect(learnt.map(rowOf)).toEqual(rows);
+  expect([...new Set(learnt.map(rowOf))]).toEqual(rows);
 });
