@@ -74,6 +74,13 @@ export default {
       from: { path: "^(?:provider|schema)/" },
       to: { path: "^(?:tools|test|examples)/" },
     },
+    {
+      name: "tools-to-test",
+      comment: "Tests test the tools and use them; what both need is in tools/lib/.",
+      severity: "error",
+      from: { path: "^tools/" },
+      to: { path: "^test/" },
+    },
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { problemOfSecret } from "../lib/values.js";
-import { problemOfUrl, botCodeOf, formatUrl, isSameUrl } from "../lib/url.js";
+import { commandLine } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
+import { botCodeOf, formatUrl, isSameUrl, problemOfUrl } from "../lib/url.js";
+import { problemOfSecret } from "../lib/values.js";
 import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
@@ -226,6 +227,6 @@ function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
-    `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; apichat webhook get prints it`,
+    `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; ${commandLine()} webhook get prints it`,
   );
 }

@@ -1,10 +1,12 @@
 import { Command } from "commander";
 import { resolve } from "node:path";
-import type { DeadLetter, KeptDelivery, Spool } from "../server/spool/index.js";
-import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { JSON_FAILURES, note, print, printResult, warn } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
+import type { SpoolChanges } from "../server/remote.js";
+import type { DeadLetter, KeptDelivery } from "../server/spool/index.js";
+import type { Spool } from "../server/spool/index.js";
+import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
+import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -213,10 +215,11 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
   const { all = false, workspace } = options;
   if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-  await changeSpool(options, async (spool, dataDir) => {
+  const choice = all ? { workspace } : { ids };
+  await withSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknown(ids);
-    const replayed = await spool.replay(all ? { workspace } : { ids });
-    await report(options, dataDir, { replayed });
+    const place = { spool, dataDir };
+    const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
       throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
@@ -226,35 +229,39 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
 }
 
 const retry = (options: PlaceOptions): Promise<void> =>
-  changeSpool(options, async (spool, dataDir) => {
+  withSpool(options, async (spool, dataDir) => {
     const { workspace } = options;
-    const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
-    await report(options, dataDir, { retried });
+    const workspaces = workspace === undefined ? undefined : [workspace];
+    const place = { spool, dataDir };
+    const retried = await change(options, "retried", place, (kept) => kept.retry(workspaces));
     if (retried === 0) note(noneOf("waiting deliveries", options));
   });
 
-/** Has a running responder retry, and prints the count, under the name that scripts read. */
-async function report(
-  { workspace, json }: PlaceOptions,
-  dataDir: string,
-  counted: Record<string, number>,
-): Promise<void> {
+/**
+ * Makes a change through the responder that runs on the folder, or else in its spool, while no responder can start.
+ * Prints and returns the count, under the name that scripts read.
+ */
+async function change(
+  { json }: PlaceOptions,
+  name: string,
+  { spool, dataDir }: { spool: Spool; dataDir: string },
+  make: (kept: SpoolChanges) => Promise<number>,
+): Promise<number> {
   // Loaded here, because `--help` needs no HTTP.
-  const { readInstance, requestRetry } = await import("../server/remote.js");
-  const instance = await readInstance(dataDir);
-  const isRunning = instance !== undefined && (await requestRetry(instance, workspace));
-  const [count = 0] = Object.values(counted);
-  const when = isRunning ? "" : " when the responder starts";
-  printResult({ json }, counted, () => (count > 0 ? `${count} will be forwarded again${when}\n` : ""));
+  const { findRunning, spoolOf, takeDataDir } = await import("../server/remote.js");
+  const running = await findRunning(dataDir);
+  const lock = running ? undefined : await takeDataDir(dataDir);
+  try {
+    const count = await make(running ? spoolOf(running) : spool);
+    const when = running ? "" : " when the responder starts";
+    printResult({ json }, { [name]: count }, () =>
+      count > 0 ? `${count} will be forwarded again${when}\n` : "",
+    );
+    return count;
+  } finally {
+    lock?.release();
+  }
 }
-
-/** Opens a spool like `withSpool`, to write to it. */
-const changeSpool: typeof withSpool = async (options, work) => {
-  // Loaded here, because `--help` needs no SQLite.
-  const warning = (await import("../lib/sqlite.js")).warningOfSqlite();
-  if (warning !== undefined) warn(warning);
-  return withSpool(options, work);
-};
 
 /**
  * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one

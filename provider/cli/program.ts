@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { VERSION } from "../lib/version.js";
 import { completeCommand, completionCommand } from "./completion.js";
-import { doctorCommand } from "./doctor.js";
-import { emulatorCommand } from "./emulator.js";
+import { doctorCommand } from "./doctor/index.js";
+import { emulatorCommand } from "./emulator/index.js";
 import { credentialsTopic, openPointsTopic } from "./help.js";
-import { initCommand } from "./init.js";
-import { listenCommand } from "./listen.js";
+import { initCommand } from "./init/index.js";
+import { listenCommand } from "./listen/index.js";
 import { ENDINGS } from "./output.js";
 import { useOwnFormat, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
@@ -13,7 +13,7 @@ import { sendCommand } from "./send.js";
 import { signCommand } from "./sign.js";
 import { triggerCommand } from "./trigger.js";
 import { verifyCommand } from "./verify.js";
-import { webhookCommand } from "./webhook.js";
+import { webhookCommand } from "./webhook/index.js";
 
 const EXAMPLES = `
 Examples:

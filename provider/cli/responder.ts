@@ -89,9 +89,10 @@ function parseInstance(text: string): string {
 }
 
 async function serve({ config, ...options }: ResponderOptions): Promise<void> {
-  if (config === undefined) throw new UsageError("pass the configuration with --config <file>; see --help");
+  if (config === undefined)
+    throw new UsageError("pass the configuration with --config <file>; see apichat responder --help");
   if (options.metricsHost !== undefined && options.metricsPort === undefined)
-    throw new UsageError("pass --metrics-port with --metrics-host; see --help");
+    throw new UsageError("pass --metrics-port with --metrics-host; see apichat responder --help");
   if (process.stderr.isTTY) await printUrls(config);
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
   const { serveUntilSignal } = await import("../server/index.js");

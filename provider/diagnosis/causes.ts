@@ -28,7 +28,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   connect_timeout: {
     finding: "connecting takes too long",
-    hint: `${CHECK_NETWORK}: something on the way drops the packets`,
+    hint: `${CHECK_NETWORK}: something on the way drops the packets, or, for https://, the port does not speak TLS`,
   },
   connection_failed: { hint: CHECK_NETWORK },
   connection_refused: {

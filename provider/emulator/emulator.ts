@@ -7,7 +7,7 @@ import { createControl } from "./control/app.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { invalidOption, parseOptions } from "./checks.js";
+import { invalidOption, parseOptions } from "./usage-errors.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
 import { runFlow } from "./flows/run-flow.js";
@@ -33,7 +33,7 @@ import {
 } from "./state.js";
 import { EmulatorStore } from "./store.js";
 import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
-import { createWorkspaceHandle, type Workspace } from "./workspace.js";
+import { createWorkspaceHandle, type Workspace } from "./workspace-handle.js";
 import { createWorkspace, findWorkspace, removeWorkspace, resetState } from "./workspaces.js";
 
 /** A running emulator of the service. */

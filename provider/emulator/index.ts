@@ -14,7 +14,7 @@ export type {
   RecordedRequest,
 } from "./state.js";
 export type { SentMessage } from "./contact.js";
-export type { Workspace } from "./workspace.js";
+export type { Workspace } from "./workspace-handle.js";
 export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";
 export type {

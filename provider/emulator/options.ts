@@ -2,7 +2,7 @@ import * as z from "zod";
 import { faultRule } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Scenario } from "./flows/scenario.js";
-import { switches } from "./switches.js";
+import { switches } from "./open-point-options.js";
 
 /** A name that needs no encoding in a path. */
 export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {

@@ -3,7 +3,7 @@ import { readYamlFile } from "../lib/yaml-file.js";
 import { faultRule } from "./faults.js";
 import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";
-import { switches } from "./switches.js";
+import { switches } from "./open-point-options.js";
 
 /** The options that a seed file can set. */
 export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, openSqlite, toSqliteError, type SqliteErrorCode } from "../lib/sqlite.js";
 import { keyOf } from "./conversations.js";
 import { ConversationQueue } from "./deliveries/queue.js";
-import { invalidOption } from "./checks.js";
+import { invalidOption } from "./usage-errors.js";
 import {
   HISTORY_LIMIT,
   type Change,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import { withoutNulls } from "../lib/values.js";
-import { invalidOption, parseOptions } from "./checks.js";
+import { invalidOption, parseOptions } from "./usage-errors.js";
 import { flowNameOf } from "./flows/flows.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";
 import { currentRegistration, type EmulatorState, type Registration, type WorkspaceState } from "./state.js";

@@ -42,8 +42,8 @@ interface HintData {
     port: number;
   };
   end_process: {
-    /** The process that holds it. */
-    pid: number;
+    /** The process that holds a data folder; undefined if it has not announced itself. */
+    pid: number | undefined;
   };
   warn_only: {
     /** What makes a warning unnecessary. */
@@ -160,7 +160,10 @@ const HINTS = {
   own_data_dir: "Stop the other one first, or set another dataDir",
   restart_responder: "Stop it, and start it again",
   end_process: ({ pid }: HintData["end_process"]) =>
-    `End it with kill -9 ${pid}, which loses nothing that was acknowledged, and try again`,
+    pid === undefined
+      ? "Try again in a moment; if that fails, end the process that has lock.sqlite open there"
+      : "Try again in a moment, in its container if it runs in one; if that fails, " +
+        `end it with kill -9 ${pid}, which loses nothing that was acknowledged`,
   warn_only: {
     program: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, set preflight: "warn"`,
     command_line: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, use --preflight warn`,

@@ -152,8 +152,7 @@ export function diff(id: string, state: ProcessState, inputs: ProcessInputs): Di
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   if (changed.includes("workspaces")) printChangedKeys(state, inputs);
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;
-  const restarts = [...(hasMoved ? ["port"] : []), ...(state.isLost ? ["pid"] : [])];
-  return toDiff([...changed, ...restarts, ...missingSource(state, inputs)]);
+  return toDiff([...changed, ...(hasMoved ? ["port"] : []), ...missingSource(state, inputs)]);
 }
 
 /** A preview shows a changed secret as `[secret]` on both sides. */

@@ -149,7 +149,8 @@ export async function cleanUpDataDir(dataDir: string): Promise<string | undefine
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (count !== 0) return describeKept(dataDir, count);
   await rmdir(dataDir).catch((error: unknown) => {
-    if (!hasErrorCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
+    // On Windows, EBUSY or EPERM: the process has not quite ended.
+    if (!hasErrorCode(error, "ENOENT", "ENOTEMPTY", "EEXIST", "EBUSY", "EPERM")) throw error;
   });
   return undefined;
 }

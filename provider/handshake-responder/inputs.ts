@@ -24,8 +24,6 @@ export interface ProcessState extends ProcessInputs {
   instance: string;
   /** The machine on which it runs, see origin.ts. */
   machine: string;
-  /** A refresh found the process alive but its folder gone; update starts it again. */
-  isLost?: true;
   stateVersion: 1;
 }
 

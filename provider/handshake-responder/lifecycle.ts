@@ -3,7 +3,7 @@ import { printLine, printWarning } from "../lib/progress.js";
 import { type CheckResult, type DiffResult, type RawInputs, fail } from "../pulumi/check-and-diff.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { UNKNOWN } from "../pulumi/unknown.js";
-import { type Instance, readInstance } from "../server/remote.js";
+import { type Instance, findRunning, readInstance } from "../server/remote.js";
 import { requestReload } from "../server/remote.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
@@ -20,7 +20,7 @@ import {
 } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
-import { type Folder, findRunning, isAlive, killProcess, startProcess, stopProcess } from "./process.js";
+import { type Folder, startProcess, stopProcess } from "./process.js";
 
 const requireVersion = (state: ProcessState): void =>
   requireStateVersion(state, 1, "a responder cannot be read by its id: declare it as a new one");
@@ -75,9 +75,8 @@ export class ResponderLifecycle {
 
   /**
    * Returns the state of the process if it answers. An empty result tells the engine that it has ended or that another
-   * one has its place; the next `up` then starts it again. If it runs but its folder is gone, the state says so, and the
-   * next `up` replaces it. A process on another machine cannot be inspected, so its state stays as it is, with a warning.
-   * The inputs stay those of the last `up`.
+   * one has its place; the next `up` then starts it again. A process on another machine cannot be inspected, so its state
+   * stays as it is, with a warning. The inputs stay those of the last `up`.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
@@ -89,17 +88,9 @@ export class ResponderLifecycle {
       return { id, props: state };
     }
     const running = await findRunning(state.dataDir);
-    const { isLost: _, ...known } = state;
-    if (running?.instance === state.instance) {
-      const { host, port, pid } = running;
-      return { id, props: { ...known, host, port, pid } };
-    }
-    if (!(await isAlive(state))) return {};
-    printWarning(
-      state.name,
-      `the responder runs (pid ${state.pid}), but its folder ${state.dataDir} was removed; pulumi up starts it again, and what it has not forwarded by then is lost`,
-    );
-    return { id, props: { ...known, isLost: true } };
+    if (running?.instance !== state.instance) return {};
+    const { host, port, pid } = running;
+    return { id, props: { ...state, host, port, pid } };
   }
 
   /**
@@ -110,7 +101,6 @@ export class ResponderLifecycle {
     requireVersion(state);
     const { name } = inputs;
     const isHere = state.machine === thisMachine();
-    const wasLost = isHere && (await endIfLost(state));
     const { started, wasRunning } = await applyInputs(inputs, inputs.port || portOfId(id), state);
     if (!isHere) {
       printWarning(
@@ -121,8 +111,7 @@ export class ResponderLifecycle {
       const former = { ...state, name };
       if (this.#twinOf(former) === undefined) await this.#end(former);
     } else if (!wasRunning) {
-      const what = wasLost ? "the responder had lost its folder" : "the responder had ended";
-      printLine(name, `${what}; started again, pid ${started.pid}`);
+      printLine(name, `the responder had ended; started again, pid ${started.pid}`);
     }
     return { outs: toState(inputs, started) };
   }
@@ -130,18 +119,11 @@ export class ResponderLifecycle {
   /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
   async delete(_id: string, state: ProcessState): Promise<void> {
     requireVersion(state);
-    const { name, dataDir, machine, pid, port } = state;
+    const { name, dataDir, machine, pid } = state;
     if (machine !== thisMachine()) {
       return printWarning(
         name,
         `the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
-      );
-    }
-    if (await endIfLost(state)) {
-      this.#ports.set(dataDir, port);
-      printWarning(
-        name,
-        `the folder ${dataDir} was removed while the responder ran; what was not forwarded is lost`,
       );
     }
     await this.#end(state);
@@ -157,31 +139,23 @@ export class ResponderLifecycle {
    * the folder belongs to another resource now, or another responder runs there, both stay.
    */
   async #end(state: ProcessState): Promise<void> {
-    const { name, dataDir, instance } = state;
+    const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
     if (owner !== undefined) {
       return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${owner} now`);
     }
-    const announced = await readInstance(dataDir);
-    if (announced?.instance === instance) {
-      this.#ports.set(dataDir, announced.port);
-      await stopProcess(dataDir, announced);
+    const running = await findRunning(dataDir);
+    if (running && running.instance !== instance) {
+      return printWarning(
+        name,
+        `another responder runs on ${dataDir} now (pid ${running.pid}); it keeps running`,
+      );
     }
-    const other = await findRunning(dataDir);
-    const warning = other
-      ? `another responder runs on ${dataDir} now (pid ${other.pid}); it keeps running`
-      : await cleanUpDataDir(dataDir);
+    this.#ports.set(dataDir, port);
+    if (running) await stopProcess(state, running);
+    const warning = await cleanUpDataDir(dataDir);
     if (warning !== undefined) printWarning(name, warning);
   }
-}
-
-/**
- * Kills our process if its folder no longer announces it, because the folder was removed: nothing else leads to its control
- * interface. Returns whether there was one.
- */
-async function endIfLost(state: ProcessState): Promise<boolean> {
-  const announced = await readInstance(state.dataDir);
-  return announced?.instance !== state.instance && killProcess(state);
 }
 
 const toState = (inputs: ProcessInputs, { host, port, pid, instance }: Instance): ProcessState => ({
@@ -195,7 +169,7 @@ const toState = (inputs: ProcessInputs, { host, port, pid, instance }: Instance)
 });
 
 /** A process that is stopped, and its folder. */
-type Stopped = [folder: Folder, announced: Instance];
+type Stopped = [folder: Folder, running: Instance];
 
 /**
  * Applies the inputs to the process of a folder. A running process is reloaded, without a refused request, or restarted
@@ -213,14 +187,13 @@ async function applyInputs(
   const before = readConfig(dataDir);
   const running = await findRunning(dataDir);
   // One that somebody has started by hand may have another configuration, so ours takes its place.
-  const isOurs = running !== undefined && (await isAlive(running));
-  const stays = isOurs && running.host === host && [0, running.port].includes(port);
+  const stays = running?.isManaged && running.host === host && [0, running.port].includes(port);
   const left = former && former.dataDir !== dataDir && (await findOurs(former));
   const stopped: Stopped[] = [];
   if (left) stopped.push([former, left]);
   if (running && !stays) stopped.push([inputs, running]);
   try {
-    for (const [folder, announced] of stopped) await stopProcess(folder.dataDir, announced);
+    for (const [folder, one] of stopped) await stopProcess(folder, one);
     await writeConfig(dataDir, formatConfig(inputs, port));
     if (stays) await requestReload(running);
     const started = stays ? running : await startProcess(inputs);
@@ -239,9 +212,9 @@ async function findPortConflict(inputs: ProcessInputs): Promise<ApiChatError | u
   for (const { name, dataDir } of await siblingsOf(inputs)) {
     const other = await readInstance(dataDir);
     const isThere = other?.port === inputs.port && other?.host === inputs.host;
-    if (dataDir === inputs.dataDir || other === undefined || !isThere || !(await isAlive(other))) continue;
+    if (dataDir === inputs.dataDir || !isThere || !(await findRunning(dataDir))) continue;
     const text =
-      `${other.port} is taken by the responder "${name}" of this stack; ` +
+      `${inputs.port} is taken by the responder "${name}" of this stack; ` +
       `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
     return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
   }
@@ -251,8 +224,8 @@ async function findPortConflict(inputs: ProcessInputs): Promise<ApiChatError | u
 /** Our process on a folder that still belongs to this resource. */
 async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   if (state.machine !== thisMachine() || otherOwnerOf(state) !== undefined) return undefined;
-  const announced = await readInstance(state.dataDir);
-  return announced?.instance === state.instance ? announced : undefined;
+  const running = await findRunning(state.dataDir);
+  return running?.instance === state.instance ? running : undefined;
 }
 
 /** Starts again what was stopped before a failure. Returns the failure to throw, which says so if that fails too. */

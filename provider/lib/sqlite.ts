@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { createPrivateFile } from "./files.js";
-import { isOlder, VERSION } from "./version.js";
+import { VERSION } from "./version.js";
 
 /**
  * Why a database operation failed. `full`: no room on the disk. `busy`: another process held the file for too long.
@@ -72,20 +72,6 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     const { code, message } = toSqliteError(error);
     throw new SqliteError(code, `${path}: ${message}`, error);
   }
-}
-
-/** From this version on, two processes that write or checkpoint at the same time cannot corrupt a write-ahead log. */
-const SAFE_SQLITE = "3.51.3";
-
-/** Returns a warning with what to do if this Node's SQLite can damage a spool that two processes change. */
-export function warningOfSqlite(
-  { node, sqlite = "" }: NodeJS.Dict<string> = process.versions,
-): string | undefined {
-  if (!isOlder(sqlite, SAFE_SQLITE)) return undefined;
-  return (
-    `Node ${node} has SQLite ${sqlite}, which can damage the spool if apichat responder retry or replay changes it while a responder ` +
-    `runs: update Node to the newest of its line, which has SQLite ${SAFE_SQLITE} or newer, or stop the responder first`
-  );
 }
 
 /** A lock that one process holds. The kernel releases it when that process ends. */

@@ -6,34 +6,35 @@ import {
 } from "@grpc/grpc-js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
-import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
-import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
-import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
-import type { CheckResult } from "../pulumi/check-and-diff.js";
-import { refuseUnknown, type Lifecycle } from "../pulumi/dynamic-resource.js";
-import { VERSION } from "../lib/version.js";
-import { createRedactor, type Redact } from "../lib/redact.js";
+import type { ApiChatOperation } from "../errors/index.js";
+import { ApiChatError } from "../errors/index.js";
 import { ResponderLifecycle } from "../handshake-responder/provider.js";
-import { spellingsOfUrl } from "../lib/url.js";
-import { openRunLog, Run } from "../webhook/provider.js";
+import { MAX_TIMER_MS, anySignal } from "../lib/abort.js";
+import { type Redact, createRedactor } from "../lib/redact.js";
+import { hideQuery, spellingsOfUrl } from "../lib/url.js";
+import { VERSION } from "../lib/version.js";
+import type { CheckResult } from "../pulumi/check-and-diff.js";
+import { type Lifecycle, refuseUnknown } from "../pulumi/dynamic-resource.js";
+import type { Path } from "../pulumi/secret-values.js";
+import { verificationKey } from "./verification-key.js";
+import { Run, openRunLog } from "../webhook/provider.js";
 import {
+  type ProviderConfig,
   changedConfig,
   checkConfig,
   readConfig,
   secretsOfConfig,
   warnOfConfig,
-  type ProviderConfig,
 } from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { responder } from "./responder.js";
-import schema from "./schema.json" with { type: "json" };
-import { verificationKey } from "./verification-key.js";
 import { getApiChatWebhook, webhook } from "./webhook.js";
-import type { Path } from "../pulumi/secret-values.js";
-import { decodeValues, encodeValues, secretTextsIn, type Values } from "./wire.js";
+import { type Values, decodeValues, encodeValues, secretTextsIn } from "./wire.js";
+import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import schema from "./schema.json" with { type: "json" };
 
 const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:ApiChatWebhook": webhook,
@@ -217,11 +218,17 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
-/** Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. */
+/**
+ * Redacts every value that program, state or configuration marks as secret, in any property: two may have been swapped. Beside the
+ * program's own values, a URL of the state whose query a refresh has hidden stays readable: a conflict must name it.
+ */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
   const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
-  return createRedactor([...marked, ...configured].flatMap((text) => [text, ...spellingsOfUrl(text)]));
+  const isShown = (text: string): boolean =>
+    request.getNews !== undefined && text.includes("?") && hideQuery(text) === text;
+  const secrets = [...marked.filter((text) => !isShown(text)), ...configured];
+  return createRedactor(secrets.flatMap((text) => [text, ...spellingsOfUrl(text)]));
 }
 
 interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
@@ -210,8 +209,6 @@ export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFr
 /** A configuration file as it was read. */
 export interface LoadedConfig {
   config: ServerConfig;
-  /** SHA-256 in hex of the file's text. */
-  digest: string;
   /** Things that work but should be fixed, one line each. */
   warnings: string[];
 }
@@ -254,7 +251,6 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   };
   return {
     config,
-    digest: createHash("sha256").update(text).digest("hex"),
     warnings: [...keys.warnings(), ...warnings],
   };
 }

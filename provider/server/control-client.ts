@@ -1,16 +1,22 @@
 import { Client } from "undici";
-import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
-import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
-import type { SpoolCounts } from "./spool/spool.js";
+import { ApiChatError, type ApiChatErrorCode, type Failure, type Hint } from "../errors/index.js";
+import { sleep } from "../lib/abort.js";
+import { CONTROL_HOST, INSTANCE_HEADER, isHeld, nameOf, readInstance, type Instance } from "./data-dir.js";
+import type { Spool, SpoolCounts } from "./spool/spool.js";
 
-export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
+export { makeDataDir, readInstance, takeDataDir, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
 
 /** How long things may take, in milliseconds. */
 export const CONTROL_LIMITS = {
-  /** A response of the control interface. */
+  /** A response of the control interface, and the start of a process until it responds. */
   answerMs: 10_000,
+  /** A change of everything that is kept. */
+  changeMs: 240_000,
 };
+
+/** How long to wait between two inspections, in milliseconds. */
+const INSPECT_EVERY_MS = 50;
 
 /** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
@@ -18,18 +24,47 @@ export interface ServerStatus {
   pid: number;
   host: string;
   port: number;
-  /** SHA-256 in hex of the text of the configuration file that is applied. */
-  configDigest: string;
   /** By name: those of the configuration, and removed ones that still have rows. */
   workspaces: Record<string, SpoolCounts>;
 }
 
 /**
- * Requests a responder's status. Returns undefined if it is gone or another program now uses its port. Throws an
- * ApiChatError: `timeout` if it accepts the connection but does not respond.
+ * Returns the responder that runs on a data folder, even if someone else started it. Returns undefined if no process
+ * holds the folder. Throws `timeout` if a process holds it but does not respond: then it is starting, stopping or hung.
  */
+export async function findRunning(dataDir: string): Promise<Instance | undefined> {
+  const deadline = performance.now() + CONTROL_LIMITS.answerMs;
+  for (;;) {
+    if (!isHeld(dataDir)) return undefined;
+    const announced = await readInstance(dataDir);
+    if (announced && (await requestStatus(announced))) return announced;
+    if (performance.now() >= deadline) throw notAnswering(dataDir, announced);
+    await sleep(INSPECT_EVERY_MS);
+  }
+}
+
+/** Waits until no process holds a data folder. Throws `timeout` if that takes longer than this many milliseconds. */
+export async function waitUntilReleased(dataDir: string, limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (isHeld(dataDir)) {
+    if (performance.now() >= deadline) throw notAnswering(dataDir, await readInstance(dataDir));
+    await sleep(INSPECT_EVERY_MS);
+  }
+}
+
+function notAnswering(dataDir: string, announced: Instance | undefined): ApiChatError {
+  const text = `${nameOf(announced)} holds ${dataDir} but does not respond: it is starting, stopping or hung`;
+  return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
+}
+
+/** Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has its port. */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
-  return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
+  try {
+    return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
+  } catch (error) {
+    if (error instanceof ApiChatError && error.code === "timeout") return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -38,24 +73,22 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
  * `unavailable` if the responder is gone.
  */
 export async function requestReload(instance: Instance): Promise<ServerStatus> {
-  const answer = await ask(instance, "POST", "/reload");
-  if (answer === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
-  return answer as ServerStatus;
+  return (await command(instance, "/reload")) as ServerStatus;
 }
 
-/**
- * Requests a graceful stop without waiting for it. Returns false if the responder is already gone. It has stopped when
- * its announcement (`readInstance`) is gone.
- */
+/** Requests a graceful stop. {@link waitUntilReleased} waits for it. Returns false if the responder is already gone. */
 export async function requestStop(instance: Instance): Promise<boolean> {
   return (await ask(instance, "POST", "/stop")) !== undefined;
 }
 
-/** Makes a responder retry waiting deliveries now, of one workspace or of all. Returns false if it is gone. */
-export async function requestRetry(instance: Instance, workspace?: string): Promise<boolean> {
-  const query = workspace === undefined ? "" : `?workspace=${encodeURIComponent(workspace)}`;
-  return (await ask(instance, "POST", `/retry${query}`)) !== undefined;
-}
+/** What changes the deliveries that are kept. */
+export type SpoolChanges = Pick<Spool, "retry" | "replay">;
+
+/** Returns the spool of a running responder. Changes throw `unavailable` if it is gone or its disk fails. */
+export const spoolOf = (running: Instance): SpoolChanges => ({
+  retry: async (workspaces) => (await command(running, "/retry", { workspaces })) as number,
+  replay: async (choice) => (await command(running, "/replay", choice)) as number,
+});
 
 /**
  * Counts the deliveries left in the folder of a stopped responder: acknowledged but not forwarded, including dead
@@ -74,24 +107,43 @@ export async function countKept(dataDir: string): Promise<number> {
   }
 }
 
+/** Sends a request that only a responder that is still there can carry out. */
+async function command(instance: Instance, path: string, parameters?: object): Promise<unknown> {
+  const answer = await ask(instance, "POST", path, parameters);
+  if (answer === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
+  return answer;
+}
+
 /** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it refuses. */
-async function ask(instance: Instance, method: "GET" | "POST", path: string): Promise<unknown> {
+async function ask(
+  instance: Instance,
+  method: "GET" | "POST",
+  path: string,
+  parameters?: object,
+): Promise<unknown> {
   const { pid, token, controlPort } = instance;
-  const signal = AbortSignal.timeout(CONTROL_LIMITS.answerMs);
+  const limitMs = parameters ? CONTROL_LIMITS.changeMs : CONTROL_LIMITS.answerMs;
+  const signal = AbortSignal.timeout(limitMs);
   // A connection of its own, and not through a proxy of the environment.
   const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
   let status: number;
   let body: unknown;
   try {
     const headers = { authorization: `Bearer ${token}` };
-    const response = await client.request({ method, path, headers, signal });
+    const response = await client.request({
+      method,
+      path,
+      headers,
+      signal,
+      body: parameters ? JSON.stringify(parameters) : null,
+    });
     status = response.statusCode;
     body = await response.body.json();
     // Without the instance's name the response is from another program, which has the port now.
     if (response.headers[INSTANCE_HEADER] !== instance.instance || status === 401) return undefined;
   } catch {
     if (!signal.aborted) return undefined;
-    const seconds = CONTROL_LIMITS.answerMs / 1000;
+    const seconds = limitMs / 1000;
     throw fail(
       "timeout",
       `the responder (process ${pid}) did not answer on its control interface within ${seconds} s`,
@@ -109,5 +161,5 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
-const fail = (code: ApiChatErrorCode, message: string): ApiChatError =>
-  new ApiChatError(code, message, { operation: "responder", attempts: 1 });
+const fail = (code: ApiChatErrorCode, message: string, hints?: Hint[]): ApiChatError =>
+  new ApiChatError(code, message, { operation: "responder", hints, attempts: 1 });

@@ -2,20 +2,19 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
-import type { ServerStatus } from "./control-client.js";
+import type { ServerStatus, SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
 import { listen, type Listener } from "./listener.js";
 import { messageOf } from "./log.js";
+import type { DeadLetterChoice } from "./spool/spool.js";
 
 /** What the control interface can do. */
-export interface ControlActions {
+export interface ControlActions extends SpoolChanges {
   status(): ServerStatus;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<void>;
   /** Begins a graceful stop. */
   stop(): void;
-  /** Retries waiting deliveries now, of one workspace or of all. */
-  retry(workspace?: string): void;
 }
 
 export interface ControlOptions {
@@ -26,7 +25,7 @@ export interface ControlOptions {
   actions: ControlActions;
 }
 
-/** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/retry?workspace=`. */
+/** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/retry`, `/replay`. */
 export function startControl({ instance, token, actions }: ControlOptions): Promise<Listener> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const expected = digest(`Bearer ${token}`);
@@ -49,10 +48,11 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
     c.env.outgoing.once("close", () => actions.stop());
     return c.json({ status: "stopping" }, 202);
   });
-  app.post("/retry", (c) => {
-    actions.retry(c.req.query("workspace"));
-    return c.json({ status: "forwarding" }, 202);
+  app.post("/retry", async (c) => {
+    const { workspaces } = await c.req.json<{ workspaces?: string[] }>();
+    return c.json(await actions.retry(workspaces));
   });
+  app.post("/replay", async (c) => c.json(await actions.replay(await c.req.json<DeadLetterChoice>())));
   app.notFound((c) => c.json({ error: { summary: "nothing is here" } }, 404));
   app.onError((error, c) =>
     error instanceof ApiChatError

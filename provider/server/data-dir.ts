@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
@@ -22,18 +23,19 @@ const instanceShape = z.object({
   controlPort: z.int(),
   /** The secret that the control interface requires. */
   token: z.string(),
-  /** When it started, in ISO 8601. */
-  startedAt: z.string(),
+  /** Whether the starter passed the instance, as `HandshakeResponder` does. */
+  isManaged: z.boolean(),
 });
 
 /** What a running responder writes to its data folder, so that any process that can read the folder can control it. */
 export interface Instance extends z.infer<typeof instanceShape> {}
 
 const INSTANCE_FILE = "instance.json";
+const LOCK_FILE = "lock.sqlite";
 
 /**
- * Reads which responder runs on a data folder. Returns undefined if none has announced itself. The file may be stale: it
- * stays after `kill -9`. Only a response to its token shows that the responder is alive.
+ * Reads which responder was the last to announce itself in a data folder. Returns undefined if there is none. The file
+ * stays when that responder ends: only a response to its token shows that it is alive.
  */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const text = readFileIfExists(join(dataDir, INSTANCE_FILE));
@@ -49,28 +51,37 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
 export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>
   writePrivateFile(join(dataDir, INSTANCE_FILE), `${JSON.stringify(instance, undefined, 2)}\n`);
 
-const removeInstance = (dataDir: string): Promise<void> => rm(join(dataDir, INSTANCE_FILE), { force: true });
-
 /** How long a start waits for a process that is about to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a data folder for this process, and creates it if it is missing. Returns how to remove the announcement and let
- * another responder have the folder. Throws `conflict` if another process holds it, `invalid_config` if it cannot be
- * created or takes no files.
+ * Locks a data folder for this process, and creates it if it is missing. The system releases the lock when the process
+ * ends, however it ends. Throws `conflict` if another process holds the folder, `invalid_config` if it cannot be created
+ * or takes no files.
  */
-export async function takeDataDir(dataDir: string): Promise<() => Promise<void>> {
+export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);
-  const lock = openLock(dataDir);
-  if (lock === undefined) throw await inUse(dataDir);
+  const lock = openLock(dataDir, LOCK_WAIT_MS);
+  if (lock === undefined) {
+    const text = `dataDir ${dataDir} is in use by ${nameOf(await readInstance(dataDir))}`;
+    throw new ApiChatError("conflict", text, { operation: "responder", hints: [{ id: "own_data_dir" }] });
+  }
   // The process announced there is dead.
-  await removeInstance(dataDir);
-  return async () => {
-    // Release the lock right after: a caller that waited for this may now start another responder on the folder.
-    await removeInstance(dataDir);
-    lock.release();
-  };
+  await rm(join(dataDir, INSTANCE_FILE), { force: true });
+  return lock;
 }
+
+/** Whether a process holds a data folder. */
+export function isHeld(dataDir: string): boolean {
+  if (!existsSync(join(dataDir, LOCK_FILE))) return false;
+  const lock = openLock(dataDir, 0);
+  lock?.release();
+  return lock === undefined;
+}
+
+/** Names the holder of a data folder. */
+export const nameOf = (announced: Instance | undefined): string =>
+  announced === undefined ? "another process" : `the responder of process ${announced.pid}`;
 
 /**
  * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
@@ -84,9 +95,9 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-function openLock(dataDir: string): FileLock | undefined {
+function openLock(dataDir: string, waitMs: number): FileLock | undefined {
   try {
-    return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
+    return lockFile(join(dataDir, LOCK_FILE), waitMs);
   } catch (cause) {
     throw unusable("in which this user can create files", dataDir, cause);
   }
@@ -97,13 +108,4 @@ function unusable(wanted: string, dataDir: string, cause: unknown): ApiChatError
   const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or give another folder`;
   const problems = [{ field: "dataDir", text }];
   return new ApiChatError("invalid_config", "", { operation: "responder", problems, cause });
-}
-
-async function inUse(dataDir: string): Promise<ApiChatError> {
-  const other = await readInstance(dataDir);
-  const owner = other === undefined ? "another responder" : `the responder of process ${other.pid}`;
-  return new ApiChatError("conflict", `dataDir ${dataDir} is in use by ${owner}`, {
-    operation: "responder",
-    hints: [{ id: "own_data_dir" }],
-  });
 }

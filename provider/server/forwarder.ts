@@ -13,7 +13,7 @@ import type { ServerConfig, WorkspaceConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
-import type { Spool, TakenDelivery } from "./spool/spool.js";
+import type { DeadLetterChoice, Spool, TakenDelivery } from "./spool/spool.js";
 
 const DEFAULTS = {
   /** Of one attempt. */
@@ -111,10 +111,21 @@ export class Forwarder {
     });
   }
 
-  /** Ends the pauses of one workspace or of all, and looks for deliveries that another process has replayed. */
-  retry(workspace?: string): void {
-    const workspaces = workspace === undefined ? undefined : [workspace];
-    void this.#changes.run("plan", () => this.#persist(() => this.#spool.retry(workspaces)));
+  /** Ends the pauses of these workspaces or of all. Resolves with the number of conversations that waited. */
+  retry(workspaces?: readonly string[]): Promise<number> {
+    return this.#change(() => this.#spool.retry(workspaces));
+  }
+
+  /** Forwards dead letters again. Resolves with their number. */
+  replay(choice: DeadLetterChoice): Promise<number> {
+    return this.#change(() => this.#spool.replay(choice));
+  }
+
+  /** Makes a change at most once: a caller waits for its result. */
+  async #change(write: () => Promise<number>): Promise<number> {
+    const count = await this.#changes.run("plan", write);
+    this.#lookSoon();
+    return count;
   }
 
   /**

@@ -4,13 +4,17 @@ export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
 export { fileShape, hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "./config.js";
 export {
   countKept,
+  findRunning,
   makeDataDir,
   readInstance,
   requestReload,
-  requestRetry,
   requestStatus,
   requestStop,
   RESERVE_FILE,
   SPOOL_FILE,
+  spoolOf,
+  takeDataDir,
+  waitUntilReleased,
   type Instance,
+  type SpoolChanges,
 } from "./control-client.js";

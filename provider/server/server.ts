@@ -2,17 +2,16 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ApiChatError } from "../errors/index.js";
-import { toNodeListener } from "../responder/node.js";
-import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
-import { startControl, type ControlActions } from "./control.js";
-import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
-import { Forwarder } from "./forwarder.js";
-import { listen, warningOfFileLimit, type Address } from "./listener.js";
-import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
-import { warningOfSqlite } from "../lib/sqlite.js";
+import { toNodeListener } from "../responder/node.js";
 import { DEFAULT_HOST } from "./addresses.js";
+import { type LoadedConfig, type ServerConfig, loadConfig, refuseLoops } from "./config.js";
+import { type ControlActions, startControl } from "./control.js";
+import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
+import { Forwarder } from "./forwarder.js";
+import { type Address, listen, warningOfFileLimit } from "./listener.js";
+import { type Log, createLog, messageOf, openLogFile, writeToStderr } from "./log.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 
@@ -34,7 +33,7 @@ export interface RunningServer extends ControlActions {
   readonly log: Log;
   /** Answers the ready path with 503 from now on, and everything else as before, until `stop`. */
   drain(): void;
-  /** Resolves when it has stopped; rejects if that has failed. */
+  /** Resolves when it has stopped; rejects if that has failed, or if it stopped because its folder is gone. */
   readonly stopped: Promise<void>;
 }
 
@@ -46,6 +45,9 @@ const FULL_DISK = ["ENOSPC", "EDQUOT"];
 
 /** How long the announcement waits for room on the disk, in milliseconds. */
 const ANNOUNCE_AGAIN_MS = 1_000;
+
+/** How often a responder checks that its folder still names it, in milliseconds. */
+const CHECK_FOLDER_EVERY_MS = 1_000;
 
 /** Undoes one step of a start. */
 type Undo = () => unknown;
@@ -74,7 +76,13 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
-  undos.push(await takeDataDir(dataDir));
+  const lock = await takeDataDir(dataDir);
+  let isStopping = false;
+  undos.push(() => {
+    // A caller that waits for the lock may remove the folder: nothing is written there afterwards.
+    if (isStopping) log.info("stopped");
+    lock.release();
+  });
   const spool = openSpool(dataDir);
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
@@ -89,7 +97,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   /** Reloads and the stop, one after the other. */
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
-  let isStopping = false;
 
   const answerBy = async (next: LoadedConfig): Promise<void> => {
     await refuseLoops(next.config, address);
@@ -105,6 +112,18 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     for (const warning of warnings) log.warn("configuration", { warning });
   };
 
+  const stop = (reason?: ApiChatError): void => {
+    if (isStopping) return;
+    isStopping = true;
+    routes.drain();
+    const ended = changes.run("config", async () => {
+      log.info("stopping");
+      await undoAll(undos);
+      if (reason) throw reason;
+    });
+    ended.then(stopped.resolve, stopped.reject);
+  };
+
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
@@ -112,7 +131,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
       instance,
       pid: process.pid,
       ...address,
-      configDigest: loaded.digest,
       workspaces: Object.fromEntries([
         ...Object.keys(loaded.config.workspaces).map(
           (name) => [name, { pending: 0, deadLetters: 0 }] as const,
@@ -136,28 +154,32 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           throw error;
         }
       }),
-    retry: (workspace) => forwarder.retry(workspace),
+    retry: (workspaces) => forwarder.retry(workspaces),
+    replay: (choice) => forwarder.replay(choice),
     drain: () => {
       log.info("draining");
       routes.drain();
     },
-    stop: () => {
-      if (isStopping) return;
-      isStopping = true;
-      routes.drain();
-      const ended = changes.run("config", async () => {
-        log.info("stopping");
-        await undoAll(undos);
-        log.info("stopped");
-      });
-      ended.then(stopped.resolve, stopped.reject);
-    },
+    stop: () => stop(),
   };
+
+  /** Stops once the folder was removed, or names another process: nothing leads to this one then. */
+  const checkFolder = async (): Promise<void> => {
+    if ((await readInstance(dataDir))?.instance === instance) return;
+    const text = `the data folder ${dataDir} was removed or replaced while the responder ran`;
+    stop(new ApiChatError("unavailable", text, { operation: "responder" }));
+  };
+
+  // A folder that cannot be read now is read again.
+  const report = (error: unknown): void =>
+    log.limited("error", "not checked", dataDir, { error: messageOf(error) });
 
   /** On a full disk the announcement is written later, once forwarding has made room for it. */
   const announce = async (announcement: Instance): Promise<void> => {
     try {
       await writeInstance(dataDir, announcement);
+      const timer = setInterval(() => void checkFolder().catch(report), CHECK_FOLDER_EVERY_MS);
+      undos.push(() => clearInterval(timer));
     } catch (error) {
       if (!hasErrorCode(error, ...FULL_DISK)) throw error;
       const message = messageOf(error);
@@ -178,13 +200,13 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  const startedAt = new Date().toISOString();
+  const isManaged = options.instance !== undefined;
   // Before anything is forwarded: a start that fails has changed nothing.
-  await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, startedAt });
+  await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
-  for (const warning of [warningOfMode(dataDir, "messages"), warningOfSqlite(), warningOfFileLimit()])
+  for (const warning of [warningOfMode(dataDir, "messages"), warningOfFileLimit()])
     if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }

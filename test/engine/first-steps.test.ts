@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { afterTests } from "../support/http.ts";
 import { blocksOf, readPage, root } from "../support/pages.ts";
-import { endProcessesOf } from "../support/processes.ts";
+import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 import { openTerminal, requireFree, withoutQuestions } from "../support/terminal.ts";

@@ -10,7 +10,7 @@ import { commandsIn, type Command } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
 import { afterTests } from "../support/http.ts";
 import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts";
-import { signalIfAlive } from "../support/processes.ts";
+import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
 /** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */

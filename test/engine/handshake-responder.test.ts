@@ -4,7 +4,7 @@ import { ApiChatWebhook, HandshakeResponder } from "pulumi-apichat";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.ts";
-import { endProcessesNaming, processesNaming } from "../support/processes.ts";
+import { endProcessesNaming, processesNaming } from "../../tools/lib/processes.ts";
 import { deliverTo, environmentOf, respondersOn, responderEnvironment } from "../support/responder.ts";
 import { callsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";

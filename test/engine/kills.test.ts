@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../support/command.ts";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginFolder } from "../support/plugin.ts";
-import { signalIfAlive, type ProcessInfo } from "../support/processes.ts";
+import { signalIfAlive, type ProcessInfo } from "../../tools/lib/processes.ts";
 import { createProject, createYamlProject, type Project } from "../support/program-folder.ts";
 import {
   callsOf,

@@ -4,7 +4,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 import { beforeAll, describe, expect, test } from "vitest";
 import { DERIVED, SEED } from "../support/derived-keys.ts";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import type { ProcessInfo } from "../support/processes.ts";
+import type { ProcessInfo } from "../../tools/lib/processes.ts";
 import { createProject, type Project } from "../support/program-folder.ts";
 import {
   argsOf,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { processesOf } from "../support/processes.ts";
+import { processesOf } from "../../tools/lib/processes.ts";
 import { compileCache } from "../support/stack.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));

@@ -17,7 +17,7 @@ import {
 } from "../support/installed.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { servePlugin, type PluginServer } from "../support/plugin-server.ts";
-import { endProcessesOf } from "../support/processes.ts";
+import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { respondersOn } from "../support/responder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";

@@ -49,7 +49,9 @@ describe("apichat init", () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
-      usageError(/has index\.ts, \.gitignore already, so nothing was written/),
+      usageError(
+        /has index\.ts, \.gitignore already, so nothing was written.* npx --package pulumi-apichat apichat init/,
+      ),
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);
     expect(await readFile(join(folder, "index.ts"), "utf8")).toBe("mine");

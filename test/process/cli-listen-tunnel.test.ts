@@ -123,8 +123,8 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
   });
 
   test.each([
-    ["a webhook", true, "apichat webhook set --replace --webhook-url"],
-    ["nothing", false, "apichat webhook delete --webhook-url"],
+    ["a webhook", true, "set --replace --webhook-url"],
+    ["nothing", false, "delete --webhook-url"],
   ])(
     "after a killed run over %s, the next one changes nothing, and prints the command",
     async (_, hasOwn, command) => {
@@ -135,8 +135,10 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
       const next = await runCli(["listen", "--tunnel", "ngrok"], { environment });
       expect(next).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("an earlier run has left") });
       expect(registered()).toBe(through);
-      const [, words = ""] = new RegExp(`(${command} '.*')`).exec(next.stderr) ?? [];
-      const [, ...parameters] = words.replaceAll("'", "").split(" ");
+      const [, words = ""] =
+        new RegExp(`: npx --package pulumi-apichat apichat (webhook ${command} '.*')`).exec(next.stderr) ??
+        [];
+      const parameters = words.replaceAll("'", "").split(" ");
       expect(await runCli(parameters, { environment })).toMatchObject({ exitCode: 0 });
       expect(registered() || undefined).toBe(own);
       expect((await (await start("ngrok", environment, "--replace")).end()).exitCode).toBe(0);

@@ -168,6 +168,6 @@ test("a port that is taken, or a host without a port, is an error", async () => 
   const alone = await run("responder", "--config", home.configFile, "--metrics-host", "0.0.0.0");
   expect(alone).toMatchObject({
     exitCode: 2,
-    stderr: "error: pass --metrics-port with --metrics-host; see --help\n",
+    stderr: "error: pass --metrics-port with --metrics-host; see apichat responder --help\n",
   });
 });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { open, readdir, rm, writeFile } from "node:fs/promises";
+import { open, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -26,7 +26,6 @@ describe("the responder as a process", () => {
     const events = lines.map((line) => JSON.parse(line) as { level: string; event: string });
     const names = events.filter(({ level }) => level === "info").map(({ event }) => event);
     expect(names).toEqual(["started", "stopping", "stopped"]);
-    expect(await readdir(home.dataDir)).not.toContain("instance.json");
   });
 
   it("prints the URLs to register where stderr is a terminal, here one that Node only believes in", async () => {
@@ -129,6 +128,15 @@ describe("the responder as a process", () => {
     const { instance } = await startResponder(home);
     const { pending } = (await requestStatus(instance))?.workspaces["acme"] ?? {};
     expect(pending).toBeGreaterThanOrEqual(count);
+  });
+
+  it("ends with 1 when its data folder is removed: nothing leads to it any more", async () => {
+    const home = await makeHome();
+    const { ended } = await startResponder(home);
+    await rm(home.dataDir, { recursive: true });
+    const { exitCode, stderr } = await ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`error: the data folder ${home.dataDir} was removed or replaced while`);
   });
 
   it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {
@@ -245,7 +253,11 @@ describe("a start that fails", () => {
   });
 
   it.each([
-    ["no configuration", ["responder"], "error: pass the configuration with --config <file>; see --help\n"],
+    [
+      "no configuration",
+      ["responder"],
+      "error: pass the configuration with --config <file>; see apichat responder --help\n",
+    ],
     [
       "two places",
       ["responder", "deliveries", "--data-dir", "x", "--config", "y"],

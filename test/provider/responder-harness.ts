@@ -4,7 +4,7 @@ import { beforeEach, expect, vi } from "vitest";
 import { ResponderLifecycle } from "../../dist/provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { freePort } from "../support/http.js";
-import { processesNaming } from "../support/processes.js";
+import { processesNaming } from "../../tools/lib/processes.ts";
 import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
 
@@ -68,8 +68,12 @@ export const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
 export const readConfig = ({ outs }: Created): Promise<string> =>
   readFile(join(outs.dataDir, "config.json"), "utf8");
 
-export const pidsOf = async (text = run.folder): Promise<number[]> =>
+const pidsOf = async (text = run.folder): Promise<number[]> =>
   (await processesNaming(text)).map(({ pid }) => pid);
+
+/** A process that has released its folder needs a moment to end. */
+export const expectPids = (pids: unknown): Promise<void> =>
+  expect.poll(() => pidsOf(), { timeout: 10_000 }).toEqual(pids);
 
 export async function end({ outs }: Created, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
   process.kill(outs.pid, signal);

@@ -7,10 +7,9 @@ import {
   createAtFixedPort,
   deliver,
   destroy,
-  diff,
   expectGone,
   failureOf,
-  pidsOf,
+  expectPids,
   read,
   run,
   startRun,
@@ -23,55 +22,29 @@ import {
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("is ended by delete, with a warning", async () => {
+  test("ends: a refresh finds it gone, update starts it again on its port, delete has nothing to do", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
-    await destroy(created);
-    expect(await pidsOf()).toEqual([]);
-    expect(run.lines).toEqual([
-      `chat: warning: the folder ${created.outs.dataDir} was removed while the responder ran; what was not forwarded is lost`,
-    ]);
-    await expectGone(created.outs.dataDir);
-  });
-
-  test("is found by a refresh, and replaced by the update that follows, on its fixed port", async () => {
-    const port = await freePort();
-    const created = await create({ port });
-    await removeFolder(created);
-    const outs = await read(created);
-    expect(outs).toEqual({ ...created.outs, isLost: true });
-    expect(run.lines).toEqual([
-      expect.stringMatching(/^chat: warning: .* its folder .* was removed; pulumi up/),
-    ]);
-    expect(await pidsOf()).toEqual([created.outs.pid]);
-    const refreshed = { ...created, outs: outs ?? created.outs };
-    expect(await diff(refreshed, { port })).toBe(true);
-    const updated = await update(refreshed, { port });
-    expect(await pidsOf()).toEqual([updated.outs.pid]);
-    expect(updated.outs).not.toHaveProperty("isLost");
-    expect(updated.outs.port).toBe(port);
-    expect(await deliver(updated)).toBe(200);
-    expect(await read(updated)).toEqual(updated.outs);
-    expect(run.lines.at(-1)).toMatch(/^chat: the responder had lost its folder; started again, pid \d+$/);
-  });
-
-  test("is not left behind by an update without a refresh, nor by a move to another folder", async () => {
-    const created = await createAtFixedPort();
-    await removeFolder(created);
+    await expectPids([]);
+    expect(await read(created)).toBeUndefined();
     const updated = await update(created, { publicUrl: "https://tunnel.example" });
-    expect(await pidsOf()).toEqual([updated.outs.pid]);
+    expect(updated.outs.port).toBe(created.outs.port);
+    expect(await deliver(updated)).toBe(200);
+    expect(run.lines).toEqual([
+      expect.stringMatching(/^chat: the responder had ended; started again, pid \d+$/),
+    ]);
     await removeFolder(updated);
-    const moved = await update(updated, { dataDir: join(run.folder, "moved") });
-    expect(await pidsOf()).toEqual([moved.outs.pid]);
-    expect(moved.outs.port).toBe(created.outs.port);
+    await expectPids([]);
+    await destroy(updated);
+    await expectGone(updated.outs.dataDir);
   });
 
-  test("leaves the folder to a responder that another run has started there", async () => {
+  test("ends too when another one has started there in the meantime, which stays", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();
+    await expectPids([second.outs.pid]);
     await destroy(created);
-    expect(await pidsOf()).toEqual([second.outs.pid]);
     expect(await read(second)).toEqual(second.outs);
     expect(run.lines.at(-1)).toMatch(
       /warning: another responder runs on .* now \(pid \d+\); it keeps running$/,
@@ -96,7 +69,7 @@ describe("a responder under a new name without an alias", () => {
     expect(await read(renamed)).toEqual(renamed.outs);
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
-    expect(await pidsOf()).toEqual([]);
+    await expectPids([]);
   });
 
   test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {

@@ -17,7 +17,7 @@ import {
   end,
   expectGone,
   failureOf,
-  pidsOf,
+  expectPids,
   read,
   readConfig,
   run,
@@ -34,7 +34,7 @@ describe("create", () => {
     const { port, pid, instance, machine, dataDir } = outs;
     expect(outs).toEqual({ ...(await checked()), port, pid, instance, machine, stateVersion: 1 });
     expect(id).toBe(`127.0.0.1:${port}`);
-    expect(await pidsOf()).toEqual([pid]);
+    await expectPids([pid]);
     expect(await read(created)).toEqual(outs);
     expect(run.lines).toEqual([]);
     // A session of its own: what ends the provider's does not end it.
@@ -70,7 +70,7 @@ describe("create", () => {
       expect(error.message).toContain("the responder did not start: cannot listen on ");
       expect(error.message).toContain(printed);
       expect(error.message).not.toContain("\n");
-      expect(await pidsOf()).toEqual([]);
+      await expectPids([]);
       expect(await readdir((await checked()).dataDir)).not.toContain("config.json");
     }
   });
@@ -123,7 +123,7 @@ test("on another machine read and delete warn and change nothing, and update sta
   await destroy(there);
   const updated = await update(there, { dataDir: join(run.folder, "here"), port: await freePort() });
   expect(updated.outs.machine).toBe(machine);
-  expect(await pidsOf()).toEqual(expect.arrayContaining([pid, updated.outs.pid]));
+  await expectPids(expect.arrayContaining([pid, updated.outs.pid]));
   expect(run.lines).toEqual([
     expect.stringContaining("chat: warning: the responder was started on another machine, so"),
     expect.stringContaining("is not ended from here"),
@@ -152,7 +152,7 @@ describe("update", () => {
     const updated = await update(created, change);
     expect(updated.outs).toEqual({ ...created.outs, ...change });
     expect([await deliver(updated), await deliver(updated, OTHER_KEY)]).toEqual([200, 200]);
-    expect(await pidsOf()).toEqual([pid]);
+    await expectPids([pid]);
     expect(await read(updated)).toEqual(updated.outs);
   });
 
@@ -162,7 +162,7 @@ describe("update", () => {
     const moved = await update(created, { port });
     expect(moved.outs.port).toBe(port);
     expect(moved.outs.instance).not.toBe(created.outs.instance);
-    expect(await pidsOf()).toEqual([moved.outs.pid]);
+    await expectPids([moved.outs.pid]);
     await expect(deliver(created)).rejects.toThrow("fetch failed");
     expect(await diff(moved, {})).toBe(true);
     expect((await update(moved)).outs.port).toBe(created.outs.port);
@@ -178,7 +178,7 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
     expect(await deliver(moved)).toBe(200);
     const again = await update(moved, { dataDir: third });
-    expect(await pidsOf()).toEqual([again.outs.pid]);
+    await expectPids([again.outs.pid]);
     expect(await readdir(second)).toContain("spool.sqlite");
     expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded: kept in")]);
   });
@@ -221,7 +221,7 @@ test("a responder that somebody has started by hand on the folder is replaced, w
   spawn(process.execPath, [program, ...byHand], { stdio: "ignore" });
   await vi.waitUntil(() => deliver(created).then(Boolean, () => false), { timeout: 20_000 });
   const updated = await update(created, { port });
-  expect(await pidsOf()).toEqual([updated.outs.pid]);
+  await expectPids([updated.outs.pid]);
   expect(await deliver(updated)).toBe(200);
   await destroy(updated);
   expect(run.lines.at(-1)).toContain("2 deliveries were not forwarded");
@@ -231,7 +231,7 @@ describe("delete", () => {
   test("ends the process and removes its files; ended already is done; create keeps the port: a replacement", async () => {
     const created = await createAtFixedPort();
     await destroy(created);
-    expect(await pidsOf()).toEqual([]);
+    await expectPids([]);
     await expectGone(created.outs.dataDir);
     const again = await create();
     expect(again.id).toBe(created.id);
@@ -270,24 +270,26 @@ describe("delete", () => {
     await writeFile(join(dataDir, "instance.json"), announced);
     const state = { ...created, outs: { ...created.outs, pid: other.pid ?? 0 } };
     await destroy(state);
-    expect(await pidsOf()).toEqual([other.pid]);
+    await expectPids([other.pid]);
     await expectGone(dataDir);
     await destroy(state);
-    expect(await pidsOf()).toEqual([other.pid]);
+    await expectPids([other.pid]);
   });
 });
 
 describe("a process that hangs", () => {
-  test("is an error for read, not gone, and delete kills it", async () => {
+  test("is an error for read and delete, neither gone nor killed, until it responds again", async () => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 500;
     const created = await createAtFixedPort();
     process.kill(created.outs.pid, "SIGSTOP");
-    const error = await failureOf(read(created));
     const hints = [{ id: "end_process", pid: created.outs.pid }];
-    expect(error).toMatchObject({ code: "timeout", hints });
+    for (const work of [read, update, destroy])
+      expect(await failureOf(work(created))).toMatchObject({ code: "timeout", hints });
+    process.kill(created.outs.pid, "SIGCONT");
+    expect(await read(created)).toEqual(created.outs);
     await destroy(created);
-    expect(await pidsOf()).toEqual([]);
+    await expectPids([]);
   });
 });

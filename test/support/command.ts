@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { vi } from "vitest";
 import { afterTests } from "./http.ts";
-import { endProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "./processes.ts";
+import { endProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "../../tools/lib/processes.ts";
 
 /** A command in progress, in a process group of its own as a shell gives to each. */
 export interface Command {

@@ -8,15 +8,12 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import {
-  connect,
-  createServer as createTcpServer,
-  type AddressInfo,
-  type Server,
-  type Socket,
-} from "node:net";
+import { connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { buffer, text } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
+import { listen as listenOnLoopback, type Listening } from "../../tools/lib/listen.ts";
+
+export type { Listening };
 
 const cleanups: (() => unknown)[] = [];
 
@@ -49,14 +46,7 @@ export interface ServerOptions {
   tls?: { key: string | Buffer; cert: string | Buffer };
 }
 
-/** A server on 127.0.0.1. It ends with the file's tests, and with it every connection. */
-export interface Listening {
-  /** The origin, such as `http://127.0.0.1:8080`. */
-  url: string;
-  port: number;
-  close: () => Promise<void>;
-}
-
+/** Like every server here, it ends with the file's tests, and with it every connection. */
 export interface TestServer extends Listening {
   requests: Received[];
   /** What is answered from now on. */
@@ -151,23 +141,8 @@ export async function startDeafListener(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-async function listen(server: Server, scheme: string, wanted = 0): Promise<Listening> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-    // A client that gives up resets its connection; that is no failure of the test.
-    socket.on("error", () => socket.destroy());
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(wanted, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const close = (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of sockets) socket.destroy();
-    return closed;
-  };
-  afterTests(close);
-  return { url: `${scheme}://127.0.0.1:${port}`, port, close };
+async function listen(server: Server, scheme: string, port?: number): Promise<Listening> {
+  const listening = await listenOnLoopback(server, scheme, port);
+  afterTests(listening.close);
+  return listening;
 }

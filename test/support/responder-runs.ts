@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
-import { endProcessesNaming } from "./processes.ts";
+import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
 export const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
-import { processesNaming } from "./processes.ts";
+import { processesNaming } from "../../tools/lib/processes.ts";
 import type { Backend } from "./stack.ts";
 
 /** Variables of the engine with which responders keep their folders with the backend's, and on no CI machine. */

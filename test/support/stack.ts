@@ -14,7 +14,7 @@ import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
 import { afterTests } from "./http.ts";
-import { endProcessesNaming } from "./processes.ts";
+import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
 /** A folder with the file backend of a test file's stacks and a Pulumi home of its own; it goes with all that runs in it. */
 export interface Backend {

@@ -4,8 +4,8 @@ import { createHmac } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { flood } from "../../test/million/flood.ts";
-import { HOSTILE_BODIES } from "../../test/support/hostile-bodies.ts";
+import { flood } from "../million/flood.ts";
+import { HOSTILE_BODIES } from "./hostile-bodies.ts";
 import {
   KEY_SEED,
   ROTATIONS,

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { processesOf } from "../../test/support/processes.ts";
+import { processesOf } from "../lib/processes.ts";
 import { run } from "../lib/run.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
 

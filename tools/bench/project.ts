@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_LIMITS } from "../../dist/provider/fleet/options.js";
 import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
-import { endProcessesOf } from "../../test/support/processes.ts";
+import { endProcessesOf } from "../lib/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { run } from "../lib/run.ts";

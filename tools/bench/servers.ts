@@ -1,11 +1,11 @@
 /** The servers that the rows measure, each in its own process: `servers.ts <name>`, `servers.ts program <configuration>`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { startServer as startResponder } from "../../dist/provider/server/server.js";
-import { startListener } from "../../test/support/http.ts";
+import { listen } from "../lib/listen.ts";
 import {
   API_KEY,
   KEY_SEED,
@@ -61,7 +61,7 @@ async function startService(): Promise<() => ServiceReport> {
   for (const operation of delayMs > 0 ? CALLS : []) {
     emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
   }
-  const { url } = await startListener(respondToAll());
+  const { url } = await listen(createServer(respondToAll()));
   const deliveries = deliver(emulator, deliveriesPerSecond);
   return () => {
     const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
@@ -120,7 +120,7 @@ async function startProgram(): Promise<{ url: string }> {
 
 const listener = listeners[name];
 if (listener || name === "program") {
-  const { url } = await (listener ? startListener(listener()) : startProgram());
+  const { url } = await (listener ? listen(createServer(listener())) : startProgram());
   serveParent((): ServerReport => {
     const { user, system } = process.cpuUsage();
     return { url, cpuMs: (user + system) / 1000 };

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import { constants } from "node:os";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { signalIfAlive } from "../../test/support/processes.ts";
+import { signalIfAlive } from "./processes.ts";
 
 /** A command that did not start or did not end with exit code 0. `output` is what it printed; the message ends with it. */
 export class CommandError extends Error {

@@ -4,13 +4,15 @@
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
-import { startServer } from "../../test/support/http.ts";
 import { sampleAddress } from "../schema/samples.ts";
+import { listen } from "../lib/listen.ts";
 import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
 import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
 
@@ -25,10 +27,10 @@ const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].fla
 async function test(python: string, signal: AbortSignal): Promise<number> {
   await using resources = new AsyncDisposableStack();
   // It accepts any verification key, because schemathesis makes them up.
-  const acceptHandshake = startServer(({ body }, response) =>
-    response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
-  );
-  const endpoint = resources.adopt(await acceptHandshake, (it) => it.close());
+  const acceptHandshake = createServer((request, response) => {
+    void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
+  });
+  const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
   // The workspace has the addresses of the document's examples, and keys of this run only.
   const { workspace: name, botCode } = sampleAddress;
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];

@@ -1,13 +1,14 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startServer } from "../../test/support/http.ts";
 import { cacheFolder } from "../engine/cache.ts";
 import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
+import { listen } from "../lib/listen.ts";
 import { run } from "../lib/run.ts";
 
 /** A path of the clone. */
@@ -91,7 +92,7 @@ const logo = Buffer.from(
 /** With the language's host, through the engine. The one of .NET fetches the package's logo, else Pulumi's from the internet. */
 async function runHost(engine: Engine, { language, folder, schema, signal }: Job): Promise<void> {
   await using resources = new AsyncDisposableStack();
-  const server = startServer((_, response) => response.end(logo));
+  const server = listen(createServer((_, response) => response.end(logo)));
   const { url } = resources.adopt(await server, (it) => it.close());
   const file = join(folder, "schema.json");
   const content = JSON.parse(await readFile(schema, "utf8")) as object;

@@ -1,7 +1,7 @@
 /** The table of rows.yaml, and the page that is written from it: `node tools/spec-coverage/coverage.ts` writes it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parse } from "yaml";
-import type { Switches } from "../../provider/emulator/switches.ts";
+import type { Switches } from "../../provider/emulator/open-point-options.ts";
 
 /** The emulator, then what a program uses: the clients, the resource with its preflight, and what receives deliveries. */
 const PARTS = ["emulator", "client", "resource", "responder"] as const;

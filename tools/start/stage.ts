@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
+import { createResponder, type Delivery } from "pulumi-apichat/responder";
+import { toNodeListener } from "pulumi-apichat/responder/node";
 import { stringify } from "yaml";
-import { startEndpoint } from "../../test/support/endpoint.ts";
-import { endProcessesOf } from "../../test/support/processes.ts";
+import { endProcessesOf } from "../lib/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
+import { listen } from "../lib/listen.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -29,7 +32,12 @@ export async function setStage(engine: Engine) {
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
-  const endpoint = resources.adopt(await startEndpoint({ keys: Object.values(keys) }), (it) => it.close());
+  const deliveries: Delivery[] = [];
+  const responder = createResponder({
+    verificationKeys: Object.values(keys),
+    onDelivery: (delivery) => void deliveries.push(delivery),
+  });
+  const endpoint = resources.adopt(await listen(createServer(toNodeListener(responder))), (it) => it.close());
   const workspaces = NAMES.map((name) => ({ name, apiKey }));
   const emulator = resources.adopt(await startEmulator({ workspaces, flow: "menu" }), (it) => it.close());
   const webhookUrl = `${endpoint.url}/webhooks/apichat`;
@@ -53,7 +61,6 @@ export async function setStage(engine: Engine) {
     PULUMI_NODEJS_TRANSPILE_ONLY: "true",
   };
   const taken = resources.move();
-  const { deliveries } = endpoint;
   const ending = { [Symbol.asyncDispose]: () => taken.disposeAsync() };
   return { folder, emulator, webhookUrl, deliveries, apiKey, keys, environment, ...ending };
 }

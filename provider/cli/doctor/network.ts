@@ -1,6 +1,6 @@
 import { diagnoseHandshake } from "../../diagnosis/index.js";
-import { ApiChatError, renderFailure } from "../../errors/index.js";
-import { connectionCode, sharedDispatcher } from "../../lib/post.js";
+import { ApiChatError, commandLine, renderFailure } from "../../errors/index.js";
+import { describeConnectionError, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
@@ -39,7 +39,7 @@ export const checkWebhookUrl: Check = async (facts) => {
   const registered = (await facts.registration.catch(() => undefined))?.webhookUrl;
   if (!registered || isSameUrl(registered, url) || finding.status === "failed") return finding;
   const text = `${finding.text}; a different one is registered: ${formatUrl(registered)}`;
-  return warning(text, `apichat webhook set registers ${formatUrl(url)}`);
+  return warning(text, `${commandLine()} webhook set registers ${formatUrl(url)}`);
 };
 
 async function performHandshake(
@@ -53,7 +53,7 @@ async function performHandshake(
   if (!diagnosis.passed) return failed(`${url}: ${diagnosis.reason}`, diagnosis.hint);
   const remarks = diagnosis.warnings.map(({ text }) => text);
   const text = [`${url} answers the handshake`, ...remarks].join("; ");
-  return remarks.length === 0 ? ok(text) : warning(text, "apichat verify shows more");
+  return remarks.length === 0 ? ok(text) : warning(text, `${commandLine()} verify shows more`);
 }
 
 /** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */
@@ -73,8 +73,9 @@ async function probe(url: string, remark: string, { signal }: Facts): Promise<Fi
     return statusCode === 404 ? warning(text, "check the URL: nothing may be there") : ok(text);
   } catch (error) {
     if (signal.aborted) throw error;
-    const why = limit.aborted ? "timeout" : connectionCode(error) || String(error);
-    const hint = "check the URL, whether its server runs, and the proxy and firewall";
+    const why = limit.aborted ? "timeout" : describeConnectionError(error);
+    const hint =
+      "check protocol, host and port of the URL, whether its server runs, and the proxy and firewall";
     return failed(`${formatUrl(url)}: no answer: ${why}`, hint);
   }
 }

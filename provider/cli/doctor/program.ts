@@ -85,7 +85,13 @@ export const checkConfiguration: Check = async ({ credentials, ...facts }) => {
     const parts = [...(baseUrl ? [formatUrl(baseUrl)] : []), ...(hasApiKey ? ["an API key"] : [])];
     return parts.length > 0 ? [`${place}: ${parts.join(", ")}`] : [];
   });
-  return sources.length > 0
-    ? ok(sources.join("; "))
-    : skipped(`no base URL: neither ${ADDRESSES.baseUrl.variable} nor apichat:baseUrl`);
+  if (sources.length === 0)
+    return skipped(`no base URL: neither ${ADDRESSES.baseUrl.variable} nor apichat:baseUrl`);
+  const text = sources.join("; ");
+  if (facts.projectFile === undefined || [given, ...stacks].some(({ hasApiKey }) => hasApiKey))
+    return ok(text);
+  return warning(
+    `${text}; no API key`,
+    "pulumi config set --secret apichat:apiKey, unless the program passes the key itself",
+  );
 };

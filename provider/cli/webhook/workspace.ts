@@ -1,5 +1,5 @@
 import type { ApiKeyAs, Registration } from "../../client/index.js";
-import { ApiChatError, fieldName, renderProblem, toPlainText } from "../../errors/index.js";
+import { ApiChatError, commandLine, fieldName, renderProblem, toPlainText } from "../../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
 import {
   type WantedWebhook,
@@ -16,7 +16,7 @@ import { Run as ResourceRun, checkInputs } from "../../webhook/provider.js";
 import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";
-import { divertLinesToStderr, type Run } from "../run-command.js";
+import { type Run, divertLinesToStderr } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of the commands on one workspace. */
@@ -173,7 +173,7 @@ async function undo(seen: Registration, workspace: Workspace): Promise<string> {
     return "what was set was removed again, and nothing is registered there now";
   } catch (error) {
     const reason = textOf(error);
-    return `${describe(seen)} was set and could not be removed again (${reason}); apichat webhook delete removes it`;
+    return `${describe(seen)} was set and could not be removed again (${reason}); ${commandLine()} webhook delete removes it`;
   }
 }
 

@@ -7,7 +7,7 @@ import { serveStatic } from "@hono/node-server/serve-static";
 import { type Context, Hono } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { ApiChatError } from "../../errors/index.js";
-import { bearerOf, HttpError, isSameKey, rejectKey } from "../checks.js";
+import { bearerOf, HttpError, isSameKey, rejectKey } from "../request-checks.js";
 import { samples, SAMPLES_PATH } from "../flows/samples.js";
 import type { EmulatorState } from "../state.js";
 import { assertSameOrigin, PAGE_PATH } from "./guard.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopback } from "../../lib/url.js";
-import { HttpError } from "../checks.js";
+import { HttpError } from "../request-checks.js";
 import type { Settings } from "../options.js";
 
 /** The path of the page. Other sites may link to it. */

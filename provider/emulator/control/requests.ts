@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { describeProblems, parse } from "../../lib/validate.js";
-import { HttpError, parseJson } from "../checks.js";
+import { HttpError, parseJson } from "../request-checks.js";
 import { readBody } from "../service/http.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";

@@ -13,7 +13,7 @@ import { VERSION } from "../../lib/version.js";
 import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
 import { resendDelivery, sendReply } from "../deliveries/delivery.js";
-import { HttpError } from "../checks.js";
+import { HttpError } from "../request-checks.js";
 import { faultRule } from "../faults.js";
 import { registrationFields, workspaceOptions } from "../options.js";
 import {
@@ -24,7 +24,7 @@ import {
   type RecordedRequest,
   type WorkspaceState,
 } from "../state.js";
-import { switchSettings } from "../switches.js";
+import { switchSettings } from "../open-point-options.js";
 import { listRecords, matchesPartially } from "../wait.js";
 import {
   changeWorkspace,

@@ -1,5 +1,5 @@
 import type { WebhookConfiguration } from "../../../schema/registration.js";
-import type { SwitchSettings } from "../switches.js";
+import type { SwitchSettings } from "../open-point-options.js";
 import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceRecord } from "../state.js";
 
 /*

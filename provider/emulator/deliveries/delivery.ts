@@ -10,7 +10,7 @@ import {
   serializeMessage,
   withDigits,
 } from "../conversations.js";
-import { invalidOption } from "../checks.js";
+import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
 import type { FlowReply, ReplyContent } from "../flows/flow.js";
 import {
@@ -33,7 +33,7 @@ import {
   type Place,
   type WorkspaceState,
 } from "../state.js";
-import type { Reading } from "../switches.js";
+import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
 /** How one delivery differs from a right one. */

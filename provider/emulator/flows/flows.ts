@@ -1,7 +1,7 @@
 import { MEDIA_KINDS, type MediaKind } from "../../../schema/message-kind.js";
 import type { Button, GenericTemplateItem } from "../../../schema/outbound.js";
-import { parseOptions } from "../checks.js";
-import type { Reading } from "../switches.js";
+import { parseOptions } from "../usage-errors.js";
+import type { Reading } from "../open-point-options.js";
 import { payloadOf, type Flow, type FlowReply } from "./flow.js";
 import { flowOfScenario, scenario, type Scenario } from "./scenario.js";
 

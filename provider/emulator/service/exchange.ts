@@ -1,9 +1,9 @@
 import type { RegistrationAction } from "../../../schema/registration.js";
 import { sleep } from "../../lib/abort.js";
-import { HttpError } from "../checks.js";
+import { HttpError } from "../request-checks.js";
 import type { AnswerFault } from "../faults.js";
 import { keep, nextRecord, type EmulatorState, type RecordedRequest, type WorkspaceState } from "../state.js";
-import type { Reading } from "../switches.js";
+import type { Reading } from "../open-point-options.js";
 
 export interface HttpRequest {
   method: string;

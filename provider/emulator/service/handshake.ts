@@ -11,7 +11,7 @@ import {
   type Registration,
   type WorkspaceState,
 } from "../state.js";
-import type { Reading } from "../switches.js";
+import type { Reading } from "../open-point-options.js";
 import {
   describeStatus,
   describeTimeout,

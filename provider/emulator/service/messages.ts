@@ -2,10 +2,18 @@ import type * as z from "zod";
 import { type InboundButtonMessage, type InboundMessage, inboundShapes } from "../../../schema/inbound.js";
 import { inboundKindOf } from "../../../schema/message-kind.js";
 import { addMessage, getOrCreateConversation } from "../conversations.js";
-import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
+import {
+  bearerOf,
+  HttpError,
+  isSameKey,
+  parseBody,
+  readObject,
+  rejectFields,
+  rejectKey,
+} from "../request-checks.js";
 import { runFlow } from "../flows/run-flow.js";
 import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
-import type { Reading } from "../switches.js";
+import type { Reading } from "../open-point-options.js";
 import { toJson, type HttpRequest, type HttpResponse, type Identify } from "./exchange.js";
 
 /** Identifies a message to the bot host (section 4.2). Checks address, method, key, and only then the body. */

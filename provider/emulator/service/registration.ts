@@ -6,9 +6,17 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../../schema/registration.js";
-import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
+import {
+  bearerOf,
+  HttpError,
+  isSameKey,
+  parseBody,
+  readObject,
+  rejectFields,
+  rejectKey,
+} from "../request-checks.js";
 import type { EmulatorState, WorkspaceState } from "../state.js";
-import type { Reading, SwitchSettings } from "../switches.js";
+import type { Reading, SwitchSettings } from "../open-point-options.js";
 import { publishWorkspace, readConfiguration, register } from "../workspaces.js";
 import { toJson, type HttpResponse, type Identify } from "./exchange.js";
 import { performHandshake } from "./handshake.js";

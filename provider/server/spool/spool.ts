@@ -65,7 +65,8 @@ export interface DeadLetterChoice {
 
 /**
  * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The file of a killed
- * process opens as it is. Several processes may have one spool open. Throws a SqliteError or an error of the file system.
+ * process opens as it is. Only the process that holds the folder may write; others may read. Throws a SqliteError or an
+ * error of the file system.
  */
 export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
   makeFolders(dataDir);
@@ -150,12 +151,6 @@ export class Spool {
     waiting.push(delivery);
     this.#fresh.set(workspace, waiting);
     this.#freshBytes = bytes;
-  }
-
-  /** Reads from the file when something of each workspace is due: another process may have changed it. */
-  #lookUpAll(): void {
-    for (const { workspace, due_ms: dueMs } of this.#statements.firstDue.all())
-      if (this.#forwarded.has(String(workspace))) this.#dueMs.set(String(workspace), Number(dueMs));
   }
 
   /** Has what is due of a workspace read from the file. */
@@ -285,7 +280,8 @@ export class Spool {
     for (const delivery of waiting) this.release(delivery);
     this.#forwarded = new Set(workspaces);
     this.#dueMs.clear();
-    this.#lookUpAll();
+    for (const { workspace, due_ms: dueMs } of this.#statements.firstDue.all())
+      if (this.#forwarded.has(String(workspace))) this.#dueMs.set(String(workspace), Number(dueMs));
     return this.#commits.write("frees", () => {
       const given = JSON.stringify(workspaces);
       this.#statements.forgetOthers.run(given);
@@ -293,13 +289,8 @@ export class Spool {
     });
   }
 
-  /**
-   * Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations affected.
-   * Another process that has the spool open must be notified with `requestRetry`, also after a replay.
-   */
+  /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
   async retry(workspaces?: readonly string[]): Promise<number> {
-    // Whatever another process has changed.
-    this.#lookUpAll();
     const nowMs = this.nowMs();
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
     const waiting = this.#statements.chooseWaiting.all({ given, nowMs });
@@ -319,7 +310,6 @@ export class Spool {
       const { yieldHead, replay, removeDead } = this.#statements;
       yieldHead.run({ position });
       replay.run({ position, nowMs: this.nowMs() });
-      // 0 if another process was first.
       return Number(removeDead.run(position).changes);
     });
   }

@@ -94,7 +94,7 @@ describe("apichat doctor, on a program", () => {
   const DEAD = `http://127.0.0.1:1/acme?token=${QUERY_SECRET}`;
   const ENCRYPTED = "config:\n  apichat:apiKey:\n    secure: v1:abc\n";
   const OF_ALL = `name: shop\nruntime: nodejs\nconfig:\n  apichat:baseUrl:\n    value: ${DEAD}\n`;
-  it.each<[RegExp, Files]>([
+  it.each<[RegExp, Files, status?: string]>([
     [
       /^stack dev: http.*token=\*\*\*, an API key$/,
       { "Pulumi.dev.yaml": `${ENCRYPTED}  apichat:baseUrl: ${DEAD}\n` },
@@ -103,10 +103,11 @@ describe("apichat doctor, on a program", () => {
       /^Pulumi.yaml: http.*token=\*\*\*; stack dev: an API key$/,
       { "Pulumi.yaml": OF_ALL, "Pulumi.dev.yaml": ENCRYPTED },
     ],
-  ])("reads the settings of its stacks: %s", async (found, files) => {
+    [/^Pulumi.yaml: http.*token=\*\*\*; no API key$/, { "Pulumi.yaml": OF_ALL }, "warning"],
+  ])("reads the settings of its stacks: %s", async (found, files, status = "ok") => {
     await write({ ...PROGRAM_FILES, ...files });
     expect(await examine()).toMatchObject({
-      configuration: { status: "ok", ...text(found) },
+      configuration: { status, ...text(found) },
       "base URL": { status: "failed" },
     });
   });
@@ -179,7 +180,7 @@ describe("apichat doctor, on the network", () => {
     expect(other["webhook URL"]).toMatchObject({
       status: "warning",
       text: expect.stringContaining(`a different one is registered: ${url}`),
-      hint: expect.stringContaining("apichat webhook set"),
+      hint: expect.stringContaining("npx --package pulumi-apichat apichat webhook set"),
     });
     vi.unstubAllEnvs();
     const nobody = await examine({ webhookUrl: `${emulator.url}/nothing/here` });
@@ -191,7 +192,13 @@ describe("apichat doctor, on the network", () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}/?token=${QUERY_SECRET}`;
     expect(await examine({ webhookUrl: url, baseUrl })).toMatchObject({
       "webhook URL": text(/HTTP \d+ to GET.*not checked further: no verification key/),
-      "base URL": { status: "failed", ...text(/token=\*\*\*: no answer: ECONNREFUSED/) },
+      "base URL": { status: "failed", ...text(/token=\*\*\*: no answer: .*ECONNREFUSED/) },
+    });
+    expect(await examine({ webhookUrl: url.replace("http:", "https:") })).toMatchObject({
+      "webhook URL": {
+        ...text(/does not speak TLS on this port/),
+        hint: expect.stringContaining("protocol"),
+      },
     });
   });
 });

@@ -41,6 +41,12 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
+test("a silent port behind https may speak no TLS", async () => {
+  const url = (await serve(() => undefined)).replace("http:", "https:");
+  const hint: unknown = expect.stringContaining("does not speak TLS");
+  expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
+});
+
 const certificate = (name: string): string =>
   readFileSync(new URL(`../../fixtures/certificates/${name}`, import.meta.url), "utf8");
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { faultRule } from "../../../provider/emulator/faults.js";
-import { switches } from "../../../provider/emulator/switches.js";
+import { switches } from "../../../provider/emulator/open-point-options.js";
 import type { RegistrationAction } from "../../../schema/index.js";
 import { MEDIA_KINDS } from "../../../schema/message-kind.js";
 import { coverage, coveragePage, formatCoverage } from "../../../tools/spec-coverage/coverage.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
-import { openSqlite, warningOfSqlite, type SqliteOptions } from "../../../provider/lib/sqlite.js";
+import { openSqlite, type SqliteOptions } from "../../../provider/lib/sqlite.js";
 
 const folder = mkdtempSync(join(tmpdir(), "apichat-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,14 +33,6 @@ const write = (path: string, sql: string): void => {
   database.exec(sql);
   database.close();
 };
-
-test.each([
-  ["22.19.0", "3.50.4", "Node 22.19.0 has SQLite 3.50.4"],
-  ["22.23.3", "3.51.3", undefined],
-  ["26.10.0", "3.53.4", undefined],
-])("of Node %s with SQLite %s it warns: %s", (node, sqlite, warning) => {
-  expect(warningOfSqlite({ node, sqlite })?.split(",")[0]).toBe(warning);
-});
 
 test("makes a file for its owner only, and opens it again", () => {
   const path = join(folder, "new.sqlite");

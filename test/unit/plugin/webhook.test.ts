@@ -267,6 +267,15 @@ describe("what the program marks as secret is in no failure and no line:", () =>
     }
   });
 
+  test("a conflict after a refresh, which names the other webhook", async () => {
+    const { id, inputs, outs, acme } = await startCreated();
+    acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
+    const seen = await webhook.read(id, outs, inputs);
+    const { details } = await failureOf(webhook.update(id, seen?.outs ?? {}, inputs));
+    expect(details).toContain(`now has the webhook ${FOREIGN.webhook_url}?token=***, not`);
+    expect(details).not.toContain(HIDDEN);
+  });
+
   test("the line of an adoption, and what a delete warns of", async () => {
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createResponder } from "../../../provider/responder/index.js";
-import { HOSTILE_BODIES } from "../../support/hostile-bodies.ts";
+import { HOSTILE_BODIES } from "../../../tools/bench/hostile-bodies.ts";
 
 const responder = createResponder({ verificationKeys: "verification key", onDelivery: () => undefined });
 

@@ -1,18 +1,22 @@
 import type { RequestListener } from "node:http";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
+  CONTROL_LIMITS,
+  findRunning,
   requestReload,
-  requestRetry,
   requestStatus,
   requestStop,
+  spoolOf,
 } from "../../../provider/server/control-client.js";
+import { takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
 import { startListener } from "../../support/http.js";
-import { DEAD, deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
+import { DEAD, deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("the control interface", () => {
   it("gives the status, has a new configuration applied or refused, and stops", async () => {
-    const { announced, origin, configure, server } = await startTestServer();
+    const { announced, origin, configure, dataDir, server } = await startTestServer();
     const instance = await announced();
+    expect(await findRunning(dataDir)).toEqual(instance);
     expect(await requestStatus(instance)).toEqual(server.status());
     await configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
     expect(await requestReload(instance)).toEqual(server.status());
@@ -24,8 +28,9 @@ describe("the control interface", () => {
     expect(await requestStop(instance)).toBe(true);
     await server.stopped;
     expect(await requestStatus(instance)).toBeUndefined();
-    expect([await requestStop(instance), await requestRetry(instance)]).toEqual([false, false]);
-    await expect(requestReload(instance)).rejects.toMatchObject({ code: "unavailable" });
+    expect([await requestStop(instance), await findRunning(dataDir)]).toEqual([false, undefined]);
+    for (const work of [requestReload(instance), spoolOf(instance).retry()])
+      await expect(work).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("shows and does nothing without the token, and has no other paths and methods", async () => {
@@ -46,6 +51,26 @@ describe("the control interface", () => {
     for (const line of ["POST /status", "GET /stop", "GET /other"])
       expect((await ask(line, { authorization: `Bearer ${token}` })).status).toBe(404);
     expect(server.status().pid).toBe(process.pid);
+  });
+});
+
+describe.each([
+  ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
+  ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
+])("a process that holds a data folder and %s", (_what, announced, holder, hint) => {
+  it("is not taken for dead: the error says what to do; it is gone once the lock is free", async () => {
+    const { answerMs } = CONTROL_LIMITS;
+    onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
+    CONTROL_LIMITS.answerMs = 100;
+    const dataDir = await makeFolder();
+    const lock = await takeDataDir(dataDir);
+    const silent = await startListener(() => {});
+    if (announced) await writeInstance(dataDir, { ...announced, controlPort: silent.port });
+    const summary = `${holder} holds ${dataDir} but does not respond: it is starting, stopping or hung`;
+    const message = expect.stringMatching(hint) as string;
+    await expect(findRunning(dataDir)).rejects.toMatchObject({ code: "timeout", summary, message });
+    lock.release();
+    expect(await findRunning(dataDir)).toBeUndefined();
   });
 });
 

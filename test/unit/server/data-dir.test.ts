@@ -2,7 +2,13 @@ import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { writePrivateFile } from "../../../provider/lib/files.js";
-import { makeDataDir, readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
+import {
+  isHeld,
+  makeDataDir,
+  readInstance,
+  takeDataDir,
+  writeInstance,
+} from "../../../provider/server/data-dir.js";
 import { DEAD, KEY, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
@@ -30,18 +36,18 @@ it("fails with how to fix it for a folder that cannot be made, or takes no file"
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
-it("announces an instance in one step and for its owner only, and takes it away", async () => {
+it("announces an instance in one step and for its owner only, until the next process holds the folder", async () => {
   const dataDir = await makeFolder();
   await writeInstance(dataDir, { ...DEAD, port: 1 });
   await writeInstance(dataDir, DEAD);
   expect(await readInstance(dataDir)).toEqual(DEAD);
   expect(await readdir(dataDir)).toEqual(["instance.json"]);
   expect(await modeOf(join(dataDir, "instance.json"))).toBe(0o600);
-  const release = await takeDataDir(dataDir);
-  expect(await readInstance(dataDir)).toBeUndefined();
-  await writeInstance(dataDir, DEAD);
-  await release();
-  expect(await readInstance(dataDir)).toBeUndefined();
+  expect(isHeld(dataDir)).toBe(false);
+  const lock = await takeDataDir(dataDir);
+  expect([isHeld(dataDir), await readInstance(dataDir)]).toEqual([true, undefined]);
+  lock.release();
+  expect(isHeld(dataDir)).toBe(false);
 });
 
 it("leaves nothing of a private file that cannot be written, and names its path", async () => {

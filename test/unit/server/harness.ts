@@ -16,7 +16,7 @@ export const DEAD: Instance = {
   port: 8080,
   controlPort: 1,
   token: "token",
-  startedAt: "2026-11-21T08:00:00.000Z",
+  isManaged: true,
 };
 const ACME = { acme: { verificationKeys: [KEY] } };
 

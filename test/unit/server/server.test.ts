@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
@@ -39,7 +38,7 @@ it("takes no delivery and is not well once its spool file is removed or replaced
   await writeFile(file, "");
   expect(await deliver(`${origin()}/acme`)).toBe(503);
   receiver.answerWith(200);
-  server.retry();
+  expect(await server.retry()).toBe(1);
   await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
 });
 
@@ -80,7 +79,7 @@ it("does not start on a data folder that another one has, but when that one has 
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });
 
 describe("a reload", () => {
-  it("adds and removes workspaces, states the digest of what is applied, and warns of keys that others can read", async () => {
+  it("adds and removes workspaces, and warns of keys that others can read", async () => {
     const { server, origin, configure, configFile, log } = await startTestServer();
     expect(await deliver(`${origin()}/acme`)).toBe(200);
     const file = `${configFile}.key`;
@@ -91,8 +90,6 @@ describe("a reload", () => {
     const status = server.status();
     expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`)).toBe(404);
-    const applied = await readFile(configFile);
-    expect(status.configDigest).toBe(createHash("sha256").update(applied).digest("hex"));
     expect(await log()).toContain(`chmod 600 ${file}`);
     // The rows of the workspace that is gone are still counted.
     expect(status.workspaces).toEqual({

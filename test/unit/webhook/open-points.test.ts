@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { RegistrationClient } from "../../../provider/client/index.js";
-import { switches, type Switches } from "../../../provider/emulator/switches.js";
+import { switches, type Switches } from "../../../provider/emulator/open-point-options.js";
 import type { WebhookState } from "../../../provider/webhook/state.js";
 import { getWebhookIfAny } from "../../../provider/registration/index.js";
 import { readRegistration } from "../../../provider/webhook/read.js";

@@ -3,7 +3,7 @@ import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import { sendAsContact, type SentMessage } from "./contact.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
-import { parseOptions } from "./checks.js";
+import { parseOptions } from "./usage-errors.js";
 import { registrationFields } from "./options.js";
 import type {
   ConversationRecord,

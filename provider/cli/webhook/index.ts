@@ -1,10 +1,10 @@
 import { Command, Option } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
-import { ENDINGS } from "./output.js";
-import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "./option-values.js";
-import { runToExit } from "./run-command.js";
-import type { PlanOptions } from "./webhook/plan.js";
-import type { DeleteOptions, GetOptions, SetOptions } from "./webhook/workspace.js";
+import { addCredentialOptions, CREDENTIALS_HELP } from "../credentials.js";
+import { ENDINGS } from "../output.js";
+import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "../option-values.js";
+import { runToExit } from "../run-command.js";
+import type { PlanOptions } from "./plan.js";
+import type { DeleteOptions, GetOptions, SetOptions } from "./workspace.js";
 
 /** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
 export const webhookCommand = (): Command =>
@@ -23,7 +23,7 @@ const getCommand = (): Command =>
     .option("--show-key", "print the verification key as the service shows it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/workspace.js")).getWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./workspace.js")).getWebhook(options, run)),
     );
 
 const setCommand = (): Command =>
@@ -43,7 +43,7 @@ const setCommand = (): Command =>
     )
     .addHelpText("after", SET_HELP)
     .action((options: SetOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/workspace.js")).setWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./workspace.js")).setWebhook(options, run)),
     );
 
 const deleteCommand = (): Command =>
@@ -52,7 +52,7 @@ const deleteCommand = (): Command =>
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/workspace.js")).deleteWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./workspace.js")).deleteWebhook(options, run)),
     );
 
 const planCommand = (): Command =>
@@ -64,7 +64,7 @@ const planCommand = (): Command =>
     .option("--json", "print JSON")
     .addHelpText("after", PLAN_HELP)
     .action((options: PlanOptions) =>
-      runToExit(options, async (run) => (await import("./webhook/plan.js")).planWebhooks(options, run)),
+      runToExit(options, async (run) => (await import("./plan.js")).planWebhooks(options, run)),
     );
 
 const workspaceCommand = (name: string, description: string): Command =>

@@ -5,21 +5,21 @@ import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { addCredentialOptions, type CredentialOptions } from "./credentials.js";
-import { parseUrl } from "./option-values.js";
+import { addCredentialOptions, type CredentialOptions } from "../credentials.js";
+import { parseUrl } from "../option-values.js";
 import {
   LANGUAGES,
   LANGUAGES_WITHOUT_NPM,
   readProgram,
   type Language,
   type ProgramOptions,
-} from "./init/program.js";
-import { ENDINGS, EXIT, printResult } from "./output.js";
-import { type Run, runToExit } from "./run-command.js";
-import { commandLine, isOfArchive } from "../errors/index.js";
-import { isLoopback, formatUrl } from "../lib/url.js";
-import { UsageError } from "./usage-error.js";
-import { VERSION } from "../lib/version.js";
+} from "./program.js";
+import { ENDINGS, EXIT, printResult } from "../output.js";
+import { type Run, runToExit } from "../run-command.js";
+import { commandLine, isOfArchive } from "../../errors/index.js";
+import { isLoopback, formatUrl } from "../../lib/url.js";
+import { UsageError } from "../usage-error.js";
+import { VERSION } from "../../lib/version.js";
 
 interface InitOptions extends CredentialOptions {
   language?: Language;
@@ -89,7 +89,7 @@ async function init(target: string, options: InitOptions, { credentials }: Run):
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as apichat init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
   await writeAll(folder, texts);

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { addOpenPointOptions, hideOpenPoints } from "./emulator/open-points.js";
-import type { EmulatorCliOptions } from "./emulator/settings.js";
-import { parsePort } from "./option-values.js";
-import { untilStopped } from "./run-command.js";
+import { addOpenPointOptions, hideOpenPoints } from "./open-points.js";
+import type { EmulatorCliOptions } from "./settings.js";
+import { parsePort } from "../option-values.js";
+import { untilStopped } from "../run-command.js";
 
 /** The built-in flows. */
 const FLOWS = ["echo", "menu", "silent"] as const;
@@ -83,7 +83,7 @@ function collectFault(text: string, before: readonly unknown[] = []): unknown[] 
 
 async function run(options: EmulatorCliOptions): Promise<void> {
   // Loaded here, because `--help` needs no emulator.
-  const { startFromOptions } = await import("./emulator/run.js");
+  const { startFromOptions } = await import("./run.js");
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
   if (emulator === undefined) return;

@@ -1,6 +1,6 @@
 /** `npm run test:million`: accepts and forwards a million deliveries, or as many as its argument says. Exits with 1 if it shows a limit broken. */
 import process from "node:process";
-import { abortOnSignals, runTool } from "../../tools/lib/run.ts";
+import { abortOnSignals, runTool } from "../lib/run.ts";
 import { flood } from "./flood.ts";
 
 await runTool(async () => {

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
-import { ApiChatError } from "../errors/index.js";
 import { isMap } from "../lib/values.js";
-import { describeProblems, errorMap, parse } from "../lib/validate.js";
+import { errorMap, parse } from "../lib/validate.js";
 
 /** What is wrong with each field of a body, by its path. Contains no values. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
@@ -32,18 +31,6 @@ export function rejectFields(fields: FieldErrors): HttpError {
     texts.map((text) => (field === "" ? text : `${field}: ${text}`)),
   );
   return new HttpError(422, problems.join("; "), { fields });
-}
-
-/** A usage error of the emulator. */
-export function invalidOption(message: string, cause?: unknown): ApiChatError {
-  return new ApiChatError("invalid_config", message, { operation: "check", cause });
-}
-
-/** Checks the options of `method`. The error names each wrong field and contains no values. */
-export function parseOptions<T>(method: string, schema: z.ZodType<T>, options: unknown): T {
-  const { data, problems } = parse(schema, options);
-  if (problems === undefined) return data;
-  throw invalidOption(`${method}: ${describeProblems(problems).join("; ")}`);
 }
 
 /** Parses a body. Throws a 400 if it is not JSON. */

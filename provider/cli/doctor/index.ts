@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
-import type { NamedFinding } from "./doctor/run.js";
-import { parseUrl } from "./option-values.js";
-import { ENDINGS, EXIT, paint, print, printJson } from "./output.js";
-import { toPlainText } from "../lib/plain-text.js";
-import { runToExit, type Run } from "./run-command.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "../credentials.js";
+import type { NamedFinding } from "./run.js";
+import { parseUrl } from "../option-values.js";
+import { ENDINGS, EXIT, paint, print, printJson } from "../output.js";
+import { toPlainText } from "../../lib/plain-text.js";
+import { runToExit, type Run } from "../run-command.js";
 
 interface DoctorOptions extends CredentialOptions {
   webhookUrl?: string;
@@ -36,7 +36,7 @@ ${ENDINGS}`;
 
 async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<number> {
   // Loaded here, because `--help` needs none of it.
-  const { runChecks, NAME_WIDTH } = await import("./doctor/run.js");
+  const { runChecks, NAME_WIDTH } = await import("./run.js");
   const findings: NamedFinding[] = [];
   for await (const finding of runChecks({ ...run, folder: process.cwd(), webhookUrl })) {
     findings.push(finding);

@@ -1,20 +1,20 @@
 import { Command, Option } from "commander";
-import { createRedactor } from "../lib/redact.js";
-import type { BorrowOptions } from "./listen/borrow.js";
-import { formatListenEvent } from "./listen/lines.js";
-import { openTunnel, TUNNEL_PROGRAMS, type Tunnel, type TunnelProgram } from "./listen/tunnel.js";
-import type { ListenEvent } from "./listen/watch.js";
+import { createRedactor } from "../../lib/redact.js";
+import type { BorrowOptions } from "./borrow.js";
+import { formatListenEvent } from "./lines.js";
+import { openTunnel, TUNNEL_PROGRAMS, type Tunnel, type TunnelProgram } from "./tunnel.js";
+import type { ListenEvent } from "./watch.js";
 import {
   addCredentialOptions,
   CREDENTIALS_HELP,
   type CredentialOptions,
   Credentials,
-} from "./credentials.js";
-import { parsePort, parseUrl } from "./option-values.js";
-import { note, print } from "./output.js";
-import { toJsonLine } from "../lib/plain-text.js";
-import { formatUrl } from "../lib/url.js";
-import { divertLinesToStderr, untilStopped } from "./run-command.js";
+} from "../credentials.js";
+import { parsePort, parseUrl } from "../option-values.js";
+import { note, print } from "../output.js";
+import { toJsonLine } from "../../lib/plain-text.js";
+import { formatUrl } from "../../lib/url.js";
+import { divertLinesToStderr, untilStopped } from "../run-command.js";
 
 interface ListenOptions extends CredentialOptions {
   port: number;
@@ -88,7 +88,7 @@ async function listen(options: ListenOptions): Promise<void> {
   // A sender may echo the key.
   const redact = createRedactor([verificationKey]);
   // Loaded here, because `--help` needs no HTTP.
-  const { startListening } = await import("./listen/run.js");
+  const { startListening } = await import("./run.js");
   const onEvent = (event: ListenEvent): void =>
     print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
   // A closed terminal must not leave the registration of a tunnel behind.
@@ -114,7 +114,7 @@ async function listenThroughTunnel(
   { tunnel: program, ...workspace }: Omit<BorrowOptions, "signal"> & { tunnel: TunnelProgram },
   { local, stopped, onEvent }: TunnelUse,
 ): Promise<void> {
-  const { borrowRegistration, reserveWorkspace } = await import("./listen/borrow.js");
+  const { borrowRegistration, reserveWorkspace } = await import("./borrow.js");
   divertLinesToStderr();
   const interruption = new AbortController();
   const { signal } = interruption;
