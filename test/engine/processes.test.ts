@@ -4,7 +4,7 @@ import { ApiChatWebhook } from "pulumi-apichat";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginFolder, PluginProvider, PluginWebhook } from "../support/plugin.ts";
-import { processesOf, signalIfAlive } from "../support/processes.ts";
+import { processesOf, signalIfAlive } from "../../tools/lib/processes.ts";
 import { createYamlProject, type YamlProject } from "../support/program-folder.ts";
 import { argsOf, callsOf, openScene, readTree, writesSince, type Scene } from "../support/scene.ts";
 import { createStack } from "../support/stack.ts";
