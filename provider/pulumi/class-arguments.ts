@@ -1,6 +1,6 @@
 import * as pulumi from "./sdk.js";
 import { invalidConfig } from "../lib/files.js";
-import { INPUTS } from "./resource-inputs.js";
+import { INPUTS, SECRET_PROPERTIES } from "./resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 
 // What the resource classes share in a Pulumi program.
@@ -35,6 +35,19 @@ export function toProperties(
   const outputs = provided.map((output) => [output, undefined]);
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
+
+/**
+ * A user's options of a resource that the plugin has too, with the type that it has there as an alias, as the generated
+ * SDKs have the dynamic type.
+ */
+export const toOptions = (
+  type: keyof typeof INPUTS,
+  { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,
+): pulumi.CustomResourceOptions => ({
+  ...opts,
+  aliases: [...aliases, { type: `apichat:index:${type}` }],
+  additionalSecretOutputs: [...additionalSecretOutputs, ...SECRET_PROPERTIES[type]],
+});
 
 function protect(kind: string | undefined, value: pulumi.Input<unknown>): pulumi.Input<unknown> {
   if (kind === "url") return keepQuerySecret(value as pulumi.Input<string | undefined>);

@@ -19,6 +19,8 @@ export interface Applied {
   echoKey?: string;
   /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
   attempted?: string[];
+  /** It was registered already, and this resource has written nothing since. */
+  adopted?: boolean;
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
   /** Distinguishes this state from others of the same workspace: see webhook/run.ts. */
@@ -36,13 +38,14 @@ export interface Ours {
 export function toApplied(
   { webhookUrl: url, webhookVerificationKey: key }: WantedWebhook,
   { botUrl, webhookUrl: shownUrl, webhookVerificationKey: shownKey }: Registration,
-  { apiKey, claimId }: { apiKey: string; claimId: string },
+  { apiKey, claimId, adopted }: { apiKey: string; claimId: string; adopted?: boolean },
 ): Applied {
   return {
     url,
     botUrl,
     ...(shownUrl === url ? {} : { echoUrl: shownUrl }),
     ...(shownKey === key ? {} : { echoKey: digest(key, shownKey) }),
+    ...(adopted ? { adopted } : {}),
     apiKey: digest(key, apiKey),
     claimId,
   };

@@ -1,6 +1,6 @@
 import * as pulumi from "../pulumi/sdk.js";
-import { refuseImport, refuseUnknownArgs, toProperties } from "../pulumi/class-arguments.js";
-import { INPUTS, SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
+import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { INPUTS } from "../pulumi/resource-inputs.js";
 
 /** How the keys are made: at random, or derived from a seed. */
 export interface VerificationKeyArgs {
@@ -77,12 +77,7 @@ export class VerificationKey extends pulumi.CustomResource {
     refuseImport(name, opts, "give a live key as initial");
     refuseUnknownArgs(name, args, INPUTS.VerificationKey);
     const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
-    super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, properties, {
-      ...opts,
-      additionalSecretOutputs: [
-        ...(opts.additionalSecretOutputs ?? []),
-        ...SECRET_PROPERTIES.VerificationKey,
-      ],
-    });
+    const options = toOptions("VerificationKey", opts);
+    super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, properties, options);
   }
 }

@@ -18,7 +18,8 @@ export function accessTo(inputs: WebhookInputs, context: OperationContext, claim
     workspace,
     client: createClient(inputs, apiKey, signal),
     claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
-    toOuts: (seen: Registration): WebhookState => toState(inputs, seen, { apiKey, claimId }),
+    toOuts: (seen: Registration, adopted = false): WebhookState =>
+      toState(inputs, seen, { apiKey, claimId, adopted }),
   };
 }
 

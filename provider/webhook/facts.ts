@@ -5,24 +5,36 @@ export interface Claim {
   /** The resource of the program, see `resourceOf` in run.ts, and its name. */
   resource: string;
   name: string;
-  /** Only diff has seen this state, so the engine may still replace it: a create of the same resource takes its place. */
-  isReplaceable?: boolean;
 }
 
-/** What a run of the engine learns. Workspaces and bots are hashes, because it is written to a file: see run-log.ts. */
+/**
+ * What a run of the engine learns: each row is a fact, the step that learns it, and what it decides. Workspaces and bots
+ * are hashes, because facts are written to a file: see run-log.ts.
+ */
 export type Fact =
-  /** From check: the program declares a workspace. */
+  /**
+   * From check: the program declares a workspace. The check of another resource that declares it fails, and a delete
+   * leaves its webhook.
+   */
   | { fact: "declared"; workspace: string; resource: string; name: string }
-  /** From diff, or after a step of the resource: a state owns a bot. */
-  | { fact: "held"; bot: string; claim: Claim }
-  /** The state was deleted, or was never stored. */
+  /**
+   * From a diff that finds no change: a state owns a bot. The create or update of another resource that reaches this bot
+   * fails, and the delete of another state leaves its webhook. A create of the same resource takes its place.
+   */
+  | { fact: "held"; step: "diff"; bot: string; claim: Claim }
+  /** From a create or update that saw or set the bot: the same, but no other state takes its place. */
+  | { fact: "held"; step: "write"; bot: string; claim: Claim }
+  /** From a delete, or a create that fails: any state may own the bot. */
   | { fact: "released"; bot: string; claimId: string };
+
+type Held = Extract<Fact, { fact: "held" }>;
 
 /** The facts of a run, and what follows from them. */
 export class Facts {
   /** By workspace, then by resource: its name. */
   readonly #declared = new Map<string, Map<string, string>>();
-  readonly #holders = new Map<string, Claim>();
+  /** By bot. */
+  readonly #held = new Map<string, Held>();
 
   constructor(facts: Iterable<Fact> = []) {
     for (const fact of facts) this.add(fact);
@@ -33,17 +45,26 @@ export class Facts {
       const { workspace, resource, name } = fact;
       const resources = this.#declared.get(workspace) ?? new Map<string, string>();
       this.#declared.set(workspace, resources.set(resource, name));
-    } else if (fact.fact === "held") this.#holders.set(fact.bot, fact.claim);
-    else if (this.#holders.get(fact.bot)?.claimId === fact.claimId) this.#holders.delete(fact.bot);
+    } else if (fact.fact === "held") this.#held.set(fact.bot, fact);
+    else if (this.#held.get(fact.bot)?.claim.claimId === fact.claimId) this.#held.delete(fact.bot);
   }
 
-  /** The names of the resources that declare a workspace, without the given one. */
-  declarersOf(workspace: string, except?: string): string[] {
+  /** The name of a resource that declares a workspace, other than the given one. */
+  declarerOf(workspace: string, except?: string): string | undefined {
     const resources = [...(this.#declared.get(workspace) ?? [])];
-    return resources.filter(([resource]) => resource !== except).map(([, name]) => name);
+    return resources.find(([resource]) => resource !== except)?.[1];
   }
 
-  holderOf(bot: string): Claim | undefined {
-    return this.#holders.get(bot);
+  /** Another state's claim on a bot: a delete leaves the bot's webhook. */
+  otherHolderOf(bot: string, claimId: string): Claim | undefined {
+    const claim = this.#held.get(bot)?.claim;
+    return claim?.claimId === claimId ? undefined : claim;
+  }
+
+  /** The claim that keeps a state from owning a bot. */
+  rivalOf({ bot, step, claim }: Held): Claim | undefined {
+    const other = this.otherHolderOf(bot, claim.claimId);
+    const isReplaced = this.#held.get(bot)?.step === "diff" && step === "write";
+    return isReplaced && other?.resource === claim.resource ? undefined : other;
   }
 }

@@ -1,5 +1,5 @@
 import type { Registration } from "../client/internal.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, removalCommand } from "../errors/index.js";
 import { printLine, printWarning } from "../lib/progress.js";
 import { botCodeOf, formatUrl } from "../lib/url.js";
 import type { RawInputs } from "../pulumi/check-and-diff.js";
@@ -155,7 +155,8 @@ async function apply(access: Access, found: Found): Promise<{ outs: WebhookState
     const left = result.standing ? toOuts(result.standing) : stateOfAttempt(access, found);
     throw left ? new UnfinishedError(left, result.failure) : result.failure;
   }
-  const outs = toOuts(result.registration);
+  const adopted = result.how === "unchanged" && (ours?.applied.adopted ?? ours === undefined);
+  const outs = toOuts(result.registration, adopted);
   try {
     run.claimBot(outs.botUrl, claim);
   } catch (error) {
@@ -178,7 +179,7 @@ function stateOfAttempt({ inputs, toOuts }: Access, { seen, ours }: Found): Webh
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;
-  const { botUrl, claimId } = state.applied;
+  const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
   // A create of the same resource may follow.
@@ -198,6 +199,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     // Asked after the look, because the program may have declared the workspace in the meantime.
     const manager = declarer();
     if (manager !== undefined) return printStays(manager);
+    if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name }, run.logProblem);
     await remove(observed.client, state.baseUrl, mayDelete);
   });
   run.releaseBot(botUrl, claimId);
@@ -229,4 +231,13 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   const webhook = `the webhook ${formatUrl(seen.webhookUrl)} of ${what}`;
   printWarning(name, `${at} now has ${webhook}, which is not ours; it was not removed`);
   return false;
+}
+
+/** Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to remove it. */
+function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string): void {
+  const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
+  printWarning(
+    name,
+    `the webhook stays: it was adopted, and another provider of this program may manage it, which cannot be seen: ${problem}; to remove it, run: ${removal}`,
+  );
 }

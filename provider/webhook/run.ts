@@ -58,13 +58,8 @@ export interface OperationContext {
 /** Identifies a resource within a run: its URN, or its name if the engine passes no URN (the dynamic provider). */
 export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
-/** A webhook as the program declares it. */
-interface Declared {
-  inputs: WebhookInputs;
-  /** The API key in force: the argument or the default. */
-  apiKey: string;
-  workspace: string;
-}
+/** Where the program declares a webhook, with the API key in force: the argument or the default. */
+type Declared = Record<"baseUrl" | "apiKey", string>;
 
 /** The provider's configuration, as the SDK passes it to `configure`. */
 export interface Configuration {
@@ -75,18 +70,19 @@ export interface Configuration {
 }
 
 /**
- * What one run of the engine knows about its webhooks. Two facts decide what may be written: which workspaces the program
- * declares (from check), and which bot each state owns after its own step. Names do not count, because a program may move
- * them to another workspace or another webhook. All provider processes of the run share these facts in its log.
+ * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and all provider
+ * processes of the run share them. Names do not count, because a program may move them to another workspace or another
+ * webhook. What is kept here contains secrets, or serves this process alone.
  */
 export class Run {
   readonly #log: RunLog;
-  /** By resource: what check was given. */
+  /** By resource. Several if a name is used twice. */
   readonly #declared = new Map<string, Declared[]>();
-  /** By resource: the state before this run, as diff, read or delete was given it. */
-  readonly #states = new Map<string, WebhookState>();
-  /** By claim: the name that the program uses now. */
-  readonly #names = new Map<string, string>();
+  /**
+   * By claim: the state before this run, as diff, read or delete was given it, and the name that the program uses now. The
+   * last recorded one is the last.
+   */
+  readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
   readonly #queue = new KeyedQueue();
   /** What is known of the services. */
   readonly confirmations = new Confirmations();
@@ -102,12 +98,16 @@ export class Run {
     this.#configuration = configuration;
   }
 
-  /** Why this run's provider processes do not see each other's webhooks. Returned once. */
+  /** Why this run's provider processes do not see each other's webhooks. */
+  get logProblem(): string | undefined {
+    return this.#log.problem;
+  }
+
+  /** The same, returned once. */
   takeLogProblem(): string | undefined {
-    const { problem } = this.#log;
     if (this.#hasTold) return undefined;
     this.#hasTold = true;
-    return problem;
+    return this.logProblem;
   }
 
   /** {@link findBaseUrl} with this run's configuration. */
@@ -143,58 +143,56 @@ export class Run {
    * program sets. After a rotation, only some of them are valid.
    */
   apiKeyCandidates(state: WebhookState, resource: string): string[] {
-    const declared = this.#declaredAs(resource);
-    const isHere = declared && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
-    const keys = [state.apiKey, ...this.#defaultApiKeys(), isHere ? declared.apiKey : undefined];
+    const here = this.#declarationsOf(resource).filter(
+      ({ baseUrl }) => canonicalUrl(baseUrl) === canonicalUrl(state.baseUrl),
+    );
+    const keys = [state.apiKey, ...this.#defaultApiKeys(), ...here.map(({ apiKey }) => apiKey)];
     return [...new Set(keys.flatMap((key) => key || []))];
   }
 
   /** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
   declare(inputs: WebhookInputs, apiKey: string, resource: string): string | undefined {
-    const workspace = workspaceOf(inputs.baseUrl, apiKey);
-    const elsewhere = this.#declarationsOf(resource).filter((one) => one.workspace !== workspace);
-    this.#declared.set(resource, [...elsewhere, { inputs, apiKey, workspace }]);
-    this.#log.append({ fact: "declared", workspace, resource, name: inputs.name });
-    return this.#log.read().declarersOf(workspace, resource)[0];
+    const { baseUrl, name } = inputs;
+    const workspace = workspaceOf(baseUrl, apiKey);
+    this.#declared.set(resource, [...this.#declarationsOf(resource), { baseUrl, apiKey }]);
+    this.#log.append({ fact: "declared", workspace, resource, name });
+    return this.#log.read().declarerOf(workspace, resource);
   }
 
   #declarationsOf(resource: string): Declared[] {
     return this.#declared.get(resource) ?? [];
   }
 
-  /**
-   * What the program declares as a resource. Undefined if the program no longer declares it, in a destroy, or if a name
-   * is used twice.
-   */
-  #declaredAs(resource: string): Declared | undefined {
-    const found = this.#declarationsOf(resource);
-    return found.length === 1 ? found[0] : undefined;
-  }
-
   /** The name of the resource that declares a workspace, if any. */
   declarerOf(workspace: string): string | undefined {
-    return this.#log.read().declarersOf(workspace)[0];
+    return this.#log.read().declarerOf(workspace);
   }
 
-  /** Records that a state of the program owns a bot, if its URL is known. Throws `conflict` if another state owns it. */
+  /**
+   * Records that a create or update has seen or set the bot of its state, if its URL is known. Throws `conflict` if
+   * another state owns it.
+   */
   claimBot(botUrl: string, claim: Claim): void {
+    this.#hold(botUrl, claim, "write");
+  }
+
+  #hold(botUrl: string, claim: Claim, step: "diff" | "write"): void {
     if (botUrl === "") return;
-    const holder = this.otherHolderOf(botUrl, claim.claimId);
-    const isReplaced = holder?.isReplaceable && !claim.isReplaceable && holder.resource === claim.resource;
-    if (holder && !isReplaced) {
+    const held = { fact: "held", step, bot: toBot(botUrl), claim } as const;
+    const rival = this.#log.read().rivalOf(held);
+    if (rival) {
       throw new ApiChatError(
         "conflict",
-        `${joinQuotedNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
+        `${joinQuotedNames([rival.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
         { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
       );
     }
-    this.#log.append({ fact: "held", bot: toBot(botUrl), claim });
+    this.#log.append(held);
   }
 
   /** Another state's claim on a bot, if any. */
   otherHolderOf(botUrl: string, claimId: string): Claim | undefined {
-    const claim = this.#log.read().holderOf(toBot(botUrl));
-    return claim?.claimId === claimId ? undefined : claim;
+    return this.#log.read().otherHolderOf(toBot(botUrl), claimId);
   }
 
   /** Removes the claim of a state that was deleted or never stored. */
@@ -211,33 +209,31 @@ export class Run {
     { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
   ): void {
     const { claimId, botUrl } = state.applied;
-    this.#names.set(claimId, name);
-    this.#states.set(resource, state);
-    const isDeclared = this.#declarationsOf(resource).some(({ inputs }) => inputs.baseUrl === state.baseUrl);
-    if (isUnchanged && isDeclared) this.claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
+    this.recordRead(state, resource, name);
+    const isDeclared = this.#declarationsOf(resource).some(({ baseUrl }) => baseUrl === state.baseUrl);
+    if (isUnchanged && isDeclared) this.#hold(botUrl, { claimId, name, resource }, "diff");
   }
 
   /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
-  recordRead(state: WebhookState, resource: string): void {
-    this.#states.set(resource, state);
+  recordRead(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
+    this.#states.delete(state.applied.claimId);
+    this.#states.set(state.applied.claimId, { state, resource, name });
   }
 
   /** The name of another resource whose state registered this, if this run has seen that state. */
   holderOf(seen: Registration, { resource }: Claim): string | undefined {
-    const holder = [...this.#states].find(
-      ([other, { applied }]) => other !== resource && isOurs(seen, applied),
-    );
-    return holder && this.currentNameOf(holder[1]);
+    const others = [...this.#states.values()].filter((recorded) => recorded.resource !== resource);
+    return others.find(({ state }) => isOurs(seen, state.applied))?.name;
   }
 
   /** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
   currentNameOf({ name, applied }: WebhookState): string {
-    return this.#names.get(applied.claimId) ?? name;
+    return this.#states.get(applied.claimId)?.name ?? name;
   }
 
-  /** The state of a resource before this run, as diff, read or delete was given it. */
+  /** The state of a resource before this run, as diff, read or delete was last given it. */
   stateOf(resource: string): WebhookState | undefined {
-    return this.#states.get(resource);
+    return [...this.#states.values()].findLast((recorded) => recorded.resource === resource)?.state;
   }
 
   /**

@@ -61,7 +61,7 @@ export interface WebhookState extends WebhookInputs {
 export const toState = (
   inputs: WebhookInputs,
   seen: Registration,
-  by: { apiKey: string; claimId: string },
+  by: Parameters<typeof toApplied>[2],
 ): WebhookState => ({
   ...inputs,
   status: seen.status,

@@ -1,7 +1,7 @@
 import * as pulumi from "../pulumi/sdk.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { refuseImport, refuseUnknownArgs, toProperties } from "../pulumi/class-arguments.js";
-import { INPUTS, SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
+import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { INPUTS } from "../pulumi/resource-inputs.js";
 import type { OnExisting, Preflight } from "../registration/index.js";
 import { warningsOfConfiguration } from "./configuration.js";
 import type { Settling } from "./preview.js";
@@ -80,10 +80,8 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
-    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
-      ...opts,
-      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
-    });
+    const options = toOptions("ApiChatWebhook", opts);
+    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, options);
     if (!pulumi.runtime.isDryRun()) return;
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
     this.botUrl = this.id;

@@ -16,13 +16,6 @@ import {
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-type AliasOf = (type: "ApiChatWebhook" | "VerificationKey") => Alias[];
-
-const SOURCE = "pulumi-nodejs:dynamic/apichat:";
-/** What the schema says of every SDK. */
-const fromDynamic: AliasOf = (type) => [{ type: `${SOURCE}${type}` }];
-const fromPlugin: AliasOf = (type) => [{ type: `apichat:index:${type}` }];
-
 /** The commands of the documentation for what is tested here. Those of the Automation API run in place of the first ones. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
   commandsIn(blocksOf(readPage("docs/migration.md"), "sh")),
@@ -41,10 +34,10 @@ describe("between the dynamic provider and the plugin", () => {
 
   /** The same program with the classes of one of the two. */
   const program =
-    ([Webhook, Key]: typeof dynamic | typeof plugin, aliases: AliasOf = () => []): PulumiFn =>
+    ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {
-      const { botUrl } = new Webhook("acme", acme, { aliases: aliases("ApiChatWebhook") });
-      const key = new Key("acme", { rotation: "2026-12", keep: 1 }, { aliases: aliases("VerificationKey") });
+      const { botUrl } = new Webhook("acme", acme);
+      const key = new Key("acme", { rotation: "2026-12", keep: 1 });
       return { botUrl, current: key.current, keys: key.keys };
     };
 
@@ -76,7 +69,7 @@ describe("between the dynamic provider and the plugin", () => {
   test("the dynamic provider finds no change; the plugin asks once, writes nothing and keeps the keys", async () => {
     const { changes } = await stack.preview({ refresh: true, expectNoChanges: true });
     expect(changes).toEqual({ same: 3 });
-    stack.run(program(plugin, fromDynamic));
+    stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
     const changed = events.flatMap(({ resourcePreEvent: step }) =>
@@ -86,8 +79,8 @@ describe("between the dynamic provider and the plugin", () => {
     await expectKeys();
   });
 
-  test("back with aliases: the same, and refresh runs on the dynamic provider again", async () => {
-    stack.run(program(dynamic, fromPlugin));
+  test("back: the same, and refresh runs on the dynamic provider again", async () => {
+    stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     await expectKeys();
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
@@ -97,7 +90,7 @@ describe("between the dynamic provider and the plugin", () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,
-      program: program(plugin, fromDynamic),
+      program: program(plugin),
     });
     const { workDir: cwd, envVars: env } = stack.stack.workspace;
     await execa("sh", ["-ec", moveInDocs.replaceAll("::chat::", "::test::")], { cwd, env });

@@ -2,6 +2,7 @@ import type { AsyncCommand } from "fast-check";
 import { expect } from "vitest";
 import type { FaultRule } from "../../provider/emulator/index.js";
 import type { Kill } from "./engine.js";
+import type { ProviderName } from "./providers.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, SLOW, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
@@ -22,7 +23,7 @@ interface UpChoice {
   replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
-  /** Not where the run is killed. */
+  /** Not where the whole run is killed. */
   isParallel?: boolean;
   kill?: Kill;
 }
@@ -69,11 +70,23 @@ const isFree = ({ program }: World, name: string, except?: WorkspaceName): boole
     ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
   );
 
-export const declare = (workspace: WorkspaceName, name: string): Command =>
+export const declare = (
+  workspace: WorkspaceName,
+  name: string,
+  provider: ProviderName = "dynamic",
+): Command =>
   command(
-    `declare(${workspace}, ${name})`,
+    `declare(${workspace}, ${name}, ${provider})`,
     ({ program }) =>
-      void program.set(workspace, { name, aliases: [], url: 0, key: 0, isMoved: false, onExisting: "fail" }),
+      void program.set(workspace, {
+        name,
+        aliases: [],
+        provider,
+        url: 0,
+        key: 0,
+        isMoved: false,
+        onExisting: "fail",
+      }),
     (world) => !world.program.has(workspace) && isFree(world, name),
   );
 
@@ -108,7 +121,7 @@ export const shiftNames = (): Command =>
     ({ program }) => program.size > 1,
   );
 
-type Edit = Partial<Pick<Declaration, "url" | "key" | "isMoved" | "onExisting">>;
+type Edit = Partial<Pick<Declaration, "url" | "key" | "isMoved" | "provider" | "onExisting">>;
 
 export const edit = (workspace: WorkspaceName, edited: Edit): Command =>
   command(

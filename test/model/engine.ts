@@ -1,33 +1,18 @@
-import { createWebhookProvider } from "../../provider/dynamic.js";
-import { Run } from "../../provider/webhook/run.js";
-import { unmarked } from "../support/dynamic.js";
-
-type Values = Record<string, unknown>;
-
-/** The lifecycle as the engine sees it: methods over plain values. */
-interface Provider {
-  configure(request: { config: { get(key: string): string | undefined } }): void;
-  check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
-  diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
-  create(inputs: Values): Promise<{ id: string; outs: Values }>;
-  read(id: string, props: Values): Promise<{ id?: string; props?: Values; inputs?: Values }>;
-  update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
-  delete(id: string, props: Values): Promise<void>;
-}
-
-type Config = Record<string, string>;
+import { Processes, type Config, type Provider, type ProviderName, type Values } from "./providers.js";
 
 /** A resource as a program declares it. */
 export interface Goal {
   name: string;
   /** Names that it had before. */
   aliases: readonly string[];
+  provider: ProviderName;
   args: Values;
 }
 
 /** A resource in the state, as the engine stores it. */
 export interface Stored {
   name: string;
+  provider: ProviderName;
   id: string;
   inputs: Values;
   outputs: Values;
@@ -37,7 +22,10 @@ export interface Stored {
   isPendingDelete: boolean;
 }
 
-type Method = Exclude<keyof Provider, "configure">;
+type Method = keyof Provider;
+
+/** A resource, and the process that a call for it goes to. */
+type Target = Pick<Stored, "name" | "provider">;
 
 export interface Failure {
   name: string;
@@ -47,10 +35,13 @@ export interface Failure {
   error: unknown;
 }
 
-/** Kills a run before or after so many calls that may write. What the last of them returned is lost. */
+/**
+ * Kills a run before or after so many calls that may write. What the last of them returned is lost. `between`: the result
+ * is stored, and then the provider process of that call is killed, and nothing else.
+ */
 export interface Kill {
   calls: number;
-  when: "before" | "after";
+  when: "before" | "after" | "between";
 }
 
 export interface UpOptions {
@@ -87,7 +78,7 @@ export class Engine {
   /** refresh and destroy run without the program, so with the configuration of the last `up`. */
   lastConfig: Config = {};
   // Of the run in progress.
-  #provider = startProvider();
+  #processes = new Processes();
   #failures: Failure[] = [];
   #kill: Kill | undefined;
   #killed: Outcome["killed"];
@@ -97,7 +88,8 @@ export class Engine {
     return this.#run(refresh ? this.lastConfig : config, kill, async () => {
       if (refresh && !(await this.#refreshAll())) return;
       // Another configuration means another default provider, which is another process.
-      if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig)) this.#start(config);
+      if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig))
+        this.#processes.configure(config);
       this.lastConfig = config;
       if (!(await this.#registerAll(goals, options))) return;
       const isDropped = ({ name }: Stored): boolean => goals.every((goal) => goal.name !== name);
@@ -124,23 +116,19 @@ export class Engine {
     this.state = this.state.filter((stored) => stored.name !== name);
   }
 
-  /** One command with a provider process of its own. */
+  /** One command with provider processes of its own. */
   async #run(config: Config, kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
     this.#failures = [];
     this.#kill = kill;
     this.#killed = undefined;
     this.#writes = 0;
-    this.#start(config);
+    this.#processes = new Processes();
+    this.#processes.configure(config);
     await work().catch((error: unknown) => {
       if (!(error instanceof Killed)) throw error;
     });
     const [failures, killed] = [this.#failures, this.#killed];
     return { ok: failures.length === 0 && killed === undefined, failures, killed };
-  }
-
-  #start(config: Config): void {
-    this.#provider = startProvider();
-    this.#provider.configure({ config: { get: (key) => config[key] } });
   }
 
   async #registerAll(
@@ -170,46 +158,55 @@ export class Engine {
 
   /** Checks and compares one resource, and gives the step that follows. */
   async #plan(goal: Goal, replace: readonly string[]): Promise<() => Promise<void>> {
-    const { name, aliases } = goal;
+    const { name, aliases, provider } = goal;
     const live = this.state.filter(({ isPendingDelete }) => !isPendingDelete);
     const old =
       live.find((stored) => stored.name === name) ?? live.find((stored) => aliases.includes(stored.name));
     const isTarget = replace.includes(name);
     const inputs = await this.#check(goal, isTarget ? undefined : old);
-    if (!old) return () => this.#create(name, inputs);
-    if (isTarget) return () => this.#replace(old, name, inputs);
-    const { changes } = await this.#call(name, "diff", old.id, old.outputs, inputs);
-    if (!changes && !old.hasInitErrors) return async () => this.#put(old, { ...old, name, inputs });
+    if (!old) return () => this.#create(goal, inputs);
+    if (isTarget) return () => this.#replace(old, goal, inputs);
+    const { changes } = await this.#call(goal, "diff", old.id, old.outputs, inputs);
+    if (!changes && !old.hasInitErrors) return async () => this.#put(old, { ...old, name, provider, inputs });
     return async () => {
-      const { outs, hasInitErrors } = await this.#write(name, "update", old.id, old.outputs, inputs);
-      this.#put(old, { ...old, name, inputs, outputs: outs, hasInitErrors });
+      const { outs, hasInitErrors } = await this.#write(goal, "update", old.id, old.outputs, inputs);
+      this.#put(old, { ...old, name, provider, inputs, outputs: outs, hasInitErrors });
     };
   }
 
-  async #create(name: string, inputs: Values): Promise<void> {
-    const { id, outs, hasInitErrors } = await this.#write(name, "create", inputs);
-    this.#put(undefined, { name, id, inputs, outputs: outs, hasInitErrors, isPendingDelete: false });
+  async #create(goal: Goal, inputs: Values): Promise<void> {
+    const { name, provider } = goal;
+    const { id, outs, hasInitErrors } = await this.#write(goal, "create", inputs);
+    this.#put(undefined, {
+      name,
+      provider,
+      id,
+      inputs,
+      outputs: outs,
+      hasInitErrors,
+      isPendingDelete: false,
+    });
   }
 
-  async #replace(old: Stored, name: string, inputs: Values): Promise<void> {
-    await this.#create(name, inputs);
+  async #replace(old: Stored, goal: Goal, inputs: Values): Promise<void> {
+    await this.#create(goal, inputs);
     old.isPendingDelete = true;
   }
 
   async #deleteAll(resources: readonly Stored[]): Promise<void> {
     for (const stored of resources.toReversed()) {
-      const { name, id, outputs } = stored;
-      if (await this.#attempt(() => this.#write(name, "delete", id, outputs))) this.#put(stored);
+      const { id, outputs } = stored;
+      if (await this.#attempt(() => this.#write(stored, "delete", id, outputs))) this.#put(stored);
     }
   }
 
   async #refreshAll(): Promise<boolean> {
     for (const stored of this.state) {
       await this.#attempt(async () => {
-        const { name, inputs: olds } = stored;
-        const { id, props = {}, inputs = olds } = await this.#call(name, "read", stored.id, stored.outputs);
+        const { inputs: olds } = stored;
+        const { id, props = {}, inputs = olds } = await this.#call(stored, "read", stored.id, stored.outputs);
         if (id === undefined) return this.#put(stored);
-        await this.#call(name, "diff", id, props, olds);
+        await this.#call(stored, "diff", id, props, olds);
         this.#put(stored, { ...stored, id, inputs, outputs: props, hasInitErrors: false });
       });
     }
@@ -233,8 +230,9 @@ export class Engine {
     );
   }
 
-  async #check({ name, args }: Goal, old?: Stored): Promise<Values> {
-    const { inputs, failures } = await this.#call(name, "check", old?.inputs ?? {}, { name, ...args });
+  async #check(goal: Goal, old?: Stored): Promise<Values> {
+    const { name, args } = goal;
+    const { inputs, failures } = await this.#call(goal, "check", old?.inputs ?? {}, { name, ...args });
     this.#failures.push(
       ...failures.map((error) => ({ name, method: "check" as const, baseUrl: args["baseUrl"], error })),
     );
@@ -243,30 +241,31 @@ export class Engine {
   }
 
   async #call<M extends Method>(
-    name: string,
+    target: Target,
     method: M,
     ...args: Parameters<Provider[M]>
   ): Promise<Awaited<ReturnType<Provider[M]>>> {
-    const work = this.#provider[method] as (...given: unknown[]) => ReturnType<Provider[M]>;
     try {
+      const work = this.#processes.get(target)[method] as (...given: unknown[]) => ReturnType<Provider[M]>;
       return copy(await work(...copy(args)));
     } catch (error) {
-      this.#failures.push({ name, method, baseUrl: baseUrlOf(args), error });
+      this.#failures.push({ name: target.name, method, baseUrl: baseUrlOf(args), error });
       throw new Failed("", { cause: error });
     }
   }
 
   /** A call that may write. An error with an `id` is a resource that is only partly done. */
   async #write(
-    name: string,
+    target: Target,
     method: "create" | "update" | "delete",
     ...args: [Values] | [string, Values] | [string, Values, Values]
   ): Promise<{ id: string; outs: Values; hasInitErrors: boolean }> {
     this.#writes += 1;
     const killAt = this.#kill?.calls === this.#writes ? this.#kill.when : undefined;
-    if (killAt !== undefined) this.#killed = { name, method, baseUrl: baseUrlOf(args) };
+    if (killAt === "before" || killAt === "after")
+      this.#killed = { name: target.name, method, baseUrl: baseUrlOf(args) };
     if (killAt === "before") throw new Killed();
-    const written = await this.#call(name, method, ...(args as Parameters<Provider["update"]>)).then(
+    const written = await this.#call(target, method, ...(args as Parameters<Provider["update"]>)).then(
       (result) => ({ id: "", outs: {}, ...result, hasInitErrors: false }),
       (failed: Failed) => {
         const { id, properties = {} } = failed.cause as { id?: string; properties?: Values };
@@ -274,13 +273,11 @@ export class Engine {
       },
     );
     if (killAt === "after") throw new Killed();
+    if (killAt === "between") this.#processes.kill(target.provider);
     if (written instanceof Failed) throw written;
     return written;
   }
 }
-
-/** The lifecycle of a new provider process: it knows nothing of other runs. */
-const startProvider = (): Provider => unmarked(createWebhookProvider(new Run())) as unknown as Provider;
 
 /** Inputs come last. */
 const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];

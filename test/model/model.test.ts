@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { test } from "vitest";
 import type { EmulatorOptions } from "../../provider/emulator/index.js";
 import * as step from "./commands.js";
+import { PROVIDERS } from "./providers.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
@@ -12,7 +13,9 @@ const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_RE
 const workspace = fc.constantFrom(...WORKSPACES);
 const named = fc.tuple(workspace, fc.constantFrom(...NAMES));
 const number = fc.nat(2);
-const kill = fc.record({ calls: fc.integer({ min: 1, max: 4 }), when: fc.constantFrom("before", "after") });
+const calls = fc.integer({ min: 1, max: 4 });
+const kill = fc.record({ calls, when: fc.constantFrom("before", "after", "between") });
+const provider = fc.constantFrom(...PROVIDERS);
 const optional = { requiredKeys: [] };
 
 const edited = fc.oneof(
@@ -21,6 +24,8 @@ const edited = fc.oneof(
   fc.record({ url: number, key: number }),
   fc.record({ isMoved: fc.boolean() }),
   fc.record({ onExisting: fc.constantFrom("fail", "replace") }),
+  fc.record({ provider }),
+  fc.record({ provider }),
 );
 
 const apiKeyStep = fc.constantFrom(
@@ -52,7 +57,12 @@ const replace = fc.subarray([...WORKSPACES], { minLength: 1 });
 const upChoice = fc.oneof(
   fc.record({ replace, refresh: fc.boolean(), checksFirst: fc.boolean(), kill }, optional),
   fc.record(
-    { replace, checksFirst: fc.boolean(), isParallel: fc.constant(true) },
+    {
+      replace,
+      checksFirst: fc.boolean(),
+      isParallel: fc.constant(true),
+      kill: fc.record({ calls, when: fc.constant("between") }),
+    },
     { requiredKeys: ["isParallel"] },
   ),
 );
@@ -63,7 +73,7 @@ const command = fc.oneof(
   weigh(8, upChoice.map(step.up)),
   weigh(4, fc.constantFrom(step.refresh(), step.refresh(), step.preview())),
   weigh(2, fc.record({ kill }, optional).map(step.destroy)),
-  weigh(2, steps(step.declare, named)),
+  weigh(2, steps(step.declare, fc.tuple(workspace, fc.constantFrom(...NAMES), provider))),
   weigh(1, workspace.map(step.drop)),
   weigh(3, renaming),
   weigh(2, fc.constant(step.shiftNames())),
@@ -90,7 +100,11 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
     const world = await World.open(reading);
     try {
-      await step.play(world, [step.declare("acme", "alpha"), step.declare("globex", "delta"), step.up()]);
+      await step.play(world, [
+        step.declare("acme", "alpha"),
+        step.declare("globex", "delta", "a"),
+        step.up(),
+      ]);
       await fc.asyncModelRun(() => ({ model: world, real: world }), sequence);
       await step.expectRecovery(world);
     } finally {

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
 import type { Failure, Stored } from "./engine.js";
+import { Gone } from "./providers.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** What the documentation promises of each workspace. A text says how a command has broken it. */
@@ -51,13 +52,15 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // A resource under a new name does not know a masked key, so it cannot put it back.
+    // A resource under a new name does not know a masked key, so it cannot put it back; nor does a replacement.
+    const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
         [name, ...aliases].includes(one.name) && one.outputs["webhookUrl"] === registration?.webhook_url,
     );
     const mayGo = mayBeRemoved(world, seen);
-    return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
+    const isKept = !!registration && isInState && !isUnknown && !mayGo;
+    return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
   "an up that finds all as declared, such as a second one, writes nothing": (world, seen) => {
@@ -148,6 +151,7 @@ const textsOf = (error: unknown): string[] => {
 function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   const { id } = failure.error as { id?: string };
   const code = codeOf(failure.error);
+  if (failure.error instanceof Gone) return true;
   if (failure.method === "check" || (code === "" && id === undefined)) return false;
   if (seen.strikes > 0 || isMove(world, seen, failure)) return true;
   const keys = keysOf(world, seen, failure);

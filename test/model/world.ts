@@ -10,6 +10,7 @@ import {
 import { createResponder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
 import { Engine, type Goal, type Outcome, type Stored } from "./engine.js";
+import type { ProviderName } from "./providers.js";
 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
@@ -47,6 +48,7 @@ export interface Declaration {
   key: number;
   /** Whether `baseUrl` is the workspace's second address. */
   isMoved: boolean;
+  provider: ProviderName;
   onExisting: "fail" | "replace";
 }
 
@@ -108,8 +110,11 @@ export class World {
   hasSucceeded = false;
   readonly emulator: Emulator;
   readonly endpoint: Endpoint;
+  /** Whether the service shows keys masked. */
+  readonly masksKey: boolean;
 
-  private constructor(emulator: Emulator, endpoint: Endpoint) {
+  private constructor(emulator: Emulator, endpoint: Endpoint, masksKey = false) {
+    this.masksKey = masksKey;
     this.emulator = emulator;
     this.endpoint = endpoint;
     this.known = { acme: known(), globex: known(), initech: known() };
@@ -123,7 +128,7 @@ export class World {
       startEmulator({ workspaces, ...readings }),
       startEndpoint(),
     ]);
-    return new World(emulator, endpoint);
+    return new World(emulator, endpoint, readings.maskKey);
   }
 
   async close(): Promise<void> {
@@ -170,7 +175,7 @@ export class World {
     return [...this.program].map(([workspace, declared]) => {
       const { webhook_url, webhook_verification_key } = this.wanted(declared);
       const args = {
-        __provider: "source",
+        ...(declared.provider === "dynamic" ? { __provider: "source" } : {}),
         webhookUrl: webhook_url,
         webhookVerificationKey: webhook_verification_key,
         onExisting: declared.onExisting,
@@ -179,7 +184,7 @@ export class World {
         ...(this.keySource === "argument" ? { apiKey: SECRETS.apiKey(this.givenKey) } : {}),
         timeouts: { requestSeconds: 1, readySeconds: 0 },
       };
-      return { name: declared.name, aliases: declared.aliases, args };
+      return { name: declared.name, aliases: declared.aliases, provider: declared.provider, args };
     });
   }
 

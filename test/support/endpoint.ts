@@ -10,6 +10,8 @@ export interface Endpoint extends Listening {
   deliveries: Delivery[];
   /** Changes what answers from now on. */
   answerWith(listener: RequestListener): void;
+  /** Lets every request wait until the function that it returns is called. */
+  hold(): () => void;
 }
 
 /** A real HTTP server on a free loopback port. Answers as the responder with these keys, until told otherwise. */
@@ -28,7 +30,13 @@ export async function startEndpoint(
     requests.push(`${request.method} ${request.url}`);
     answer(request, response);
   }, options);
-  return { ...listening, requests, deliveries, answerWith: (next) => (answer = next) };
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = answer;
+    answer = (request, response) => void promise.then(() => before(request, response));
+    return resolve;
+  };
+  return { ...listening, requests, deliveries, answerWith: (next) => (answer = next), hold };
 }
 
 /** The secrets of the tests hold characters that every encoding writes in another way. */

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
+import { memoryLog, type RunLog } from "../../../provider/webhook/run-log.js";
 import { DRIFTED_KEY, KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/state.js";
 import {
   ApiChatWebhook,
@@ -24,6 +25,8 @@ import {
 } from "./harness.js";
 
 const lines = isolateRuns();
+
+type Created = Awaited<ReturnType<typeof startCreated>>;
 
 const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
@@ -207,6 +210,58 @@ test("a replacement that deletes first leaves the live webhook, and the create s
   await ApiChatWebhook.create(inputs);
   expect(actions()).toEqual(SET);
   expect(acme.registration?.webhook_url).toBe(webhookUrl);
+});
+
+/** Adopts what is registered already. */
+const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
+
+describe("delete where the providers of a run cannot share what they know", () => {
+  const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
+  const STAYS =
+    /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
+
+  test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, RunLog, boolean]>([
+    ["created it", ({ state }) => state, unshared, false],
+    ["adopted it, if they can share it", adopt, none, false],
+    ["adopted it", adopt, unshared, true],
+    ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
+    [
+      "adopted it and was replaced",
+      async (on) => {
+        await hasChanges(await adopt(on), on.args);
+        return create(on.args);
+      },
+      unshared,
+      true,
+    ],
+    [
+      "adopted it and has set it since",
+      async (on) => {
+        const state = await adopt(on);
+        on.acme.change({ webhook_status: "failed" });
+        return update(state, on.args);
+      },
+      unshared,
+      false,
+    ],
+    [
+      "adopted it with another key, and set it",
+      ({ args, acme }) => {
+        acme.change({ webhook_verification_key: "key-0123456789" });
+        return create(args);
+      },
+      unshared,
+      false,
+    ],
+  ])("of a resource that %s", async (_, prepare, log, stays) => {
+    const created = await startCreated();
+    const state = await prepare(created);
+    startRun({}, log);
+    lines.length = 0;
+    await remove(state);
+    expect(created.acme.registration !== undefined).toBe(stays);
+    expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
+  });
 });
 
 describe("a resource whose name an alias changed", () => {
