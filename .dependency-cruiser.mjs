@@ -31,6 +31,7 @@ const doors = [
   "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
   // The command line of a fleet, which the fleet's entry adds.
   "^provider/cli/fleet/program\\.ts$",
+  "^provider/emulator/open-points\\.ts$",
   "^provider/responder/(?:key-rules|lambda|node)\\.ts$",
   "^provider/server/(?:addresses|listener|remote|spool/index)\\.ts$",
 ];

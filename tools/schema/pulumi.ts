@@ -61,7 +61,7 @@ const describe = (comment: string): string =>
 
 const declared = readDeclarations(
   [
-    "webhook/state.ts",
+    "registration/wanted.ts",
     "webhook/webhook.ts",
     "verification-key/verification-key.ts",
     "handshake-responder/handshake-responder.ts",

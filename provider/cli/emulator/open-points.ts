@@ -1,6 +1,6 @@
 import { acceptHeaderWay, HEADER_WAY, wholeNumber } from "../option-values.js";
 import { type Command, Help, Option } from "commander";
-import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/internal.js";
+import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/open-points.js";
 
 const GROUP = "Open points of the specification, and how they are read:";
 
