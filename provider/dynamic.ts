@@ -4,32 +4,32 @@
  * rename them.
  */
 import "./lib/require-node.js";
-import { guardDynamic, type DynamicResource } from "./pulumi/dynamic-resource.js";
+import { guardDynamic, type ResourceSpec } from "./pulumi/dynamic-resource.js";
 import { endWithStdin, findEngineAddress, isProviderOfSdk } from "./pulumi/provider-process.js";
 import {
   SECRETS_OF_DRIFT,
-  WEBHOOK,
+  WEBHOOK_SPEC,
   webhookLifecycle,
   openRunLog,
   Run,
   type Configuration,
   type WebhookState,
 } from "./webhook/provider.js";
-import { DYNAMIC_PROCESS, ResponderLifecycle } from "./handshake-responder/provider.js";
-import { DYNAMIC_KEY, verificationKeyLifecycle } from "./verification-key/provider.js";
+import { PROCESS_SPEC, ResponderLifecycle } from "./handshake-responder/provider.js";
+import { KEY_SPEC, verificationKeyLifecycle } from "./verification-key/provider.js";
 
 if (isProviderOfSdk()) endWithStdin();
 
 /** The process of a `HandshakeResponder`. */
-export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, new ResponderLifecycle());
+export const ResponderProcess = guardDynamic(PROCESS_SPEC, new ResponderLifecycle());
 
 /** A `VerificationKey`. */
-export const VerificationKey = guardDynamic(DYNAMIC_KEY, verificationKeyLifecycle);
+export const VerificationKey = guardDynamic(KEY_SPEC, verificationKeyLifecycle);
 
-const DYNAMIC_WEBHOOK: DynamicResource = {
-  ...WEBHOOK,
+const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
+  ...WEBHOOK_SPEC,
   // The engine puts the marks of the program on each property again, but not on a drift.
-  secretsIn: (values) => [...WEBHOOK.secretsIn(values), ...SECRETS_OF_DRIFT],
+  secretsIn: (values) => [...WEBHOOK_SPEC.secretsIn(values), ...SECRETS_OF_DRIFT],
 };
 
 /** The lifecycle of `ApiChatWebhook` for one run. */
@@ -37,7 +37,7 @@ export function createWebhookProvider(run: Run) {
   const configure = (configuration: Configuration): void => run.configure(configuration);
   // A read by ID has the inputs alone.
   const nameOf = (props: WebhookState): string => (props.applied ? run.currentNameOf(props) : props.name);
-  return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK, nameOf }, webhookLifecycle({ run })) };
+  return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK_SPEC, nameOf }, webhookLifecycle({ run })) };
 }
 
 /** An `ApiChatWebhook`. */

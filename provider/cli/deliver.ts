@@ -1,4 +1,4 @@
-import { post, PostError } from "../lib/post.js";
+import { postOnce, PostError } from "../lib/post.js";
 import { formatUrl } from "../lib/url.js";
 import { EXIT, printResult } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
@@ -34,7 +34,7 @@ export async function deliverOnce(
   const sent = { headers: [...headers].flat(), body, limitBytes: READ_BYTES };
   const { status: httpStatus } = await noteIfSlow(
     () => `waiting for ${formatUrl(to)} to respond`,
-    () => post(new URL(to), { ...sent, timeoutMs: requestSeconds * 1000, signal }),
+    () => postOnce(new URL(to), { ...sent, timeoutMs: requestSeconds * 1000, signal }),
   ).catch((error: unknown) => {
     if (!(error instanceof PostError)) throw error;
     throw new Error(`${formatUrl(to)}: ${error.message}; is the endpoint running, and on this port?`);

@@ -22,11 +22,11 @@ interface PlaceOptions {
   json?: boolean;
 }
 
-interface ListOptions extends PlaceOptions {
+interface ListCommandOptions extends PlaceOptions {
   limit: number;
 }
 
-interface ResendOptions extends PlaceOptions {
+interface ResendCommandOptions extends PlaceOptions {
   to: string;
   /** In seconds. */
   requestSeconds: number;
@@ -51,7 +51,7 @@ const resendCommand = (): Command =>
     .addOption(requestSecondsOption("how long the response may take"))
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
-    .action((id: string, options: ResendOptions) =>
+    .action((id: string, options: ResendCommandOptions) =>
       runToExit({}, ({ signal }) =>
         withSpool(options, async (spool) => {
           const kept = spool.find(id);
@@ -97,7 +97,7 @@ const listCommand = (name: string, read: ReadPage): Command =>
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "print one JSON object per line, with headers and body")
-    .action((options: ListOptions) => list(options, name.replace("-", " "), read));
+    .action((options: ListCommandOptions) => list(options, name.replace("-", " "), read));
 
 /** A command that works on the spool of a responder. */
 const placeCommand = (name: string): Command =>
@@ -152,7 +152,7 @@ Examples:
   $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
 ${EXIT_CODES}`;
 
-const list = (options: ListOptions, what: string, read: ReadPage): Promise<void> =>
+const list = (options: ListCommandOptions, what: string, read: ReadPage): Promise<void> =>
   withSpool(options, (spool) => {
     const { workspace, limit, json } = options;
     let shown = 0;

@@ -3,7 +3,7 @@ import { problemOfUrl } from "../lib/url.js";
 import { DEFAULT_REQUEST_SECONDS } from "../lib/retry.js";
 
 /** Returns a parser of whole numbers, for commander. */
-export const wholeNumber =
+export const parseWholeNumber =
   (min: number, max: number, accepted: string) =>
   (text: string): number => {
     const number = Number(text);
@@ -12,12 +12,12 @@ export const wholeNumber =
   };
 
 /** A port to listen on. */
-export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
+export const parsePort = parseWholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
 
 /** A count of at least one. */
-export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
+export const parseCount = parseWholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
 
-export const parseCountOrNone = wholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
+export const parseCountOrNone = parseWholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
 
 /** The number of a conversation. */
 export function parseConversationId(text: string): number {

@@ -6,7 +6,7 @@ import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
 import type { ServeOptions } from "../server/index.js";
 
-interface ResponderOptions extends Omit<ServeOptions, "configFile"> {
+interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
 }
 
@@ -88,7 +88,7 @@ function parseInstance(text: string): string {
   throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');
 }
 
-async function serve({ config, ...options }: ResponderOptions): Promise<void> {
+async function serve({ config, ...options }: ResponderCommandOptions): Promise<void> {
   if (config === undefined)
     throw new UsageError("pass the configuration with --config <file>; see apichat responder --help");
   if (options.metricsHost !== undefined && options.metricsPort === undefined)

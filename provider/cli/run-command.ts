@@ -6,7 +6,7 @@ import { EXIT, endProcess, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 
 /** What the work of a command gets. */
-export interface Run {
+export interface CommandRun {
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
   credentials: Credentials;
@@ -18,7 +18,7 @@ export interface Run {
  */
 export async function runToExit(
   options: CredentialOptions,
-  work: (run: Run) => Promise<number>,
+  work: (run: CommandRun) => Promise<number>,
 ): Promise<void> {
   const interruption = new AbortController();
   const { signal } = interruption;

@@ -8,7 +8,7 @@ import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
 /** What all kinds of messages have in common. */
-interface SendOptions extends CredentialOptions {
+interface SendCommandOptions extends CredentialOptions {
   senderId: string;
   senderName: string;
   conversationId: number;
@@ -19,7 +19,7 @@ interface SendOptions extends CredentialOptions {
 }
 
 /** The sender and the conversation of a message. */
-type Address = Pick<Parameters<MessageClient["sendImage"]>[0], "sender" | "conversationId">;
+type SenderAddress = Pick<Parameters<MessageClient["sendImage"]>[0], "sender" | "conversationId">;
 
 /** The command `apichat send`: sends one message as a contact (section 4.2). */
 export const sendCommand = (): Command =>
@@ -37,7 +37,7 @@ const textCommand = (): Command =>
   messageCommand("text", "send a text")
     .argument("<text>", 'the text; "-" reads it from stdin')
     .addHelpText("after", helpWith('apichat send text "Good morning"', "date | apichat send text -"))
-    .action((text: string, options: SendOptions) =>
+    .action((text: string, options: SendCommandOptions) =>
       send(options, async (client, address) =>
         client.sendText({ ...address, text: text === "-" ? await readStdin() : text }),
       ),
@@ -48,7 +48,7 @@ const buttonCommand = (): Command =>
     .argument("<title>", "title of the button")
     .requiredOption("--payload <payload>", "payload of the button, as in the delivery")
     .addHelpText("after", helpWith('apichat send button "Yes" --payload yes-1'))
-    .action((title: string, options: SendOptions & { payload: string }) =>
+    .action((title: string, options: SendCommandOptions & { payload: string }) =>
       send(options, (client, address) => client.sendButton({ ...address, title, payload: options.payload })),
     );
 
@@ -56,7 +56,7 @@ const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVid
   messageCommand(kind, `send ${kind === "file" ? "a file" : kind}, given as a URL`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
-    .action((url: string, options: SendOptions) =>
+    .action((url: string, options: SendCommandOptions) =>
       send(options, (client, address) => client[method]({ ...address, url })),
     );
 
@@ -102,8 +102,8 @@ ${ENDINGS}`;
 
 /** Sends one message, prints the response, and ends the process. */
 const send = (
-  options: SendOptions,
-  call: (client: MessageClient, address: Address) => Promise<MessageReceipt>,
+  options: SendCommandOptions,
+  call: (client: MessageClient, address: SenderAddress) => Promise<MessageReceipt>,
 ): Promise<void> =>
   runToExit(options, async ({ signal, credentials }) => {
     const botUrl = await credentials.address("botUrl");

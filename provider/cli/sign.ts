@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { ENDINGS, EXIT, printResult } from "./output.js";
-import { runToExit, type Run } from "./run-command.js";
+import { runToExit, type CommandRun } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
 interface SignOptions extends CredentialOptions {
@@ -30,7 +30,7 @@ Examples:
 ${ENDINGS}
 With --check, 0 means valid and 1 invalid; "reason" says why, and is empty if valid.`;
 
-async function sign(file: string, options: SignOptions, { credentials }: Run): Promise<number> {
+async function sign(file: string, options: SignOptions, { credentials }: CommandRun): Promise<number> {
   const { check } = options;
   const key = await credentials.secret("verificationKey");
   const body = await readBody(file);

@@ -3,7 +3,7 @@ import { problemOfUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credentials.js";
 import { parseConversationId, parseUrl, requestSecondsOption } from "./option-values.js";
 import { ENDINGS, readStdin } from "./output.js";
-import { runToExit, type Run } from "./run-command.js";
+import { runToExit, type CommandRun } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
 const KINDS = ["text", "image", "audio", "video", "file", "button_template", "generic_template"] as const;
@@ -44,7 +44,7 @@ ${ENDINGS}`;
 
 async function trigger(
   options: TriggerOptions & { to: string; kind: Kind; content: string | undefined },
-  { signal, credentials }: Run,
+  { signal, credentials }: CommandRun,
 ): Promise<number> {
   const { to: url, kind, senderId, conversationId } = options;
   const verificationKey = await credentials.secret("verificationKey");

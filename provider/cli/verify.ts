@@ -6,7 +6,7 @@ import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "
 import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
 import { EXIT, JSON_FAILURES, paint, printResult } from "./output.js";
 import { parseSeconds, parseUrl } from "./option-values.js";
-import { noteIfSlow, type Run, runToExit } from "./run-command.js";
+import { noteIfSlow, type CommandRun, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
 interface VerifyOptions extends CredentialOptions {
@@ -57,7 +57,11 @@ Exit code: 0 passed, 1 failed, 2 usage error, 130 interrupted (Ctrl-C).
 With 2 and 130 stdout is empty, even with --json.
 ${JSON_FAILURES}`;
 
-async function verify(url: string, options: VerifyOptions, { signal, credentials }: Run): Promise<number> {
+async function verify(
+  url: string,
+  options: VerifyOptions,
+  { signal, credentials }: CommandRun,
+): Promise<number> {
   const verificationKey = await credentials.secret("verificationKey");
   const earlierKey = await credentials.findSecret("earlierKey");
   if (earlierKey === verificationKey) {

@@ -7,9 +7,9 @@ import {
   describeConnectionError,
   NOT_TLS,
   PROXY_FAILED,
-  post,
+  postOnce,
   PostError,
-  type Answer,
+  type PostResponse,
 } from "../lib/post.js";
 import { backOffMs, DEFAULT_REQUEST_SECONDS, MIN_ATTEMPT_MS, parseRetryAfter } from "../lib/retry.js";
 import { formatUrl, printTarget } from "../lib/url.js";
@@ -17,7 +17,7 @@ import { USER_AGENT } from "../lib/version.js";
 import type { ClientOptions } from "./options.js";
 
 /** The largest response that is read, in bytes. */
-export const ANSWER_LIMIT_BYTES = 1024 * 1024;
+export const RESPONSE_LIMIT_BYTES = 1024 * 1024;
 
 const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -40,7 +40,7 @@ export interface AttemptFailure {
   /** Nothing was written to the connection. */
   unsent?: boolean;
   /** The request may have taken effect although the response does not say so. */
-  mayHaveBeenAccepted?: boolean;
+  mayHaveTakenEffect?: boolean;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;
   hints?: readonly Hint[];
@@ -56,10 +56,10 @@ export const hintForConnection = (
     ? { id: "check_proxy" }
     : { id: retry ? "check_connection" : "check_address", address };
 
-export type Outcome<Result> = { result: Result } | { failure: AttemptFailure };
+export type CallOutcome<Result> = { result: Result } | { failure: AttemptFailure };
 
 /** One call of the service, with all its attempts. */
-export interface Call<Result> {
+export interface ServiceCall<Result> {
   operation: ApiChatOperation;
   url: URL;
   /** The client's option that holds the address. Errors show it, with query values hidden. */
@@ -77,7 +77,7 @@ export interface Call<Result> {
   /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
   statusSuffices?: boolean;
   /** Reads a 2xx response. */
-  read: (response: { status: number; text: string }) => Outcome<Result>;
+  read: (response: { status: number; text: string }) => CallOutcome<Result>;
   /** Decides whether a failed attempt is retried. */
   judge: (failure: AttemptFailure) => AttemptFailure;
   /** Called before each retry. If it resolves to a result, the call ends with it instead of retrying. */
@@ -90,7 +90,9 @@ export interface Call<Result> {
  * Posts JSON, and retries failures that may be temporary, within the time limit. Returns the result and the number of
  * attempts. Rejects with an ApiChatError or the signal's reason.
  */
-export async function call<Result>(request: Call<Result>): Promise<{ result: Result; attempts: number }> {
+export async function call<Result>(
+  request: ServiceCall<Result>,
+): Promise<{ result: Result; attempts: number }> {
   const { operation, url, options, judge, beforeRepeat } = request;
   const limitMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   const signal = anySignal(request.signal, options.signal);
@@ -102,14 +104,14 @@ export async function call<Result>(request: Call<Result>): Promise<{ result: Res
     endMs += performance.now() - begun;
     return result;
   };
-  let mayHaveBeenAccepted = false;
+  let mayHaveTakenEffect = false;
   for (let attempts = 1; ; attempts += 1) {
     await uncounted(() => waitForOrigin(url.origin, signal));
     const outcome = await attempt(request, Math.max(0, endMs - performance.now()), signal);
     if ("result" in outcome) return { result: outcome.result, attempts };
     const failure = judge(outcome.failure);
-    mayHaveBeenAccepted ||= failure.mayHaveBeenAccepted === true;
-    const error = toError(failure, { attempts, mayHaveBeenAccepted, limitMs }, request);
+    mayHaveTakenEffect ||= failure.mayHaveTakenEffect === true;
+    const error = toError(failure, { attempts, mayHaveTakenEffect, limitMs }, request);
     const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
     // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
     const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
@@ -123,8 +125,8 @@ export async function call<Result>(request: Call<Result>): Promise<{ result: Res
       const ended = beforeRepeat && (await uncounted(beforeRepeat));
       if (ended) return { ...ended, attempts };
     } catch (thrown) {
-      throw mayHaveBeenAccepted && thrown instanceof ApiChatError
-        ? thrown.with({ mayHaveBeenAccepted })
+      throw mayHaveTakenEffect && thrown instanceof ApiChatError
+        ? thrown.with({ mayHaveTakenEffect })
         : thrown;
     }
   }
@@ -138,16 +140,16 @@ const OUR_HEADERS = {
 
 /** Posts once. Rejects with the signal's reason only. */
 async function attempt<Result>(
-  request: Call<Result>,
+  request: ServiceCall<Result>,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<Outcome<Result>> {
+): Promise<CallOutcome<Result>> {
   const { url, message, headers, options, statusSuffices = false, read } = request;
   try {
-    const answer = await post(url, {
+    const answer = await postOnce(url, {
       headers: { ...OUR_HEADERS, ...headers },
       body: JSON.stringify(message),
-      limitBytes: ANSWER_LIMIT_BYTES,
+      limitBytes: RESPONSE_LIMIT_BYTES,
       timeoutMs,
       signal,
       dispatcher: options.dispatcher,
@@ -168,14 +170,14 @@ async function attempt<Result>(
 /** The specification names no status: any 2xx is a success. */
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-type Asked = Pick<Call<unknown>, "operation" | "url" | "redact">;
+type Asked = Pick<ServiceCall<unknown>, "operation" | "url" | "redact">;
 
 const mayBeTakenAt = (status: number | undefined, { operation }: Asked): boolean =>
   operation !== "message" || !NOT_TAKEN_STATUS.has(status ?? 0);
 
 function unanswered({ failure, phase, head, cause, message }: PostError, asked: Asked): AttemptFailure {
   const unsent = phase === "connecting";
-  const facts = { unsent, mayHaveBeenAccepted: !unsent && mayBeTakenAt(head?.status, asked) };
+  const facts = { unsent, mayHaveTakenEffect: !unsent && mayBeTakenAt(head?.status, asked) };
   if (failure === "timeout") return { code: "timeout", text: message, retry: false, ...facts };
   const code = connectionCode(cause);
   return {
@@ -190,11 +192,14 @@ function unanswered({ failure, phase, head, cause, message }: PostError, asked: 
 }
 
 /** A response with a status other than 2xx, or one that is too long. */
-function refused({ status: httpStatus, headers, body, isComplete }: Answer, asked: Asked): AttemptFailure {
-  const mayHaveBeenAccepted = mayBeTakenAt(httpStatus, asked);
+function refused(
+  { status: httpStatus, headers, body, isComplete }: PostResponse,
+  asked: Asked,
+): AttemptFailure {
+  const mayHaveTakenEffect = mayBeTakenAt(httpStatus, asked);
   if (!isComplete) {
-    const text = `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`;
-    return { code: "protocol", text, retry: false, mayHaveBeenAccepted };
+    const text = `the response body is larger than ${RESPONSE_LIMIT_BYTES} bytes`;
+    return { code: "protocol", text, retry: false, mayHaveTakenEffect };
   }
   if (httpStatus >= 300 && httpStatus < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
@@ -212,16 +217,16 @@ function refused({ status: httpStatus, headers, body, isComplete }: Answer, aske
     httpStatus,
     retry,
     retryAfterMs: parseRetryAfter(headers["retry-after"]),
-    mayHaveBeenAccepted: retry && mayHaveBeenAccepted,
+    mayHaveTakenEffect: retry && mayHaveTakenEffect,
   };
 }
 
 function toError(
   failure: AttemptFailure,
-  course: { attempts: number; mayHaveBeenAccepted: boolean; limitMs: number },
-  { operation, address, hintsFor }: Pick<Call<unknown>, "operation" | "address" | "hintsFor">,
+  course: { attempts: number; mayHaveTakenEffect: boolean; limitMs: number },
+  { operation, address, hintsFor }: Pick<ServiceCall<unknown>, "operation" | "address" | "hintsFor">,
 ): ApiChatError {
-  const { attempts, mayHaveBeenAccepted, limitMs } = course;
+  const { attempts, mayHaveTakenEffect, limitMs } = course;
   const { code, text, httpStatus, connection, cause } = failure;
   const at = formatUrl(address);
   const times = attempts > 1 ? ` (after ${attempts} attempts)` : "";
@@ -232,7 +237,7 @@ function toError(
     facts: { at, ...(connection === undefined ? {} : { connection }) },
     hints: [...(failure.hints ?? []), ...hintsFor(failure)],
     httpStatus,
-    mayHaveBeenAccepted: mayHaveBeenAccepted || undefined,
+    mayHaveTakenEffect: mayHaveTakenEffect || undefined,
     cause,
   });
 }

@@ -1,7 +1,7 @@
 /** The second door: what is not published, and the registration client alone, because a resource sends no messages. */
 export { invalidOptions, isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
 export {
-  mayBeAccepted,
+  isRetryableRejection,
   mayMeanWrongKey,
   RegistrationClient,
   type Registration,

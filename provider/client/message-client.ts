@@ -107,7 +107,7 @@ export class MessageClient {
         return { failure: { code: "rejected", text: said, httpStatus: status, retry: false } };
       },
       judge: (failure) =>
-        retry === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false },
+        retry === "any" || !failure.mayHaveTakenEffect ? failure : { ...failure, retry: false },
       hintsFor: hintsForMessage,
     });
     return { ...result, attempts };
@@ -130,7 +130,7 @@ export type MessageRetry = "unsent" | "any";
 
 /** What to do next. */
 function hintsForMessage(failure: AttemptFailure): Hint[] {
-  const { code, httpStatus, unsent, mayHaveBeenAccepted } = failure;
+  const { code, httpStatus, unsent, mayHaveTakenEffect } = failure;
   if (code === "timeout") {
     return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }
@@ -139,7 +139,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
     return [{ id: "read_bot_url" }];
   }
   if (unsent) return [{ id: "message_not_sent" }, hintForConnection(failure, "botUrl")];
-  return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
+  return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
 /** What an error does not quote of a message: its contents and its sender, except for short texts, which also occur by chance. */

@@ -10,7 +10,7 @@ import type { ApiChatError, Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
-import { call, hintForConnection, type AttemptFailure, type Outcome } from "./call.js";
+import { call, hintForConnection, type AttemptFailure, type CallOutcome } from "./call.js";
 import {
   bearerHeaders,
   invalidOptions,
@@ -158,14 +158,18 @@ const MAX_REFUSED_ATTEMPTS = 5;
 const LASTING_REJECTIONS = new Set([404, 405, 410, 413, 415]);
 
 /** Whether the service may accept later what it rejected: the endpoint may not be reachable for it yet. */
-export const mayBeAccepted = ({ code, httpStatus }: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
+export const isRetryableRejection = ({
+  code,
+  httpStatus,
+}: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
   code === "rejected" && !LASTING_REJECTIONS.has(httpStatus ?? 0);
 
 /** Judges the failures of one call, and gives up early on an address of this machine where nothing listens. */
 function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
   let refused = 0;
   return (failure) => {
-    if (retryUntil !== undefined && mayBeAccepted(failure)) return { ...failure, retry: true, retryUntil };
+    if (retryUntil !== undefined && isRetryableRejection(failure))
+      return { ...failure, retry: true, retryUntil };
     if (isAbsentHere(url, failure)) refused += 1;
     return refused < MAX_REFUSED_ATTEMPTS ? failure : { ...failure, retry: false };
   };
@@ -193,9 +197,9 @@ const envelopeStatus = registrationEnvelope.pick({ status: true });
 function readEnvelope(
   { status: httpStatus, text }: { status: number; text: string },
   redact: Redact,
-): Outcome<Registration | undefined> {
+): CallOutcome<Registration | undefined> {
   const said = (): string => (text.trim() === "" ? "it is empty" : quoteBody(text, redact));
-  const protocol = { code: "protocol", httpStatus, retry: false, mayHaveBeenAccepted: true } as const;
+  const protocol = { code: "protocol", httpStatus, retry: false, mayHaveTakenEffect: true } as const;
   let answer: unknown;
   try {
     answer = JSON.parse(text);

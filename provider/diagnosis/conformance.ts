@@ -3,12 +3,12 @@ import vectors from "../../schema/vectors.json" with { type: "json" };
 import type { HandshakeEncoding } from "../errors/index.js";
 import { orAborted, NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
-import { post, PostError } from "../lib/post.js";
+import { postOnce, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
-import { causeOfFailure, performHandshake } from "./handshake.js";
+import { causeOfFailure, sendHandshake } from "./handshake.js";
 
 /** How much of a response is read, in bytes. */
 const READ_BYTES = 4096;
@@ -178,7 +178,7 @@ async function shakeHands(
   const texts: Record<string, string> = { token, challenge, foreign };
   const fill = (value: unknown): unknown =>
     typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, name: string) => texts[name] ?? "") : value;
-  const step = await performHandshake({
+  const step = await sendHandshake({
     ...target,
     // An endpoint may show what it got.
     secrets: [...target.secrets, token],
@@ -218,7 +218,7 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
   }
   let seen: Seen = { outcome: "accepted", response: "", ms: 0 };
   for (let sent = 0; sent < times && seen.outcome === "accepted"; sent += 1)
-    seen = await postOnce({ body, headers, challenge }, target);
+    seen = await sendToTarget({ body, headers, challenge }, target);
   return seen;
 }
 
@@ -226,7 +226,7 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
 const pad = ({ body, padTo = 0 }: DeliveryVector): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 
-async function postOnce(
+async function sendToTarget(
   request: { body: string; headers: Record<string, string>; challenge: string | undefined },
   { url, limitMs: timeoutMs, signal }: Target,
 ): Promise<Seen> {
@@ -234,7 +234,7 @@ async function postOnce(
   try {
     const { challenge, ...sent } = request;
     const options = { ...sent, limitBytes: READ_BYTES, timeoutMs, signal };
-    const { status, body } = await orAborted(post(new URL(url), options), signal);
+    const { status, body } = await orAborted(postOnce(new URL(url), options), signal);
     const ms = performance.now() - begun;
     const isAccepted = challenge === undefined || body.equals(Buffer.from(challenge));
     return {

@@ -1,6 +1,6 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
-import type { Answer } from "../lib/post.js";
-import { createRedactor, MASK, quote, quoteBody as quoteAnswer } from "../lib/redact.js";
+import type { PostResponse } from "../lib/post.js";
+import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */
@@ -66,8 +66,8 @@ const QUOTED_BYTES = 200;
 const ELLIPSIS = "…";
 
 /** Quotes the start of a response's body in at most 200 bytes: redacted and on one line. */
-export function quoteBody({ body, isComplete }: Answer, secrets: readonly string[]): string {
-  const line = quoteAnswer(body.toString("utf8"), createRedactor(secrets), Infinity);
+export function quoteResponse({ body, isComplete }: PostResponse, secrets: readonly string[]): string {
+  const line = quoteBody(body.toString("utf8"), createRedactor(secrets), Infinity);
   return cut(isComplete ? line : untilLastMask(line));
 }
 
@@ -122,7 +122,7 @@ const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
  * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
  * reached from outside.
  */
-export function findWarnings({
+export function findHandshakeWarnings({
   steps,
   slowMs,
   privateAddresses,

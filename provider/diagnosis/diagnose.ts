@@ -12,8 +12,14 @@ import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES, weightOf } from "./causes.js";
-import { describeAddresses, explainStep, findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
-import { createChallenge, type HandshakeRequest, numberOf, performHandshake } from "./handshake.js";
+import {
+  describeAddresses,
+  explainStep,
+  findHandshakeWarnings,
+  type HandshakeWarning,
+  SLOW_MS,
+} from "./describe.js";
+import { createChallenge, type HandshakeRequest, numberOf, sendHandshake } from "./handshake.js";
 
 /** How long one handshake may take at most, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
@@ -100,7 +106,7 @@ async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
 }
 
 /** Performs one handshake. */
-const send = async (request: HandshakeRequest) => ({ request, step: await performHandshake(request) });
+const send = async (request: HandshakeRequest) => ({ request, step: await sendHandshake(request) });
 
 type Sent = Awaited<ReturnType<typeof send>>;
 
@@ -122,7 +128,7 @@ async function judge(
   const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
   const steps = sent.map(({ step }) => step);
   const passed = sent.find(({ step }) => step.rule === undefined);
-  const warnings = findWarnings({
+  const warnings = findHandshakeWarnings({
     steps,
     slowMs,
     privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
@@ -178,7 +184,7 @@ async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
 }
 
 const passes = async (request: HandshakeRequest): Promise<boolean> =>
-  (await performHandshake(request)).rule === undefined;
+  (await sendHandshake(request)).rule === undefined;
 
 /** Loopback, private, link-local and other ranges that a service elsewhere cannot reach. */
 const notPublic = new BlockList();

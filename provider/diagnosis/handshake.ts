@@ -9,18 +9,18 @@ import {
 import { NEVER } from "../lib/abort.js";
 import { encodeHandshake, type HandshakeFields } from "../lib/handshake-encoding.js";
 import {
-  type Answer,
+  type PostResponse,
   connectionCode,
   describeConnectionError,
   NOT_TLS,
   PROXY_FAILED,
-  post,
+  postOnce,
   PostError,
   type PostPhase,
 } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { quoteBody, quoteText, titleOf } from "./describe.js";
+import { quoteResponse, quoteText, titleOf } from "./describe.js";
 
 /** How much of a response's body is read: challenges and quotations are shorter. */
 const READ_BYTES = 4096;
@@ -49,20 +49,20 @@ export interface HandshakeRequest {
  * Performs the handshake of section 6.1 once, in one encoding. Failures are recorded in the step. Rejects only with the
  * signal's reason.
  */
-export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
+export async function sendHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
   const begun = performance.now();
   const outcome = await attempt(request);
   return { encoding: request.encoding, ms: Math.round(performance.now() - begun), ...outcome };
 }
 
-type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
+type StepOutcome = Omit<HandshakeStep, "encoding" | "ms">;
 
-async function attempt(request: HandshakeRequest): Promise<Outcome> {
+async function attempt(request: HandshakeRequest): Promise<StepOutcome> {
   const { limitMs: timeoutMs, signal = NEVER, challenge } = request;
   const { url, headers: own, body } = encodeHandshake(request.url, request);
   const headers = { "user-agent": PREFLIGHT_USER_AGENT, ...own, ...request.headers };
   try {
-    const answer = await post(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
+    const answer = await postOnce(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
     const cause = causeOfAnswer(answer, challenge);
     // A transcript has details of failures only.
     if (cause === undefined) return { httpStatus: answer.status };
@@ -70,7 +70,7 @@ async function attempt(request: HandshakeRequest): Promise<Outcome> {
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
-    return describeFailure(error, request);
+    return describePostFailure(error, request);
   }
 }
 
@@ -79,7 +79,11 @@ const failure = (cause: HandshakeCause): Pick<HandshakeStep, "rule" | "cause"> =
   cause,
 });
 
-function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }: HandshakeRequest): Outcome {
+function describeAnswer(
+  answer: PostResponse,
+  cause: HandshakeCause,
+  { url, secrets }: HandshakeRequest,
+): StepOutcome {
   const { location = "", "content-type": contentType = "" } = answer.headers;
   const title = cause === "html_page" ? titleOf(answer.body.toString("utf8")) : undefined;
   return {
@@ -87,12 +91,12 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
     ...(contentType === "" ? {} : { contentType: quoteText(contentType, secrets) }),
     ...(location === "" ? {} : { location: quoteText(printTarget(location, url), secrets) }),
     ...(title === undefined
-      ? { firstBytes: quoteBody(answer, secrets) }
+      ? { firstBytes: quoteResponse(answer, secrets) }
       : { title: quoteText(title, secrets) }),
   };
 }
 
-function describeFailure(error: PostError, { limitMs, secrets }: HandshakeRequest): Outcome {
+function describePostFailure(error: PostError, { limitMs, secrets }: HandshakeRequest): StepOutcome {
   const connectError =
     error.failure === "timeout"
       ? `${TIMED_OUT[error.phase].words} within ${Math.round(limitMs / 100) / 10} s`
@@ -133,16 +137,16 @@ const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
 const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
-type Received = Pick<Answer, "status" | "headers" | "body">;
+type ReceivedResponse = Pick<PostResponse, "status" | "headers" | "body">;
 
 /** Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge (section 6.1). */
-export function causeOfAnswer(answer: Received, challenge: string): HandshakeCause | undefined {
+export function causeOfAnswer(answer: ReceivedResponse, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
   return body.equals(Buffer.from(challenge)) ? undefined : causeOfBody(answer, challenge);
 }
 
-function causeOfStatus({ status, headers, body }: Received): HandshakeCause {
+function causeOfStatus({ status, headers, body }: ReceivedResponse): HandshakeCause {
   if (status >= 300 && status < 400) return "redirect";
   if (status >= 500) return "server_error";
   if (REFUSING_STATUSES.has(status) && headers["www-authenticate"] === undefined) {
@@ -153,7 +157,7 @@ function causeOfStatus({ status, headers, body }: Received): HandshakeCause {
   return STATUS_CAUSES[status] ?? "other_status";
 }
 
-function causeOfBody({ headers, body }: Received, challenge: string): HandshakeCause {
+function causeOfBody({ headers, body }: ReceivedResponse, challenge: string): HandshakeCause {
   const text = body.toString("utf8");
   // This also removes a byte order mark.
   const core = text.trim();

@@ -67,7 +67,7 @@ export interface Failure {
   /** How many requests were sent, of `handshake_failed` how many rounds; 0 if none was. */
   attempts: number;
   /** An attempt may have taken effect although its response does not say so. */
-  mayHaveBeenAccepted?: boolean;
+  mayHaveTakenEffect?: boolean;
   /** The HTTP status of the last response, if there was one. */
   httpStatus?: number;
   /** The transcript of a failed handshake. */

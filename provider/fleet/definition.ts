@@ -69,7 +69,7 @@ const name = expected(
 );
 
 /** A schema of whole numbers. */
-export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodInt {
+export function wholeNumberShape(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodInt {
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   const error = expected(`a whole number ${range}`, `for example ${min + 1}`);
   return z.int({ error }).min(min, { error }).max(max, { error });
@@ -81,7 +81,7 @@ const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'leave it o
 const definitionShape = z.strictObject({
   // A Pulumi stack has it in its name.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
-  stacks: wholeNumber(1, 999).optional(),
+  stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom((value) => (typeof value === "string" && value !== "") || Array.isArray(value), {
     error: ({ input }) =>
       `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,

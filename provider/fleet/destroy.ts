@@ -5,17 +5,17 @@ import type { RunOptions } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { unfinishedFile } from "./rotate.js";
-import { beginRun, runStacks, toReport, type FleetContext, type Run } from "./run.js";
+import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
 /** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others were removed. */
 export async function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "destroy", options);
   const ran = await runStacks(run, { action: "destroy" });
-  return toReport(run, ran, run.isWhole ? await updateOrRemoveIndex(run, ran.stacks) : []);
+  return toFleetReport(run, ran, run.isWhole ? await updateOrRemoveIndex(run, ran.stacks) : []);
 }
 
 /** Removes the index stack and the record of an unfinished rotation if no stack is left. Returns why that failed. */
-async function updateOrRemoveIndex(run: Run, reports: readonly StackReport[]): Promise<FleetFailure[]> {
+async function updateOrRemoveIndex(run: FleetRun, reports: readonly StackReport[]): Promise<FleetFailure[]> {
   const { fleet, stacks, engine } = run;
   const existing = new Set(await engine.listStacks());
   const left = { ...run, existing };

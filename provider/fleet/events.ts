@@ -20,7 +20,7 @@ const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
 const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
 
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
-const isOurs = (urn: string | undefined): urn is string =>
+const isOurResource = (urn: string | undefined): urn is string =>
   urn !== undefined && OURS.test(urn.split("::")[2]?.split("$").at(-1) ?? "");
 
 /** The engine's marks for colours. */
@@ -91,7 +91,7 @@ export class EventReader {
     if (op === "refresh" && isWebhook(type)) this.#readRefresh(name, metadata);
     if (change === undefined) return;
     if (isWebhook(type)) {
-      const webhook = toReport(
+      const webhook = toWebhookReport(
         name,
         change,
         change === "delete" ? old : now,
@@ -107,14 +107,14 @@ export class EventReader {
   #readRefresh(workspace: string, { old: before, new: after }: StepEventMetadata): void {
     const drift = readDrift(after);
     const change = after ? (drift ? "update" : "same") : "delete";
-    const webhook = toReport(workspace, change, after ?? before, drift);
+    const webhook = toWebhookReport(workspace, change, after ?? before, drift);
     this.#refreshed.set(workspace, webhook);
     if (this.#options.isRefresh) this.#options.onEvent({ type: "webhook", webhook });
   }
 
   #readDiagnostic({ message, severity, urn, ephemeral }: DiagnosticEvent): void {
     const text = this.#options.redact(message).replaceAll(COLOURS, "").trim();
-    const where = isOurs(urn) ? { workspace: nameIn(urn) } : {};
+    const where = isOurResource(urn) ? { workspace: nameIn(urn) } : {};
     if (severity === "error") this.#readError(text, { ...where, stack: this.#options.stack });
     else if (["info", "info#err", "warning"].includes(severity) && !ephemeral) {
       const lines = (severity === "warning" ? `warning: ${text}` : text).split(/\s*\n/);
@@ -162,7 +162,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === "string
 export const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
 
 /** A preview does not know the bot URL of a new webhook. */
-function toReport(
+function toWebhookReport(
   workspace: string,
   change: WebhookChange,
   shown: Shown | null | undefined,

@@ -5,7 +5,7 @@ import { failureOf } from "./failures.js";
 import { wrongOption } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, StackReport } from "./reports.js";
-import type { Run } from "./run.js";
+import type { FleetRun } from "./run.js";
 
 /** What the index stack exports, by workspace. */
 export interface FleetIndex {
@@ -15,7 +15,7 @@ export interface FleetIndex {
 }
 
 /** What the index stack needs of a run. */
-type Backend = Pick<Run, "fleet" | "engine" | "existing">;
+type Backend = Pick<FleetRun, "fleet" | "engine" | "existing">;
 
 /** Reads the index; empty if there is none yet. */
 export async function readIndex({ fleet, engine, existing }: Backend): Promise<FleetIndex> {
@@ -25,7 +25,7 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
 }
 
 /** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too much of what it has. */
-export async function openIndex(run: Run): Promise<FleetIndex> {
+export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
   refuseLostStacks(run, index);
   refuseTooManyRemovals(findRemovals(run, index), run.options.maxRemovals);
@@ -36,7 +36,7 @@ export async function openIndex(run: Run): Promise<FleetIndex> {
  * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would give them new keys.
  * A killed engine can leave a state as a copy only, if it was about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
  */
-export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
+export function refuseLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
@@ -50,7 +50,7 @@ export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: 
 }
 
 /** The deployed workspaces of the run's stacks that have left the list, by the index. */
-export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): string[] {
+export function findRemovals({ fleet, stacks }: FleetRun, { stackOf }: FleetIndex): string[] {
   const listed = new Set(fleet.workspaces.map(({ name }) => name));
   const own = new Set(stacks.map(({ name }) => name));
   const known = Object.entries(stackOf).filter(([name, stack]) => own.has(stack) && !listed.has(name));
@@ -71,7 +71,7 @@ export function refuseTooManyRemovals(removals: readonly string[], max: number):
  * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation is
  * an `up`, so it would register the first without a plan, and delete the others.
  */
-export function requireDeployed(run: Run, index: FleetIndex): void {
+export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
   const missing = names.filter((name) => !isDeployed(name));

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { wholeNumber } from "./definition.js";
+import { wholeNumberShape } from "./definition.js";
 import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
 
 /** The options of every run: how much is in progress at once, and when it stops. */
@@ -116,9 +116,9 @@ export const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
 /** All options, with their defaults. */
 export const optionsShape = z.strictObject({
-  stacksAtOnce: wholeNumber(1, 32).default(STACKS_AT_ONCE),
-  callsPerOrigin: wholeNumber(1).default(32),
-  stopAfterFailures: wholeNumber(1).default(10),
+  stacksAtOnce: wholeNumberShape(1, 32).default(STACKS_AT_ONCE),
+  callsPerOrigin: wholeNumberShape(1).default(32),
+  stopAfterFailures: wholeNumberShape(1).default(10),
   shard: z
     .string()
     .refine((text) => SHARD.test(text) && numbersOf(text)[0] <= numbersOf(text)[1], {
@@ -128,14 +128,14 @@ export const optionsShape = z.strictObject({
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
   onEvent: z.custom((value) => typeof value === "function", { error: "must be a function" }).optional(),
   refresh: z.boolean().default(false),
-  maxRemovals: wholeNumber(0).default(10),
+  maxRemovals: wholeNumberShape(0).default(10),
   rotation: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
       error: 'must be a short name of letters, digits, ".", "_" and "-", such as "2026-12"',
     })
     .optional(),
-  waveSize: wholeNumber(1).optional(),
+  waveSize: wholeNumberShape(1).optional(),
 });
 
 const runShape = optionsShape.omit({ refresh: true, maxRemovals: true, rotation: true, waveSize: true });

@@ -6,7 +6,7 @@ import { toFailure } from "./failures.js";
 import { findRemovals, isStale, openIndex, refuseTooManyRemovals } from "./index-stack.js";
 import type { UpOptions } from "./options.js";
 import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
-import { beginRun, noteFailure, runStacks, toReport, type FleetContext, type Run } from "./run.js";
+import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 import { countRandomKeys } from "./webhooks.js";
 
 /**
@@ -43,7 +43,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   // An index that a killed run did not write lacks some of them.
   refuseTooManyRemovals(removals, maxRemovals);
   const { creates, failures } = await observeCreates(run, ran.stacks);
-  const report = toReport(run, ran, failures);
+  const report = toFleetReport(run, ran, failures);
   const stoppedBy = run.stop.why;
   return {
     ...report,
@@ -60,7 +60,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
  * many failures: a wrong key is wrong for all.
  */
 async function observeCreates(
-  run: Run,
+  run: FleetRun,
   stacks: readonly StackReport[],
 ): Promise<Pick<FleetPlan, "creates" | "failures">> {
   const creates: CreateCounts = { free: 0, adopted: 0, taken: 0, unknown: 0 };
@@ -85,7 +85,7 @@ async function observeCreates(
 
 /** Throws an `ApiChatError` if the service rejects the query, does not respond, or cannot be asked for lack of an API key. */
 async function observeCreate(
-  { engine, stop: { signal }, webhooks }: Run,
+  { engine, stop: { signal }, webhooks }: FleetRun,
   workspace: string,
 ): Promise<keyof CreateCounts> {
   const args = webhooks.get(workspace);

@@ -5,7 +5,15 @@ import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
 import { wrongOption, type RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Drift, FleetFailure, FleetReport, Outcome, StackReport } from "./reports.js";
-import { beginRun, runStacks, skip, toReport, type FleetContext, type Ran, type Run } from "./run.js";
+import {
+  beginRun,
+  runStacks,
+  skip,
+  toFleetReport,
+  type FleetContext,
+  type StackResults,
+  type FleetRun,
+} from "./run.js";
 import { refuseAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
@@ -49,10 +57,11 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 }
 
 /** Has the name of a rotation until it is done. */
-export const unfinishedFile = ({ fleet }: Pick<Run, "fleet">): string => join(fleet.folder, "rotation.txt");
+export const unfinishedFile = ({ fleet }: Pick<FleetRun, "fleet">): string =>
+  join(fleet.folder, "rotation.txt");
 
 /** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
-function chooseRotation(run: Run): string {
+function chooseRotation(run: FleetRun): string {
   const { rotation: given } = run.options;
   const [defined] = run.fleet.rotations;
   const unfinished = readFileIfExists(unfinishedFile(run));
@@ -75,7 +84,7 @@ function chooseRotation(run: Run): string {
 }
 
 /** Throws `invalid_config` if a derived key would stay as it is. Only its update shows that of a key that is a string. */
-function requireRotated({ webhooks }: Run, rotation: string): void {
+function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
       ? []
@@ -89,11 +98,11 @@ const NOT_ROTATED =
 
 /** Runs one wave after the other. The first that is not done is the last. */
 async function runWaves(
-  run: Run<"rotate">,
+  run: FleetRun<"rotate">,
   rotation: string,
   planned: readonly PlacedStack[][],
 ): Promise<RotationReport> {
-  const all: Ran = { stacks: [], skipped: [], failures: [] };
+  const all: StackResults = { stacks: [], skipped: [], failures: [] };
   const waves: RotationWave[] = [];
   let outcome: Outcome = "done";
   for (const [index, places] of planned.entries()) {
@@ -117,11 +126,15 @@ async function runWaves(
   const last = waves.findIndex((wave) => wave.outcome !== "done") + 1;
   const later = last < waves.length ? ", so no later one was started" : "";
   const stoppedBy = run.stop.why ?? `wave ${last} of ${waves.length} failed${later}`;
-  return { ...toReport(run, all), outcome, ...(outcome !== "done" && { stoppedBy }), rotation, waves };
+  return { ...toFleetReport(run, all), outcome, ...(outcome !== "done" && { stoppedBy }), rotation, waves };
 }
 
 /** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
-async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<Ran> {
+async function runWave(
+  run: FleetRun,
+  rotation: string,
+  places: readonly PlacedStack[],
+): Promise<StackResults> {
   const up = await runStacks(run, { action: "up", rotation }, places);
   const isDone = up.skipped.length === 0 && up.stacks.every(({ outcome }) => outcome === "done");
   const verify = { action: "preview", rotation, refresh: true } as const;
@@ -137,7 +150,11 @@ async function runWave(run: Run, rotation: string, places: readonly PlacedStack[
 }
 
 /** Merges what `up` did with a stack and what the verification found. */
-function toVerified({ webhooks, stop }: Run, up: StackReport, seen: StackReport | undefined): StackReport {
+function toVerified(
+  { webhooks, stop }: FleetRun,
+  up: StackReport,
+  seen: StackReport | undefined,
+): StackReport {
   if (seen === undefined) return up.outcome === "done" ? { ...up, outcome: "stopped" } : up;
   const { stack } = up;
   const wrong: FleetFailure[] = [

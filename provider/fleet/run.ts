@@ -24,7 +24,7 @@ export interface FleetContext {
 }
 
 /** One run over the stacks of a fleet, or over one shard of them. */
-export interface Run<Action extends FleetAction = FleetAction> extends FleetContext {
+export interface FleetRun<Action extends FleetAction = FleetAction> extends FleetContext {
   action: Action;
   options: FilledOptions;
   /** The stacks that it runs. */
@@ -45,7 +45,7 @@ export async function beginRun<Action extends FleetAction>(
   { fleet, stacks: all, engine }: FleetContext,
   action: Action,
   given: RunOptions,
-): Promise<Run<Action>> {
+): Promise<FleetRun<Action>> {
   const { problems } = parse(OPTIONS_OF[action], given);
   if (problems) throw invalidOptions(action, problems, "check");
   const options = optionsShape.parse(given);
@@ -118,17 +118,17 @@ class RunStop {
 }
 
 /** What came of the stacks of a run. */
-export type Ran = Pick<FleetReport, "stacks" | "skipped" | "failures">;
+export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
  * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires or there are
  * too many failures. Rejects only with what `onEvent` threw.
  */
 export async function runStacks(
-  run: Run,
+  run: FleetRun,
   task: Pick<StackTask, "action" | "rotation" | "refresh">,
   places = run.places,
-): Promise<Ran> {
+): Promise<StackResults> {
   const { stop, options, existing, webhooks } = run;
   const atOnce = Math.min(options.stacksAtOnce, places.length);
   const callsPerOrigin = Math.max(1, Math.floor(options.callsPerOrigin / Math.max(1, atOnce)));
@@ -171,22 +171,22 @@ export async function runStacks(
 }
 
 /** How a report lists a stack that did not run. */
-export const skip = ({ name: stack, workspaces }: PlacedStack): Ran["skipped"][number] => ({
+export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["skipped"][number] => ({
   stack,
   workspaces: workspaces.length,
 });
 
 /** Reports a failure, and ends the run if it has the most that its options allow. */
-export function noteFailure({ stop, options }: Run, failure: FleetFailure, count: number): void {
+export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, count: number): void {
   const most = options.stopAfterFailures;
   stop.emit({ type: "failure", failure });
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
 }
 
 /** The report of a run, by what came of its stacks, and the failures of what followed them, such as the index stack. */
-export function toReport<Action extends FleetAction>(
-  { fleet, action, options, isWhole, startedAt, stop }: Run<Action>,
-  ran: Ran,
+export function toFleetReport<Action extends FleetAction>(
+  { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
+  ran: StackResults,
   more: readonly FleetFailure[] = [],
 ): FleetReport<Action> {
   const failures = [...ran.failures, ...more];

@@ -1,18 +1,18 @@
 import { openIndex, updateIndex } from "./index-stack.js";
 import type { RunOptions, UpOptions } from "./options.js";
 import type { FleetReport } from "./reports.js";
-import { beginRun, runStacks, toReport, type FleetContext } from "./run.js";
+import { beginRun, runStacks, toFleetReport, type FleetContext } from "./run.js";
 
 /** Brings every stack to what the list says, and then the index stack to what they contain. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   const run = await beginRun(context, "up", options);
   const index = await openIndex(run);
   const ran = await runStacks(run, { action: "up", refresh: run.options.refresh });
-  return toReport(run, ran, run.isWhole ? await updateIndex(run, index, ran.stacks) : []);
+  return toFleetReport(run, ran, run.isWhole ? await updateIndex(run, index, ran.stacks) : []);
 }
 
 /** Records in every stack that exists what the service shows. The index stack keeps what `up` has registered. */
 export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "refresh", options);
-  return toReport(run, await runStacks(run, { action: "refresh" }));
+  return toFleetReport(run, await runStacks(run, { action: "refresh" }));
 }

@@ -2,7 +2,7 @@ import { formatUrl } from "../lib/url.js";
 import type { RunOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
 import type { Drift, FleetReport, StackReport, WebhookReport } from "./reports.js";
-import { beginRun, runStacks, toReport, type FleetContext, type Run } from "./run.js";
+import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
 /** How a workspace differs. For `not-deployed` and `to-be-removed`, the list has changed since the last `up`. */
 export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
@@ -37,7 +37,7 @@ export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "sta
  */
 export async function watchFleet(context: FleetContext, options: RunOptions = {}): Promise<DriftReport> {
   const run = await beginRun(context, "watch", options);
-  const { stacks, outcome, ...report } = toReport(
+  const { stacks, outcome, ...report } = toFleetReport(
     run,
     await runStacks(run, { action: "preview", refresh: true }),
   );
@@ -62,7 +62,7 @@ const toUndeployed = ({ name: stack, workspaces }: PlacedStack): Seen => ({
   others: [],
 });
 
-function findDrift({ fleet }: Run, seen: readonly Seen[]): DriftedWorkspace[] {
+function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace[] {
   const listed = new Map(fleet.workspaces.map(({ name, baseUrl }) => [name, baseUrl]));
   const found = new Map<string, DriftedWorkspace>();
   for (const { stack, webhooks, others } of seen) {

@@ -15,7 +15,7 @@ export const authorityOf = (host: string, port: number): string =>
 export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
 /** What the addresses of a process follow from. Each may be the unknown value of a preview. */
-interface Place {
+interface AddressParts {
   host?: string | undefined;
   port: number | typeof UNKNOWN;
   publicUrl?: string | undefined;
@@ -23,7 +23,7 @@ interface Place {
 }
 
 /** Returns the URL that the service is given for each workspace. Unknown where a part of it is. */
-export function urlsOf({ workspaces, ...place }: Place): Record<string, string> | typeof UNKNOWN {
+export function urlsOf({ workspaces, ...place }: AddressParts): Record<string, string> | typeof UNKNOWN {
   if (typeof workspaces === "string") return UNKNOWN;
   const base = place.publicUrl ?? originOf(place);
   const urls = Object.entries(workspaces).map(([name, workspace]) => {
@@ -34,13 +34,13 @@ export function urlsOf({ workspaces, ...place }: Place): Record<string, string> 
 }
 
 /** Returns the URL of the health check, which uses host and port even if there is a public URL. */
-export function healthUrlOf(place: Pick<Place, "host" | "port">): string {
+export function healthUrlOf(place: Pick<AddressParts, "host" | "port">): string {
   const origin = originOf(place);
   return origin === UNKNOWN ? UNKNOWN : joinUrl(origin, HEALTH_PATH);
 }
 
 /** The origin at which a process on this machine can be reached. */
-const originOf = ({ host = DEFAULT_HOST, port }: Pick<Place, "host" | "port">): string =>
+const originOf = ({ host = DEFAULT_HOST, port }: Pick<AddressParts, "host" | "port">): string =>
   typeof port === "string" || host === UNKNOWN
     ? UNKNOWN
     : `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;

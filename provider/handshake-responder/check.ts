@@ -16,9 +16,9 @@ import {
   toFailures,
 } from "../pulumi/check-and-diff.js";
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
-import { DERIVATION_RULES, deriveVerificationKeys, verificationKey } from "../responder/key-rules.js";
+import { DERIVATION_RULES, deriveVerificationKeys, verificationKeyShape } from "../responder/key-rules.js";
 import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
-import { hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "../server/remote.js";
+import { hostShape, portShape, refuseTogether, workspaceFields, workspacesShape } from "../server/remote.js";
 import { portOfId } from "./addresses.js";
 import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
@@ -47,7 +47,7 @@ const publicUrl = validatedBy((value) => {
 const workspaceShape = z.strictObject({
   ...workspaceFields,
   verificationKeys: z
-    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(verificationKey()))
+    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(verificationKeyShape()))
     .optional(),
 });
 
@@ -56,7 +56,7 @@ const SHAPE = z
   .object({
     host: hostShape,
     port: portShape.optional(),
-    workspaces: workspacesOf(workspaceShape),
+    workspaces: workspacesShape(workspaceShape),
     derivedFrom: validatedBy(DERIVATION_RULES.derivedFrom).optional(),
     rotations: validatedBy(DERIVATION_RULES.rotations).optional(),
     publicUrl: publicUrl.optional(),

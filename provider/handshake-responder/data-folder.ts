@@ -45,7 +45,7 @@ function realPathOf(path: string): string {
 /**
  * Creates the folder with mode 0700. Throws `invalid_config` if it contains other files, and `conflict` if it belongs
  * to another stack; `former` is the state of the resource, if it has one. The folder of another resource of the stack
- * is accepted, because that may be its former name: see {@link takeDataDir}.
+ * is accepted, because that may be its former name: see {@link recordOwner}.
  */
 export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -55,19 +55,19 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   if (foreign !== undefined) {
     throw refuse("invalid_config", `but ${dataDir} contains "${foreign}"; choose a new one`);
   }
-  const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackOf(instanceKey));
+  const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackKeyOf(instanceKey));
   const owner = readOwner(dataDir);
   // A folder that has only deliveries loses nothing.
   const isNew = files.every((file) => isOfSpool(file));
-  if (!isNew && !stacks.includes(stackOf(owner ?? ""))) {
-    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackOf(owner)}`;
+  if (!isNew && !stacks.includes(stackKeyOf(owner ?? ""))) {
+    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackKeyOf(owner)}`;
     throw refuse(
       "conflict",
       `but ${dataDir} belongs to ${whose}; choose a new one, or remove that one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);
-  if (isNew) await takeDataDir(inputs);
+  if (isNew) await recordOwner(inputs);
 }
 
 const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
@@ -77,14 +77,14 @@ const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError 
   });
 
 /** Records in a folder that it belongs to this resource. */
-export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
+export const recordOwner = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
   writePrivateFile(join(dataDir, OWNER_FILE), `${instanceKey}\n`);
 
 const readOwner = (dataDir: string): string | undefined =>
   readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
 /** The stack part of an instance key. */
-const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
+const stackKeyOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
 /** The resource that owns a folder now, if another resource has taken over the state's process. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
@@ -96,7 +96,7 @@ export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | u
 export async function siblingsOf({
   instanceKey,
 }: ProcessInputs): Promise<{ name: string; dataDir: string }[]> {
-  const folder = join(stateFolder(), stackOf(instanceKey));
+  const folder = join(stateFolder(), stackKeyOf(instanceKey));
   const parts = await readdir(folder).catch(() => []);
   const folders = parts.map((part) => ({ part, dataDir: join(folder, part) }));
   // A resource that was renamed with an alias has kept its folder.
@@ -116,10 +116,11 @@ export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port:
 }
 
 /** The configuration in a folder, if any. */
-export const readConfig = (dataDir: string): string | undefined => readFileIfExists(configPathOf(dataDir));
+export const readConfigFile = (dataDir: string): string | undefined =>
+  readFileIfExists(configPathOf(dataDir));
 
-/** Writes or removes a configuration, so that the result of {@link readConfig} can be restored. */
-export async function writeConfig(dataDir: string, config: string | undefined): Promise<void> {
+/** Writes or removes a configuration, so that the result of {@link readConfigFile} can be restored. */
+export async function writeConfigFile(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
@@ -127,7 +128,9 @@ export async function writeConfig(dataDir: string, config: string | undefined): 
 /** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   try {
-    return fileShape.shape.port.parse((JSON.parse(readConfig(dataDir) ?? "") as Partial<FileConfig>).port);
+    return fileShape.shape.port.parse(
+      (JSON.parse(readConfigFile(dataDir) ?? "") as Partial<FileConfig>).port,
+    );
   } catch {
     // There is none, or it was edited by hand and is about to be replaced.
     return undefined;

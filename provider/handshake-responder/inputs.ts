@@ -1,4 +1,4 @@
-import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { ResourceSpec } from "../pulumi/dynamic-resource.js";
 import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { ServerConfig } from "../server/remote.js";
@@ -45,7 +45,7 @@ export const RESPONDER_ARGS = {
 } as const;
 
 /** The process as a resource of the dynamic provider. */
-export const DYNAMIC_PROCESS: DynamicResource = {
+export const PROCESS_SPEC: ResourceSpec = {
   args: Object.keys(RESPONDER_ARGS),
   added: ["instanceKey", "organization"],
   secretsIn: ({ workspaces }) => [

@@ -13,10 +13,10 @@ import {
   formatConfig,
   otherOwnerOf,
   prepareDataDir,
-  readConfig,
+  readConfigFile,
   siblingsOf,
-  takeDataDir,
-  writeConfig,
+  recordOwner,
+  writeConfigFile,
 } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
@@ -70,7 +70,7 @@ export class ResponderLifecycle {
     });
     const { host, pid } = started;
     if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
-    return { id: authorityOf(host, started.port), outs: toState(inputs, started) };
+    return { id: authorityOf(host, started.port), outs: toProcessState(inputs, started) };
   }
 
   /**
@@ -113,7 +113,7 @@ export class ResponderLifecycle {
     } else if (!wasRunning) {
       printLine(name, `the responder had ended; started again, pid ${started.pid}`);
     }
-    return { outs: toState(inputs, started) };
+    return { outs: toProcessState(inputs, started) };
   }
 
   /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
@@ -158,7 +158,7 @@ export class ResponderLifecycle {
   }
 }
 
-const toState = (inputs: ProcessInputs, { host, port, pid, instance }: Instance): ProcessState => ({
+const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: Instance): ProcessState => ({
   ...inputs,
   host,
   port,
@@ -184,7 +184,7 @@ async function applyInputs(
 ): Promise<{ started: Instance; wasRunning: boolean }> {
   const { dataDir, host } = inputs;
   await prepareDataDir(inputs, former);
-  const before = readConfig(dataDir);
+  const before = readConfigFile(dataDir);
   const running = await findRunning(dataDir);
   // One that somebody has started by hand may have another configuration, so ours takes its place.
   const stays = running?.isManaged && running.host === host && [0, running.port].includes(port);
@@ -194,15 +194,15 @@ async function applyInputs(
   if (running && !stays) stopped.push([inputs, running]);
   try {
     for (const [folder, one] of stopped) await stopProcess(folder, one);
-    await writeConfig(dataDir, formatConfig(inputs, port));
+    await writeConfigFile(dataDir, formatConfig(inputs, port));
     if (stays) await requestReload(running);
     const started = stays ? running : await startProcess(inputs);
     // With the port that it got, so that the next start takes the same one.
-    if (port === 0) await writeConfig(dataDir, formatConfig(inputs, started.port));
-    await takeDataDir(inputs);
+    if (port === 0) await writeConfigFile(dataDir, formatConfig(inputs, started.port));
+    await recordOwner(inputs);
     return { started, wasRunning: running !== undefined };
   } catch (error) {
-    await writeConfig(dataDir, before);
+    await writeConfigFile(dataDir, before);
     throw await startAgain(stopped, error);
   }
 }

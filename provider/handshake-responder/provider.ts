@@ -1,6 +1,6 @@
 /** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
 export { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
-export { DYNAMIC_PROCESS, type ProcessInputs, type ProcessState } from "./inputs.js";
+export { PROCESS_SPEC, type ProcessInputs, type ProcessState } from "./inputs.js";
 export { ResponderLifecycle } from "./lifecycle.js";
 export { instanceKeyOf } from "./origin.js";
 export { setResponderCommand } from "./process.js";

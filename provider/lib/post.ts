@@ -17,12 +17,12 @@ export interface PostOptions {
   dispatcher?: Dispatcher | undefined;
 }
 
-export interface AnswerHead {
+export interface ResponseHead {
   status: number;
   headers: IncomingHttpHeaders;
 }
 
-export interface Answer extends AnswerHead {
+export interface PostResponse extends ResponseHead {
   body: Buffer;
   /** Whether `body` is complete, not cut at the limit. */
   isComplete: boolean;
@@ -40,7 +40,7 @@ export class PostError extends Error {
   readonly failure: PostFailure;
   readonly phase: PostPhase;
   /** The status and headers of the response, if they arrived. */
-  readonly head: AnswerHead | undefined;
+  readonly head: ResponseHead | undefined;
 
   /** The cause is undici's or the system's error, or the signal's reason. */
   constructor(
@@ -61,16 +61,16 @@ export class PostError extends Error {
  * @example
  * const { status, body, isComplete } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
  */
-export async function post(
+export async function postOnce(
   url: URL,
   { headers = {}, body = null, limitBytes, timeoutMs, signal = NEVER, dispatcher }: PostOptions,
-): Promise<Answer> {
+): Promise<PostResponse> {
   const { origin, pathname, search } = url;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<PostResponse>();
   const chunks: Buffer[] = [];
   let readBytes = 0;
   let phase: PostPhase = "connecting";
-  let head: AnswerHead | undefined;
+  let head: ResponseHead | undefined;
   let connection: Dispatcher.DispatchController | undefined;
   let ended: Error | undefined;
 

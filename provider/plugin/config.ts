@@ -6,7 +6,7 @@ import { mayHoldQuery } from "../lib/url.js";
 import { type CheckFailure, problemsOfKnown, toFailures } from "../pulumi/check-and-diff.js";
 import type { Path } from "../pulumi/secret-values.js";
 import { type Configuration, DEFAULTS, SETTINGS, warningsOfConfiguration } from "../webhook/provider.js";
-import type { Received, Values } from "./wire.js";
+import type { ReceivedProperties, PropertyValues } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.
 
@@ -16,15 +16,15 @@ const NAMES = Object.keys(SETTINGS);
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
 /** The given values. An empty string counts as not given. */
-const givenOf = (values: Values): Record<string, string | undefined> =>
+const givenOf = (values: PropertyValues): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
 /** Returns everything that is wrong. A missing value may come from the resource. */
-export const checkConfig = (values: Values): CheckFailure[] =>
+export const checkConfig = (values: PropertyValues): CheckFailure[] =>
   toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
 /** Prints what should be fixed in the stack's configuration, from which the engine makes the default provider. */
-export function warnOfConfig(values: Values, urn: string): void {
+export function warnOfConfig(values: PropertyValues, urn: string): void {
   const name = urn.split("::").at(-1) ?? "";
   if (!DEFAULT_PROVIDER.test(name)) return;
   const keys = Object.keys(values).map((key) => `apichat:${key}`);
@@ -47,7 +47,7 @@ function readStackFile(stack: string, folder = process.cwd()): string {
 }
 
 /** What is secret, in addition to what the engine has marked. */
-export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
+export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
   ["apiKey"],
   ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),
 ];
@@ -56,7 +56,7 @@ export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
  * The names of changed inputs. A changed provider never replaces its resources. Only these names are compared: at the
  * first `up` after a move from the dynamic provider, the old inputs are that provider's.
  */
-export const changedConfig = (olds: Values, news: Values): string[] =>
+export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
 /** The configuration of a provider, and what it holds as secret. */
@@ -67,7 +67,10 @@ export interface ProviderConfig extends Configuration {
 }
 
 /** Reads the configuration of a provider. */
-export function readConfig({ values, secrets, secretTexts }: Received, name: string): ProviderConfig {
+export function readProviderConfig(
+  { values, secrets, secretTexts }: ReceivedProperties,
+  name: string,
+): ProviderConfig {
   const given = givenOf(values);
   return {
     config: { get: (key) => given[key.replace(/^apichat:/, "")] },

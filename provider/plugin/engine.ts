@@ -8,7 +8,7 @@ import type { Redact } from "../lib/redact.js";
 const { INFO, WARNING } = messages.LogSeverity;
 
 /** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
-export class Engine {
+export class EngineClient {
   #client: InstanceType<typeof services.EngineClient> | undefined;
   #address: string | undefined;
   readonly #requests = new AsyncLocalStorage<{ urn: string; redact: Redact }>();

@@ -10,7 +10,7 @@ import { setResponderCommand } from "../handshake-responder/provider.js";
 import { printLinesWith } from "../lib/progress.js";
 import { VERSION } from "../lib/version.js";
 import { endWithStdin, findEngineAddress } from "../pulumi/provider-process.js";
-import { Engine } from "./engine.js";
+import { EngineClient } from "./engine.js";
 import { serve } from "./server.js";
 
 const [node = "", script = "", first = "", ...words] = process.argv;
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   }
   endWithStdin();
   setResponderCommand([node, script]);
-  const engine = new Engine(findEngineAddress());
+  const engine = new EngineClient(findEngineAddress());
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   const { port } = await serve(engine);
   // The engine reads this line, and nothing else.

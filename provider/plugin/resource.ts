@@ -1,8 +1,8 @@
 import type { ResponderLifecycle } from "../handshake-responder/provider.js";
-import type { DynamicResource, Lifecycle } from "../pulumi/dynamic-resource.js";
+import type { ResourceSpec, Lifecycle } from "../pulumi/dynamic-resource.js";
 import type { Path } from "../pulumi/secret-values.js";
 import type { OperationContext } from "../webhook/provider.js";
-import type { Values } from "./wire.js";
+import type { PropertyValues } from "./wire.js";
 
 /** What the engine says about each call for a resource. */
 export interface ResourceCall extends OperationContext {
@@ -24,7 +24,7 @@ export interface ResourceCall extends OperationContext {
  */
 export interface PluginResource {
   /** The same as those of the dynamic provider. */
-  properties: DynamicResource;
+  properties: ResourceSpec;
   /** The same as that of the dynamic provider. The state is empty in an import and in a read by ID. */
   lifecycle(call: ResourceCall): Lifecycle;
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
@@ -32,5 +32,5 @@ export interface PluginResource {
   /** The outputs as far as they are known before the update. */
   previewUpdate(id: string, state: never, news: never, call: ResourceCall): Promise<object>;
   /** Returns the paths that are secret because they repeat a value that the program has marked. */
-  repeatsIn?(values: Values, marked: readonly Path[], call: ResourceCall): Path[];
+  repeatsIn?(values: PropertyValues, marked: readonly Path[], call: ResourceCall): Path[];
 }

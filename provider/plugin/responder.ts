@@ -4,18 +4,18 @@ import {
   healthUrlOf,
   portOfId,
   urlsOf,
-  DYNAMIC_PROCESS,
+  PROCESS_SPEC,
   type ProcessInputs,
   type ProcessState,
   instanceKeyOf,
 } from "../handshake-responder/provider.js";
 import type { PluginResource } from "./resource.js";
 import type { Path } from "../pulumi/secret-values.js";
-import type { Values } from "./wire.js";
+import type { PropertyValues } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
-export const responder: PluginResource = {
-  properties: DYNAMIC_PROCESS,
+export const responderResource: PluginResource = {
+  properties: PROCESS_SPEC,
 
   // A cancelled run stops waiting: the next `up` finds a process that starts or ends in the meantime.
   lifecycle: ({ name, project, stack, signal, responders }) => ({
@@ -65,7 +65,7 @@ const isInUrls = (input: Path): boolean => {
 };
 
 /** Adds the addresses of the process, as far as host and port are known. */
-function withAddresses(values: ProcessInputs): Values {
+function withAddresses(values: ProcessInputs): PropertyValues {
   const known = { ...values, port: values.port || UNKNOWN } as const;
   return { ...known, urls: urlsOf(known), healthUrl: healthUrlOf(known) };
 }

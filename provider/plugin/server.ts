@@ -17,38 +17,38 @@ import { VERSION } from "../lib/version.js";
 import type { CheckResult } from "../pulumi/check-and-diff.js";
 import { type Lifecycle, refuseUnknown } from "../pulumi/dynamic-resource.js";
 import type { Path } from "../pulumi/secret-values.js";
-import { verificationKey } from "./verification-key.js";
+import { verificationKeyResource } from "./verification-key.js";
 import { Run, openRunLog } from "../webhook/provider.js";
 import {
   type ProviderConfig,
   changedConfig,
   checkConfig,
-  readConfig,
+  readProviderConfig,
   secretsOfConfig,
   warnOfConfig,
 } from "./config.js";
-import type { Engine } from "./engine.js";
+import type { EngineClient } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
-import { responder } from "./responder.js";
-import { getApiChatWebhook, webhook } from "./webhook.js";
-import { type Values, decodeValues, encodeValues, secretTextsIn } from "./wire.js";
+import { responderResource } from "./responder.js";
+import { invokeGetApiChatWebhook, webhookResource } from "./webhook.js";
+import { type PropertyValues, decodeValues, encodeValues, secretTextsIn } from "./wire.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import schema from "./schema.json" with { type: "json" };
 
 const RESOURCES: Record<string, PluginResource> = {
-  "apichat:index:ApiChatWebhook": webhook,
-  "apichat:index:VerificationKey": verificationKey,
-  "apichat:index:Responder": responder,
+  "apichat:index:ApiChatWebhook": webhookResource,
+  "apichat:index:VerificationKey": verificationKeyResource,
+  "apichat:index:Responder": responderResource,
 };
 
 /** The largest message that the engine accepts, in bytes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /** Serves an engine on a port of this machine. */
-export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
+export function serve(engine: EngineClient): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
-  server.addService(services.ResourceProviderService, createService(engine));
+  server.addService(services.ResourceProviderService, createPluginService(engine));
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error ? reject(error) : resolve({ port, stop: () => server.forceShutdown() }),
@@ -60,7 +60,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
  * Answers the engine: converts, and calls the lifecycle of the resource. Only the methods that the engine needs are
  * implemented.
  */
-function createService(engine: Engine): UntypedServiceImplementation {
+function createPluginService(engine: EngineClient): UntypedServiceImplementation {
   let run = new Run(openRunLog(engine.address));
   let responders = new ResponderLifecycle();
   const ending = new AbortController();
@@ -91,7 +91,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
     answer(async (request, redact) => {
-      const { resource, ...place } = resourceOf(request.getUrn());
+      const { resource, ...place } = findResource(request.getUrn());
       const limit = limitOf(request, operation);
       const signal = anySignal(ending.signal, limit.signal);
       const limitSeconds = request.getTimeout?.() || undefined;
@@ -133,7 +133,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       return toDiffResponse(changedConfig(olds, news), olds, news);
     }),
     configure: answer(async (request: messages.ConfigureRequest) => {
-      config = readConfig(decodeValues(request.getArgs()), request.getName() ?? "default");
+      config = readProviderConfig(decodeValues(request.getArgs()), request.getName() ?? "default");
       run.configure(config);
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
@@ -202,7 +202,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
         throw new Error(`there is no function ${request.getTok()}`);
       }
       const { values } = decodeValues(request.getArgs());
-      const result = await getApiChatWebhook(values, { run, signal: ending.signal });
+      const result = await invokeGetApiChatWebhook(values, { run, signal: ending.signal });
       return new messages.InvokeResponse().setReturn(encodeValues(result));
     }),
 
@@ -249,7 +249,7 @@ interface Target {
 const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
-function resourceOf(urn: string) {
+function findResource(urn: string) {
   const [start = "", project = "", types = "", ...name] = urn.split("::");
   const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
   const resource = RESOURCES[token];
@@ -276,8 +276,8 @@ const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
 const secretsOf = ({ resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
-  ...resource.properties.secretsIn(values as Values),
-  ...(resource.repeatsIn?.(values as Values, given, call) ?? []),
+  ...resource.properties.secretsIn(values as PropertyValues),
+  ...(resource.repeatsIn?.(values as PropertyValues, given, call) ?? []),
   ...given,
 ];
 
@@ -287,7 +287,7 @@ function encodeOuts(target: Target, outs: object, given: readonly Path[]): Struc
 }
 
 /** The name of a resource is in its URN; the lifecycles expect it in the properties, if there are any. */
-const named = ({ name }: ResourceCall, values: Values): never =>
+const named = ({ name }: ResourceCall, values: PropertyValues): never =>
   (Object.keys(values).length === 0 ? values : { ...values, name }) as never;
 
 /** Removes properties that the plugin does not store: the name, and the dynamic provider's source. */
@@ -295,7 +295,7 @@ const omitNameAndSource = (values: object): object =>
   Object.fromEntries(Object.entries(values).filter(([name]) => name !== "name" && name !== "__provider"));
 
 /** A state that the dynamic provider has written holds its source. Update takes it out. */
-const leftoverSource = (state: Values): string[] => ("__provider" in state ? ["__provider"] : []);
+const leftoverSource = (state: PropertyValues): string[] => ("__provider" in state ? ["__provider"] : []);
 
 /** What the program has marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>
@@ -318,7 +318,11 @@ const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 /**
  * Updates are always in place. The engine would show a changed output as deleted, so only inputs are listed.
  */
-function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
+function toDiffResponse(
+  changed: readonly string[],
+  olds: PropertyValues,
+  news: PropertyValues,
+): messages.DiffResponse {
   const inputs = changed.filter((name) => name in olds || name in news);
   const response = new messages.DiffResponse()
     .setChanges(changed.length > 0 ? DIFF_SOME : DIFF_NONE)

@@ -1,6 +1,6 @@
 import { UNKNOWN } from "../pulumi/unknown.js";
 import {
-  DYNAMIC_KEY,
+  KEY_SPEC,
   decideNextKeys,
   type VerificationKeyInputs,
   type VerificationKeyState,
@@ -9,8 +9,8 @@ import {
 import type { PluginResource } from "./resource.js";
 
 /** `VerificationKey`. Nothing is remote. */
-export const verificationKey: PluginResource = {
-  properties: DYNAMIC_KEY,
+export const verificationKeyResource: PluginResource = {
+  properties: KEY_SPEC,
   lifecycle: () => verificationKeyLifecycle,
 
   /** Derived and given keys are in the inputs already: check has put them there. */

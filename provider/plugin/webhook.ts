@@ -8,22 +8,22 @@ import {
   IMPORTED_KEY,
   type OperationContext,
   SECRETS_OF_DRIFT,
-  WEBHOOK,
+  WEBHOOK_SPEC,
   type WebhookInputs,
   type WebhookState,
   importWebhook,
   previewCreate,
   previewUpdate,
-  readRegistration,
-  requireState,
+  lookUpRegistration,
+  requireWebhookState,
   webhookLifecycle,
 } from "../webhook/provider.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
-import type { Values } from "./wire.js";
+import type { PropertyValues } from "./wire.js";
 
 /** `ApiChatWebhook`. */
-export const webhook: PluginResource = {
-  properties: WEBHOOK,
+export const webhookResource: PluginResource = {
+  properties: WEBHOOK_SPEC,
 
   lifecycle: (call) => {
     const lifecycle = webhookLifecycle(call);
@@ -52,7 +52,7 @@ export const webhook: PluginResource = {
   },
 
   async previewUpdate(_id, state: WebhookState, news: WebhookInputs, call) {
-    if (!isReportRead()) printForeseen(await previewUpdate(requireState(state), news, call), call);
+    if (!isReportRead()) printForeseen(await previewUpdate(requireWebhookState(state), news, call), call);
     return { ...news, status: VERIFIED, botUrl: state.botUrl };
   },
 
@@ -75,15 +75,15 @@ const WRITE_KEY =
  * An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook does not change, because nothing is
  * set then.
  */
-const isAsImported = (olds: Partial<WebhookInputs>, news: Values): boolean =>
+const isAsImported = (olds: Partial<WebhookInputs>, news: PropertyValues): boolean =>
   (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 
 /** The function `getApiChatWebhook`. The API key is secret, but the result is not. */
-export const getApiChatWebhook = (
-  { baseUrl, apiKey }: Values,
+export const invokeGetApiChatWebhook = (
+  { baseUrl, apiKey }: PropertyValues,
   { run, signal }: OperationContext,
 ): Promise<object> =>
-  readRegistration(textOf(baseUrl) ?? run.defaultBaseUrl(), textOf(apiKey) ?? run.defaultApiKey(), signal);
+  lookUpRegistration(textOf(baseUrl) ?? run.defaultBaseUrl(), textOf(apiKey) ?? run.defaultApiKey(), signal);
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;

@@ -5,7 +5,7 @@ import { isMarked, markSecrets, type Path } from "../pulumi/secret-values.js";
 // The engine encodes property values as protobuf structs, in which secret and unknown values are marked.
 
 /** Unwrapped property values, as the lifecycles use them. An unknown value is {@link UNKNOWN}. */
-export type Values = Record<string, unknown>;
+export type PropertyValues = Record<string, unknown>;
 
 /**
  * The engine's placeholders for an unknown value of each kind: string, boolean, number, list, asset, archive, object.
@@ -20,8 +20,8 @@ const UNKNOWNS = new Set([
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ]);
 
-export interface Received {
-  values: Values;
+export interface ReceivedProperties {
+  values: PropertyValues;
   /** Where the engine marked a secret. */
   secrets: Path[];
   /** The strings in these secrets. */
@@ -29,21 +29,21 @@ export interface Received {
 }
 
 /** Unwraps secret and unknown values. A property that is null counts as missing. */
-export function decodeValues(struct: protobuf.Struct | undefined): Received {
-  const received: Received = { values: {}, secrets: [], secretTexts: [] };
-  received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as Values;
+export function decodeValues(struct: protobuf.Struct | undefined): ReceivedProperties {
+  const received: ReceivedProperties = { values: {}, secrets: [], secretTexts: [] };
+  received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as PropertyValues;
   return received;
 }
 
 /** Returns the strings that are marked as secret, except in one property. */
 export function secretTextsIn(struct: protobuf.Struct | undefined, except: string): string[] {
   const { [except]: _, ...values } = struct?.toJavaScript() ?? {};
-  const received: Received = { values: {}, secrets: [], secretTexts: [] };
+  const received: ReceivedProperties = { values: {}, secrets: [], secretTexts: [] };
   takeMarks(values, [], received);
   return received.secretTexts;
 }
 
-function takeMarks(value: unknown, path: Path, received: Received): unknown {
+function takeMarks(value: unknown, path: Path, received: ReceivedProperties): unknown {
   if (typeof value === "string") return UNKNOWNS.has(value) ? UNKNOWN : value;
   if (value === null) return undefined;
   // An item keeps its place.

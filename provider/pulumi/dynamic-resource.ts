@@ -24,7 +24,7 @@ export interface Lifecycle {
 type Named = { name: string };
 
 /** What is known of a resource's properties. */
-export interface DynamicResource {
+export interface ResourceSpec {
   /** The arguments of the class, for people. */
   args: readonly string[];
   /** Inputs that check or the class adds, beside the name. An import and `ignoreChanges` return them. */
@@ -36,7 +36,7 @@ export interface DynamicResource {
 }
 
 /** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
-export function refuseUnknown({ args, added }: DynamicResource, news: object): CheckFailure[] {
+export function refuseUnknown({ args, added }: ResourceSpec, news: object): CheckFailure[] {
   const known = [...args, ...added];
   return Object.entries(news).flatMap(([name, value]) => {
     // An argument that resolves to undefined arrives as null.
@@ -52,7 +52,7 @@ export function refuseUnknown({ args, added }: DynamicResource, news: object): C
  * marks and add anything.
  */
 export function guardDynamic<L extends Lifecycle>(
-  { nameOf = ({ name }: Named) => name, ...resource }: DynamicResource,
+  { nameOf = ({ name }: Named) => name, ...resource }: ResourceSpec,
   lifecycle: L,
 ): L {
   const mark = (values: object): object =>

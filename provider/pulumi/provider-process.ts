@@ -23,9 +23,9 @@ export const reportVariables = (): Record<string, string> => ({
 export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE]);
 
 /** One line with a failure as JSON. */
-export const toReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
+export const formatReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
 
-/** Reads the line of a text that {@link toReport} made, whatever the engine puts before it; undefined if there is none. */
+/** Reads the line of a text that {@link formatReport} made, whatever the engine puts before it; undefined if there is none. */
 export function findReport(text: string): Failure | undefined {
   const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
   try {
@@ -41,7 +41,7 @@ export const describeFailure = (name: string, error: ApiChatError): string =>
 
 /** The text of a failure, with its data if a program reads reports. */
 export const withReport = (error: ApiChatError): string =>
-  isReportRead() ? `${error.message}\n${toReport(error.toJSON())}` : error.message;
+  isReportRead() ? `${error.message}\n${formatReport(error.toJSON())}` : error.message;
 
 /**
  * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:

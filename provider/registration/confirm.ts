@@ -5,7 +5,7 @@ import { sleep } from "../lib/abort.js";
 import { printIfSlow } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
-import type { SetOptions, SetResult } from "./set-result.js";
+import type { SetRequest, SetResult } from "./set-result.js";
 import { restore, withRunAgain, withSentence } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
 
@@ -42,7 +42,7 @@ export class Confirmations {
  * what the service returned last stands.
  */
 export async function confirmUntilVerified(
-  options: SetOptions,
+  options: SetRequest,
   response: Registration | undefined,
   deadline: number,
 ): Promise<SetResult> {

@@ -2,13 +2,13 @@ import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { isInPlace, isOurs } from "./applied.js";
 import { Confirmations, confirmUntilVerified } from "./confirm.js";
-import { preflight } from "./preflight.js";
-import type { SetOptions, SetResult, Uncertain } from "./set-result.js";
+import { tryHandshake } from "./try-handshake.js";
+import type { SetRequest, SetResult, Uncertain } from "./set-result.js";
 import { settle } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
 
 /** What to ensure, and what is known. */
-export interface EnsureOptions extends SetOptions {
+export interface EnsureOptions extends SetRequest {
   /** What is known of the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
   /** See `PreflightOptions`. */
@@ -37,7 +37,7 @@ export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertai
   const deadline = performance.now() + readySecondsOf(wanted) * 1000;
   const isNewKey = ours !== undefined && ours.webhookVerificationKey !== wanted.webhookVerificationKey;
   // The endpoint gets a key of this run only now.
-  await preflight(wanted, { deadline, refusedRounds: isNewKey ? Infinity : refusedRounds, signal });
+  await tryHandshake(wanted, { deadline, refusedRounds: isNewKey ? Infinity : refusedRounds, signal });
   const result = await setAndConfirm(options, deadline);
   if (result.failure) return result;
   if (seen === undefined) return { ...result, how: "registered" };

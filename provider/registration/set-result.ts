@@ -5,7 +5,7 @@ import type { WantedWebhook } from "./wanted.js";
 import type { WorkspaceClient } from "./workspace.js";
 
 /** What to set, and what stood there before. */
-export interface SetOptions {
+export interface SetRequest {
   client: Pick<WorkspaceClient, "getWebhook" | "setWebhook">;
   wanted: WantedWebhook;
   /** What a look has shown. The caller has decided that it may be replaced. */

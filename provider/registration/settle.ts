@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Registration } from "../client/internal.js";
-import { mayBeAccepted } from "../client/internal.js";
+import { isRetryableRejection } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import { toRestorable } from "./applied.js";
-import type { SetOptions, SetResult } from "./set-result.js";
+import type { SetRequest, SetResult } from "./set-result.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
  * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
  * lost. Throws the failure, with what is registered now, if the webhook is certainly not registered.
  */
-export async function settle(options: SetOptions, error: ApiChatError): Promise<SetResult> {
+export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {
   const { client, wanted, signal, seen } = options;
   const isEnded = signal?.aborted === true;
-  const isAmbiguous = isEnded || error.mayHaveBeenAccepted === true;
+  const isAmbiguous = isEnded || error.mayHaveTakenEffect === true;
   const failure = isAmbiguous
     ? withSentence(withRunAgain(error), "The change may still have taken effect")
     : describeRejection(error, wanted);
@@ -51,7 +51,7 @@ function describeRejection(
   error: ApiChatError,
   { preflight: mode = "require" }: WantedWebhook,
 ): ApiChatError {
-  if (!mayBeAccepted(error)) return error;
+  if (!isRetryableRejection(error)) return error;
   const { summary, attempts, hints } = error;
   const times = attempts === 1 ? "once" : `${attempts} times`;
   const passed = mode === "require" ? ", although the preflight passed" : "";
@@ -61,7 +61,7 @@ function describeRejection(
   });
 }
 
-function showsEffect(now: Registration, { wanted, seen, ours }: SetOptions): boolean {
+function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boolean {
   if (!hasWantedUrl(now, wanted) || now.botUrl === "") return false;
   const hadWantedUrl = seen !== undefined && hasWantedUrl(toRestorable(seen, ours), wanted);
   return !hadWantedUrl || now.webhookVerificationKey === wanted.webhookVerificationKey;
@@ -72,7 +72,7 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetOptions): boo
  * if it is gone or was overwritten. Someone else's is left. Says what is registered now.
  */
 export async function restore(
-  { client, wanted, seen, ours }: SetOptions,
+  { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,
 ): Promise<{ isRestored: boolean; left: string }> {
   const stays = { isRestored: false, left: `Registered now: ${describe(now)}` };

@@ -11,7 +11,7 @@ export interface Handshake {
 }
 
 /** The parameters of a handshake. */
-export interface HandshakeRequest {
+export interface ReceivedHandshake {
   encoding: Handshake["encoding"];
   token: string;
   challenge: string;
@@ -30,7 +30,7 @@ type ParameterReader = (name: string) => unknown;
  * three in the body (a form, also a multipart one, or a JSON object) or all three in the query; other parameters are
  * ignored. The content type is not checked, because section 6.1 does not name one. Anything else is not a handshake.
  */
-export function findHandshake(url: string, shortText: string): HandshakeRequest | undefined {
+export function findHandshake(url: string, shortText: string): ReceivedHandshake | undefined {
   return findInBody(shortText) ?? findInQuery(queryOf(url));
 }
 
@@ -52,7 +52,7 @@ export function withoutHandshake(url: string): string {
   return others.length === 0 ? url.slice(0, start) : `${url.slice(0, start)}?${others.join("&")}`;
 }
 
-function findInBody(text: string): HandshakeRequest | undefined {
+function findInBody(text: string): ReceivedHandshake | undefined {
   if (text.startsWith("--")) {
     const fields = readMultipart(text);
     return toHandshake((name) => fields.get(name), "multipart");
@@ -62,7 +62,7 @@ function findInBody(text: string): HandshakeRequest | undefined {
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
 }
 
-const findInQuery = (query: string): HandshakeRequest | undefined =>
+const findInQuery = (query: string): ReceivedHandshake | undefined =>
   query === "" ? undefined : toHandshake(readForm(query), "query");
 
 function readForm(text: string): ParameterReader {
@@ -106,7 +106,7 @@ function readPart(part: string): [name: string, value: string][] {
   return name === undefined ? [] : [[name, part.slice(end + 4)]];
 }
 
-function toHandshake(read: ParameterReader, encoding: Handshake["encoding"]): HandshakeRequest | undefined {
+function toHandshake(read: ParameterReader, encoding: Handshake["encoding"]): ReceivedHandshake | undefined {
   const token = read("hub_verify_token");
   const challenge = read("hub_challenge");
   const isHandshake =

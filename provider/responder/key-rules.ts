@@ -11,10 +11,10 @@ export {
 } from "./derive.js";
 export { problemOfKeyCount } from "./keys.js";
 
-const MASK = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
+const MASK_PATTERN = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 
 /** Whether a string looks like a mask that services show in place of a key. */
-export const looksMasked = (text: string): boolean => MASK.test(text);
+export const looksMasked = (text: string): boolean => MASK_PATTERN.test(text);
 
 /** Keys shorter than this can be guessed, in characters. */
 const SHORT_KEY_CHARACTERS = 16;
@@ -35,4 +35,4 @@ export const warningOfKey = (key: string): string | undefined =>
     : `has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_HINT}`;
 
 /** A verification key. Messages do not show it. */
-export const verificationKey = (): z.ZodType<string> => validatedBy(problemsOfKey);
+export const verificationKeyShape = (): z.ZodType<string> => validatedBy(problemsOfKey);

@@ -3,7 +3,7 @@ import { type Delivery, parseMessage } from "./delivery.js";
 import {
   findHandshake,
   type Handshake,
-  type HandshakeRequest,
+  type ReceivedHandshake,
   shortTextOf,
   withoutHandshake,
 } from "./handshake.js";
@@ -110,7 +110,7 @@ interface Policy extends Pick<ResponderOptions, "onHandshake" | "onDelivery"> {
 }
 
 /** A request whose keys are known. */
-interface Exchange extends Pick<Policy, "onHandshake" | "onDelivery">, AnswerContext {
+interface KeyedRequest extends Pick<Policy, "onHandshake" | "onDelivery">, AnswerContext {
   request: RequestHead;
   keys: KeyList;
 }
@@ -208,7 +208,7 @@ async function askForKeys(request: RequestHead, ask: VerificationKeyFunction): P
 
 const decoder = new TextDecoder();
 
-async function answerBody(body: Uint8Array, exchange: Exchange): Promise<Answer> {
+async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Answer> {
   const { request, keys } = exchange;
   const shortText = shortTextOf(body);
   const handshake = findHandshake(request.url, shortText);
@@ -232,8 +232,8 @@ async function answerBody(body: Uint8Array, exchange: Exchange): Promise<Answer>
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 async function answerHandshake(
-  { encoding, token, challenge }: HandshakeRequest,
-  { request, keys, onHandshake }: Exchange,
+  { encoding, token, challenge }: ReceivedHandshake,
+  { request, keys, onHandshake }: KeyedRequest,
 ): Promise<Answer> {
   const keyIndex = await findEqualKey(keys, token);
   if (keyIndex < 0)
@@ -251,7 +251,7 @@ async function answerHandshake(
 
 async function answerDelivery(
   delivery: Delivery,
-  { request, keys, onDelivery, waitUntil }: Exchange,
+  { request, keys, onDelivery, waitUntil }: KeyedRequest,
 ): Promise<Answer> {
   const continueWork: WaitUntil = (promise) => {
     const reported = promise.catch((error: unknown) => reportError("work after the answer", error, keys));

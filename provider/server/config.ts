@@ -26,7 +26,7 @@ import {
   problemsOfKey,
 } from "../responder/key-rules.js";
 import { DEFAULT_HOST, HEALTH_PATH, READY_PATH, defaultPath, toWirePath } from "./addresses.js";
-import { type Address, reachesAddress } from "./listener.js";
+import { type ListenAddress, reachesAddress } from "./listener.js";
 
 type Values = Record<string, unknown>;
 
@@ -88,7 +88,7 @@ export const portShape = z
   .max(65_535, { error: portError });
 
 /** Workspaces by name, each of this shape. */
-export const workspacesOf = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord<z.ZodString, Shape> =>
+export const workspacesShape = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord<z.ZodString, Shape> =>
   z.record(z.string(), shape, {
     error: ({ input }) =>
       `must be an object of workspaces by name, got ${kindOf(input)}; for example { acme: { verificationKeys: … } }`,
@@ -99,7 +99,7 @@ const shapeWith = <Shape extends z.ZodType>(workspace: Shape) =>
     host: hostShape,
     port: portShape,
     dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
-    workspaces: workspacesOf(workspace),
+    workspaces: workspacesShape(workspace),
     derivedFrom: keysShape.optional(),
     rotations: validatedBy<string[]>(DERIVATION_RULES.rotations).optional(),
     forwardWithinSeconds: positive(86_400).optional(),
@@ -112,7 +112,7 @@ export const fileShape = shapeWith(workspaceShape);
 
 /** The file without its workspaces, which are parsed one after the other: 30,000 at once block for 0.3 s. */
 const topShape = shapeWith(z.unknown());
-const entryShape = z.object({ workspaces: workspacesOf(workspaceShape) });
+const entryShape = z.object({ workspaces: workspacesShape(workspaceShape) });
 
 /** Where a verification key comes from: the string itself, a file (a container's secret), or an environment variable. */
 type KeySource = z.infer<typeof keySource>;
@@ -272,7 +272,7 @@ export async function keysOf(
 }
 
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export async function refuseLoops(config: ServerConfig, { port }: Address): Promise<void> {
+export async function refuseLoops(config: ServerConfig, { port }: ListenAddress): Promise<void> {
   if (config.port === port) return;
   const problems = await findProblemsTogether({ ...config, port });
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });

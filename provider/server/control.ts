@@ -4,8 +4,8 @@ import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
 import type { ServerStatus, SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
-import { listen, type Listener } from "./listener.js";
-import { messageOf } from "./log.js";
+import { startListener, type Listener } from "./listener.js";
+import { messageOfError } from "./log.js";
 import type { DeadLetterChoice } from "./spool/spool.js";
 
 /** What the control interface can do. */
@@ -57,10 +57,10 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
   app.onError((error, c) =>
     error instanceof ApiChatError
       ? c.json({ error: error.toJSON() }, 422)
-      : c.json({ error: { summary: messageOf(error) } }, 500),
+      : c.json({ error: { summary: messageOfError(error) } }, 500),
   );
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  return listen({ host: CONTROL_HOST, port: 0 }, (req, res) => void answer(req, res));
+  return startListener({ host: CONTROL_HOST, port: 0 }, (req, res) => void answer(req, res));
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -2,7 +2,13 @@ import type { Dispatcher } from "undici";
 import { sleep } from "../lib/abort.js";
 import { entriesInSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
-import { createDispatcher, post, type AnswerHead, type PostError, type PostOptions } from "../lib/post.js";
+import {
+  createDispatcher,
+  postOnce,
+  type ResponseHead,
+  type PostError,
+  type PostOptions,
+} from "../lib/post.js";
 import { backOffMs } from "../lib/retry.js";
 import {
   DELIVERY_ID_HEADER,
@@ -11,7 +17,7 @@ import {
   type ForwardVerdict,
 } from "../responder/index.js";
 import type { ServerConfig, WorkspaceConfig } from "./config.js";
-import { messageOf, type Log } from "./log.js";
+import { messageOfError, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
 import type { DeadLetterChoice, Spool, TakenDelivery } from "./spool/spool.js";
@@ -270,7 +276,7 @@ export class Forwarder {
   }
 
   #logSpoolFailure(error: unknown): void {
-    const message = messageOf(error);
+    const message = messageOfError(error);
     this.#log.limited("error", "spool failed", message, { error: message });
   }
 }
@@ -292,7 +298,7 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
 ];
 
 /** The body of a response is not used. A longer one costs its connection. */
-const ANSWER_LIMIT_BYTES = 64 * 1024;
+const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /**
  * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and `x-apichat-delivery-id`. A
@@ -305,7 +311,7 @@ export async function forwardRequest(
   try {
     const pairs = headersToForward({ id, headers });
     return judgeAnswer(
-      await post(url, { headers: pairs.flat(), body, limitBytes: ANSWER_LIMIT_BYTES, ...options }),
+      await postOnce(url, { headers: pairs.flat(), body, limitBytes: RESPONSE_LIMIT_BYTES, ...options }),
     );
   } catch (error) {
     const { head, failure, message } = error as PostError;
@@ -316,7 +322,7 @@ export async function forwardRequest(
   }
 }
 
-function judgeAnswer({ status, headers }: AnswerHead): ForwardOutcome {
+function judgeAnswer({ status, headers }: ResponseHead): ForwardOutcome {
   const redirects = status >= 300 && status < 400 ? ", a redirect, which is not followed" : "";
   return { ...judgeForward(status, headers["retry-after"]), reason: `HTTP ${status}${redirects}` };
 }

@@ -8,13 +8,13 @@ import { isLoopback, toUrlHost } from "../lib/url.js";
 import type { NodeListener } from "../responder/node.js";
 
 /** Where to listen; port 0 is any that is free. */
-export interface Address {
+export interface ListenAddress {
   host: string;
   port: number;
 }
 
 /** An HTTP server that listens. */
-export interface Listener extends Address {
+export interface Listener extends ListenAddress {
   /**
    * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a
    * request that is already on its way still gets its response. Requests that take longer than five seconds are cut
@@ -63,7 +63,11 @@ export function warningOfFileLimit(): string | undefined {
 }
 
 /** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
-export async function listen(address: Address, listener: NodeListener, limits = LIMITS): Promise<Listener> {
+export async function startListener(
+  address: ListenAddress,
+  listener: NodeListener,
+  limits = LIMITS,
+): Promise<Listener> {
   let isClosing = false;
   const connections = new Connections(limits.connections);
   const options: ServerOptions = {
@@ -110,7 +114,7 @@ function rejectBroken({ code = "" }: NodeJS.ErrnoException, socket: Socket): voi
   socket.destroySoon();
 }
 
-async function bind(server: Server, { host, port }: Address): Promise<void> {
+async function bind(server: Server, { host, port }: ListenAddress): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(describeListenFailure(error, { host, port })),
@@ -200,7 +204,10 @@ const isIdle = (response: ServerResponse | undefined): boolean => response?.writ
 const isIncomplete = (response: ServerResponse | undefined): boolean => response?.req.complete === false;
 
 /** Returns why an address is not available, and how to fix it. */
-export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
+export function describeListenFailure(
+  error: NodeJS.ErrnoException,
+  { host, port }: ListenAddress,
+): ApiChatError {
   const { reason = error.message, hint } = FAILURES[error.code ?? ""]?.(port) ?? {};
   return new ApiChatError("unavailable", `cannot listen on ${host} port ${port}: ${reason}`, {
     operation: "responder",
@@ -225,7 +232,7 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
 const HTTP_PORT = 80;
 
 /** Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known yet is NaN. */
-export function reachesAddress(url: string, { host, port }: Address): boolean {
+export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;
   const [called, listening] = [parsed.hostname, toUrlHost(host)];

@@ -55,7 +55,8 @@ export function createLog(sink: LogSink): Log {
 }
 
 /** The message of what this package, SQLite or the file system has thrown: none of them quotes a key. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const messageOfError = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /** Writes to stderr. */
 export const writeToStderr: LogSink = (line) => void process.stderr.write(line);

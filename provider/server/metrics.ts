@@ -8,7 +8,7 @@ import { VERSION } from "../lib/version.js";
 import type { Answer, IncomingRequest, ResponderErrorCode } from "../responder/index.js";
 import { STATUS_BY_CODE, answerError, pathOf } from "../responder/internal.js";
 import { toNodeListener } from "../responder/node.js";
-import { type Address, type Listener, listen } from "./listener.js";
+import { type ListenAddress, type Listener, startListener } from "./listener.js";
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
@@ -120,7 +120,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
       durations.observe({ result }, ms / 1000);
     },
     /** Serves them at `/metrics`, without authentication. Throws `unavailable` if the address is not available. */
-    serve: (address: Address): Promise<Listener> => listen(address, toNodeListener({ answer })),
+    serve: (address: ListenAddress): Promise<Listener> => startListener(address, toNodeListener({ answer })),
   };
 }
 

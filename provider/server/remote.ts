@@ -1,7 +1,14 @@
 /** The second door: a server seen from another process. It loads none of what only a running server needs. */
 export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
 /** @internal zod's types stay out of the published declarations. */
-export { fileShape, hostShape, portShape, refuseTogether, workspaceFields, workspacesOf } from "./config.js";
+export {
+  fileShape,
+  hostShape,
+  portShape,
+  refuseTogether,
+  workspaceFields,
+  workspacesShape,
+} from "./config.js";
 export {
   countKept,
   findRunning,

@@ -11,7 +11,7 @@ import {
 import { answerError, pathOf } from "../responder/internal.js";
 import { HEALTH_PATH, READY_PATH } from "./addresses.js";
 import { type ServerConfig, keysOf } from "./config.js";
-import { type Log, messageOf } from "./log.js";
+import { type Log, messageOfError } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
@@ -27,7 +27,7 @@ export interface RoutesOptions {
 }
 
 /** What is on the path of a workspace. */
-interface Place {
+interface WorkspaceRoute {
   workspace: string;
   config: ServerConfig;
   /** Created at the first request. */
@@ -50,7 +50,7 @@ export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;
   readonly #log: Log;
   readonly #options: RoutesOptions;
-  #places: ReadonlyMap<string, Place> = new Map();
+  #places: ReadonlyMap<string, WorkspaceRoute> = new Map();
   #healthPath = HEALTH_PATH;
   readonly #probes = new Map<Probe, { answer: Promise<Answer>; untilMs: number }>();
   #isDraining = false;
@@ -63,7 +63,7 @@ export class Routes implements Pick<Responder, "answer"> {
 
   /** Switches to this configuration at once when it resolves; requests in progress finish with the old one. */
   async configure(config: ServerConfig): Promise<void> {
-    const places = new Map<string, Place>();
+    const places = new Map<string, WorkspaceRoute>();
     for await (const [workspace, { path }] of entriesInSlices(config.workspaces))
       places.set(path, { workspace, config });
     this.#healthPath = config.healthPath;
@@ -85,12 +85,12 @@ export class Routes implements Pick<Responder, "answer"> {
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
-  async #answerAt(place: Place, request: IncomingRequest): Promise<Answer> {
+  async #answerAt(place: WorkspaceRoute, request: IncomingRequest): Promise<Answer> {
     const responder = await (place.responder ??= this.#createResponder(place));
     return responder.answer(request);
   }
 
-  async #createResponder({ workspace, config }: Place): Promise<Responder> {
+  async #createResponder({ workspace, config }: WorkspaceRoute): Promise<Responder> {
     const { metrics, logDeliveries } = this.#options;
     const { bodyLimitBytes } = config;
     return createResponder({
@@ -115,7 +115,7 @@ export class Routes implements Pick<Responder, "answer"> {
           metrics?.accepted(workspace);
           if (logDeliveries) this.#logDelivery(delivery, { kind, startMs, result: "accepted" });
         } catch (cause) {
-          this.#log.limited("error", "not accepted", workspace, { workspace, error: messageOf(cause) });
+          this.#log.limited("error", "not accepted", workspace, { workspace, error: messageOfError(cause) });
           if (logDeliveries) this.#logDelivery(delivery, { kind, startMs, result: "unavailable" });
           throw new UnavailableError("the delivery could not be stored", { cause });
         }
@@ -151,7 +151,7 @@ export class Routes implements Pick<Responder, "answer"> {
       await this.#store.check({ waitsForDisk: probe === "ready" });
       return OK;
     } catch (cause) {
-      const error = messageOf(cause);
+      const error = messageOfError(cause);
       this.#log.limited("error", "not well", error, { error });
       // A restart makes no room on a disk, and would only delay the deliveries that wait.
       const mayPass = cause instanceof SqliteError && cause.code !== "failed";

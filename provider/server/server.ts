@@ -10,8 +10,8 @@ import { type LoadedConfig, type ServerConfig, loadConfig, refuseLoops } from ".
 import { type ControlActions, startControl } from "./control.js";
 import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
-import { type Address, listen, warningOfFileLimit } from "./listener.js";
-import { type Log, createLog, messageOf, openLogFile, writeToStderr } from "./log.js";
+import { type ListenAddress, startListener, warningOfFileLimit } from "./listener.js";
+import { type Log, createLog, messageOfError, openLogFile, writeToStderr } from "./log.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 
@@ -93,7 +93,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const routes = new Routes(spool, log, { metrics, logDeliveries });
   const forwarder = new Forwarder({ spool, log, metrics });
   /** Where it listens; with the real port once it does. */
-  let address: Address = { host, port };
+  let address: ListenAddress = { host, port };
   /** Reloads and the stop, one after the other. */
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
@@ -148,7 +148,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           await answerBy(next);
           await forwardBy(next, "reloaded");
         } catch (error) {
-          log.error("not reloaded", { error: messageOf(error) });
+          log.error("not reloaded", { error: messageOfError(error) });
           throw error;
         }
       }),
@@ -170,7 +170,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 
   // A folder that cannot be read now is read again.
   const report = (error: unknown): void =>
-    log.limited("error", "not checked", dataDir, { error: messageOf(error) });
+    log.limited("error", "not checked", dataDir, { error: messageOfError(error) });
 
   /** On a full disk the announcement is written later, once forwarding has made room for it. */
   const announce = async (announcement: Instance): Promise<void> => {
@@ -180,7 +180,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
       undos.push(() => clearInterval(timer));
     } catch (error) {
       if (!hasErrorCode(error, ...FULL_DISK)) throw error;
-      const message = messageOf(error);
+      const message = messageOfError(error);
       log.limited("error", "not announced", message, { error: message });
       const again = () => changes.run("config", () => (isStopping ? undefined : announce(announcement)));
       setTimeout(() => void again().catch(() => undefined), ANNOUNCE_AGAIN_MS).unref();
@@ -193,7 +193,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   // Not `??`: an empty host would be every address.
   const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
   undos.push(() => scraped?.close());
-  const listener = await listen(address, toNodeListener(routes));
+  const listener = await startListener(address, toNodeListener(routes));
   // What is accepted meanwhile waits in the spool for the next start.
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
@@ -210,7 +210,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 }
 
 /** Rejects a reload that changes the folder, host or port: that needs a restart. */
-function refuseMove(now: Address & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
+function refuseMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
   // Port 0 keeps the port that was chosen.
   const next = { dataDir, host, port: port || now.port };
   const problems = (["dataDir", "host", "port"] as const)

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { UNKNOWN } from "../pulumi/unknown.js";
-import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { ResourceSpec } from "../pulumi/dynamic-resource.js";
 import type { Unwrap } from "../pulumi/sdk.js";
 import { INPUTS, SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
@@ -36,7 +36,7 @@ export interface VerificationKeyState extends VerificationKeyInputs {
 }
 
 /** `VerificationKey` as a resource of the dynamic provider. */
-export const DYNAMIC_KEY: DynamicResource = {
+export const KEY_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.VerificationKey),
   added: ["current", "keys"],
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
@@ -104,7 +104,7 @@ const makeKey = (inputs: VerificationKeyInputs): string => randomBytes(bytesOf(i
  * The outputs after a create or an update. `rotation` and `initial` stay recorded even if the program removes them; the
  * inputs of a derivation do not.
  */
-export function toState(
+export function toKeyState(
   inputs: VerificationKeyInputs,
   keys: Keys,
   before?: VerificationKeyState,
@@ -130,7 +130,7 @@ export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): stri
  * Returns a stored state. Throws `invalid_config` for a state that is not ours or of a later release, and for a read by ID,
  * which has only the inputs.
  */
-export function requireState(stored: Partial<VerificationKeyState>): VerificationKeyState {
+export function requireKeyState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   requireStateVersion(
     stored,
     1,

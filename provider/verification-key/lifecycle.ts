@@ -17,7 +17,7 @@ import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import {
   DERIVATION_RULES,
   deriveVerificationKeys,
-  verificationKey,
+  verificationKeyShape,
   warningOfKey,
 } from "../responder/key-rules.js";
 import {
@@ -28,8 +28,8 @@ import {
   decideNextKeys,
   derivedOf,
   nextKeys,
-  requireState,
-  toState,
+  requireKeyState,
+  toKeyState,
 } from "./contract.js";
 
 /**
@@ -40,12 +40,12 @@ export const verificationKeyLifecycle = {
   check: checkKey,
 
   diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
-    diffKey(requireState(olds), news),
+    diffKey(requireKeyState(olds), news),
 
   /** Creates the first key, or adopts the live one in `initial`. */
   create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
     id: randomUUID(),
-    outs: toState(inputs, nextKeys(undefined, inputs)),
+    outs: toKeyState(inputs, nextKeys(undefined, inputs)),
   }),
 
   /**
@@ -55,7 +55,7 @@ export const verificationKeyLifecycle = {
   read: async (
     id: string,
     props: Partial<VerificationKeyState> & { name: string },
-  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireState(props) }),
+  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireKeyState(props) }),
 
   /** Creates or adopts a key if the inputs require it, and drops the earlier ones beyond `keep`. */
   update: async (
@@ -63,8 +63,8 @@ export const verificationKeyLifecycle = {
     olds: VerificationKeyState,
     news: VerificationKeyInputs,
   ): Promise<{ outs: VerificationKeyState }> => {
-    const state = requireState(olds);
-    return { outs: toState(news, nextKeys(state, news), state) };
+    const state = requireKeyState(olds);
+    return { outs: toKeyState(news, nextKeys(state, news), state) };
   },
 
   delete: async (_id: string, _state: VerificationKeyState): Promise<void> => {},
@@ -86,7 +86,7 @@ const RANDOM = z.object({
   rotation: z.string({ error: rotationError }).min(1, { error: rotationError }).optional(),
   keep,
   bytes: count(16, 64, DEFAULT_BYTES),
-  initial: verificationKey().optional(),
+  initial: verificationKeyShape().optional(),
   subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
@@ -165,7 +165,7 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
     const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
     if (isLost) printWarning(inputs.name, wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE);
   }
-  const next = toState(inputs, { current, keys }, state);
+  const next = toKeyState(inputs, { current, keys }, state);
   const changed = SHOWN.filter((name) => lines.length > 0 && !isDeepStrictEqual(next[name], state[name]));
   return toDiff([...changed, ...missingSource(state, inputs)]);
 }

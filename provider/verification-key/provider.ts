@@ -1,7 +1,7 @@
 /** The second door: what the provider process needs. A program does not load it: it needs zod. */
 export {
   decideNextKeys,
-  DYNAMIC_KEY,
+  KEY_SPEC,
   type VerificationKeyInputs,
   type VerificationKeyState,
 } from "./contract.js";

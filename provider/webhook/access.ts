@@ -1,7 +1,7 @@
 import type { Registration } from "../client/internal.js";
 import { createClient } from "../registration/index.js";
 import { type OperationContext, resourceOf } from "./run.js";
-import { type WebhookInputs, type WebhookState, createClaimId, toState } from "./state.js";
+import { type WebhookInputs, type WebhookState, createClaimId, toWebhookState } from "./state.js";
 
 /** What an operation on one webhook needs. */
 export type Access = ReturnType<typeof accessTo>;
@@ -19,7 +19,7 @@ export function accessTo(inputs: WebhookInputs, context: OperationContext, claim
     client: createClient(inputs, apiKey, signal),
     claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
     toOuts: (seen: Registration, adopted = false): WebhookState =>
-      toState(inputs, seen, { apiKey, claimId, adopted }),
+      toWebhookState(inputs, seen, { apiKey, claimId, adopted }),
   };
 }
 

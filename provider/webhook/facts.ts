@@ -30,7 +30,7 @@ export type Fact =
 type Held = Extract<Fact, { fact: "held" }>;
 
 /** The facts of a run, and what follows from them. */
-export class Facts {
+export class RunFacts {
   /** By workspace, then by resource: its name. */
   readonly #declared = new Map<string, Map<string, string>>();
   /** By bot. */

@@ -15,11 +15,11 @@ import {
   toDiff,
   toFailures,
 } from "../pulumi/check-and-diff.js";
-import type { DynamicResource } from "../pulumi/dynamic-resource.js";
+import type { ResourceSpec } from "../pulumi/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs.js";
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { VERIFIED, isLastApiKey } from "../registration/index.js";
-import { verificationKey, warningOfKey } from "../responder/key-rules.js";
+import { verificationKeyShape, warningOfKey } from "../responder/key-rules.js";
 import { type OperationContext, type Run, SETTINGS, joinQuotedNames, resourceOf } from "./run.js";
 import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
@@ -27,7 +27,7 @@ import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js"
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
 /** What is known of the properties of an `ApiChatWebhook`. A query may hold a token, and `applied` repeats the URL. */
-export const WEBHOOK: DynamicResource = {
+export const WEBHOOK_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.ApiChatWebhook),
   added: ["status"],
   secretsIn: (values) =>
@@ -70,7 +70,7 @@ const timeoutsError: z.core.$ZodErrorMap = (issue) =>
 const SCHEMA = z.object({
   baseUrl: validatedBy(problemOfGivenBaseUrl),
   webhookUrl: httpUrl("https://chat.example/webhooks/apichat"),
-  webhookVerificationKey: verificationKey(),
+  webhookVerificationKey: verificationKeyShape(),
   apiKey: validatedBy(problemOfApiKey),
   onExisting: choice(["fail", "replace"]),
   preflight: choice(["require", "warn", "off"]),
@@ -104,7 +104,7 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   if (problems.length > 0) return { inputs, problems, warnings: [] };
   if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
     problems.push(...declareOnce(inputs, apiKey, context));
-  return { inputs, problems, warnings: findWarnings(inputs) };
+  return { inputs, problems, warnings: warningsOf(inputs) };
 }
 
 /** Records that the program declares the workspace. Returns a problem if another resource declares it. */
@@ -116,7 +116,7 @@ function declareOnce(inputs: WebhookInputs, apiKey: string, context: OperationCo
   return [{ field: "", text }];
 }
 
-const findWarnings = ({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookInputs): FieldProblem[] =>
+const warningsOf = ({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookInputs): FieldProblem[] =>
   Object.entries({
     webhookVerificationKey: warningOfKey(webhookVerificationKey),
     baseUrl: warningOfUrl(baseUrl),

@@ -26,7 +26,7 @@ import {
   type WebhookInputs,
   type WebhookState,
   requireKey,
-  requireState,
+  requireWebhookState,
   withAttempt,
 } from "./state.js";
 
@@ -34,16 +34,16 @@ import {
 export const webhookLifecycle = (context: OperationContext) => ({
   check: async (_olds: unknown, news: RawInputs) => checkWebhook(news, context),
   diff: async (_id: string, olds: WebhookState, news: WebhookInputs) =>
-    diffWebhook(requireState(olds), news, context),
+    diffWebhook(requireWebhookState(olds), news, context),
   create: async (inputs: WebhookInputs) => {
     const outs = await createWebhook(inputs, context);
     return { id: outs.botUrl, outs };
   },
-  read: async (_id: string, state: WebhookState) => readWebhook(requireState(state), context),
+  read: async (_id: string, state: WebhookState) => readWebhook(requireWebhookState(state), context),
   update: async (_id: string, olds: WebhookState, news: WebhookInputs) => ({
-    outs: await updateWebhook(requireState(olds), news, context),
+    outs: await updateWebhook(requireWebhookState(olds), news, context),
   }),
-  delete: async (_id: string, state: WebhookState) => deleteWebhook(requireState(state), context),
+  delete: async (_id: string, state: WebhookState) => deleteWebhook(requireWebhookState(state), context),
 });
 
 /** What an operation found: the registration, and the state that recorded it if it is ours. */

@@ -1,16 +1,16 @@
 /** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
 export { warningsOfConfiguration, type ConfigurationWarning } from "./configuration.js";
-export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK } from "./inputs.js";
+export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK_SPEC } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";
 export { previewCreate, previewUpdate, type Foreseen } from "./foresee.js";
 export { webhookLifecycle } from "./lifecycle.js";
-export { importWebhook, readRegistration } from "./read.js";
+export { importWebhook, lookUpRegistration } from "./read.js";
 export { openRunLog } from "./run-log.js";
 export { Run, SETTINGS, type Configuration, type OperationContext } from "./run.js";
 export {
   IMPORTED_KEY,
-  requireState,
+  requireWebhookState,
   UnfinishedError,
   type DriftedProperty,
   type WebhookInputs,

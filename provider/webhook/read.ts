@@ -21,7 +21,7 @@ import {
   type WebhookState,
   createClaimId,
   inputsOf,
-  toState,
+  toWebhookState,
 } from "./state.js";
 
 /** What a read returns to the engine: nothing tells it that the resource is gone. */
@@ -97,7 +97,7 @@ export async function importWebhook(
   }
   const { webhookUrl } = seen;
   const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
-  const props = toState(inputs, seen, { apiKey, claimId: createClaimId() });
+  const props = toWebhookState(inputs, seen, { apiKey, claimId: createClaimId() });
   return { id: seen.botUrl, props, inputs };
 }
 
@@ -108,7 +108,7 @@ const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
  * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
  * nothing is registered.
  */
-export async function readRegistration(
+export async function lookUpRegistration(
   baseUrl: string | undefined,
   apiKey: string | undefined,
   signal?: AbortSignal,

@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { makeFolders, stateFolder } from "../lib/files.js";
-import { type Fact, Facts } from "./facts.js";
+import { type Fact, RunFacts } from "./facts.js";
 
 /** The facts of one run of the engine. */
 export interface RunLog {
   append(fact: Fact): void;
   /** Everything that is known by now. */
-  read(): Facts;
+  read(): RunFacts;
   /** Why the run's other provider processes do not see these facts. */
   readonly problem?: string | undefined;
 }
 
 /** A log of this process alone. */
 export function memoryLog(problem?: string): RunLog {
-  const facts = new Facts();
+  const facts = new RunFacts();
   return { append: (fact) => facts.add(fact), read: () => facts, problem };
 }
 
@@ -55,7 +55,7 @@ export function openRunLog(engineAddress: string | undefined, folder = join(stat
 class SharedLog implements RunLog {
   readonly #file: number;
   readonly #own: Fact[] = [];
-  #facts = new Facts();
+  #facts = new RunFacts();
   #lastAt: number | undefined;
   #offset = 0;
   /** The start of a line whose end is not written yet. */
@@ -89,7 +89,7 @@ class SharedLog implements RunLog {
     }
   }
 
-  read(): Facts {
+  read(): RunFacts {
     const chunk = Buffer.alloc(64 * 1024);
     const chunks = [this.#rest];
     for (let length; (length = readSync(this.#file, chunk, 0, chunk.length, this.#offset)) > 0;) {
@@ -106,7 +106,7 @@ class SharedLog implements RunLog {
 
   #take({ at, ...line }: Line): void {
     // What this process knows stays true.
-    if (Math.abs(at - (this.#lastAt ?? at)) > GAP_MS) this.#facts = new Facts(this.#own);
+    if (Math.abs(at - (this.#lastAt ?? at)) > GAP_MS) this.#facts = new RunFacts(this.#own);
     this.#lastAt = at;
     if (line.fact !== "beat") this.#facts.add(line);
   }

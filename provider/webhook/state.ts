@@ -58,7 +58,7 @@ export interface WebhookState extends WebhookInputs {
 }
 
 /** The outputs after a registration was set or adopted: the program's inputs, and what is registered. */
-export const toState = (
+export const toWebhookState = (
   inputs: WebhookInputs,
   seen: Registration,
   by: Parameters<typeof toApplied>[2],
@@ -83,7 +83,7 @@ export const createClaimId = (): string => randomBytes(6).toString("base64url");
  * Returns a stored state. Throws `invalid_config` for a state that this version cannot read, and for a read by ID,
  * which has only the inputs.
  */
-export function requireState(stored: WebhookState): WebhookState {
+export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
     STATE_VERSION,

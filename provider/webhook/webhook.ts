@@ -179,8 +179,8 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
     // Loaded on use, see above.
-    const { readRegistration } = await import("./read.js");
-    return readRegistration(url, key);
+    const { lookUpRegistration } = await import("./read.js");
+    return lookUpRegistration(url, key);
   });
   // The secret API key makes the output secret, but the result itself is not.
   return pulumi.unsecret(read);

@@ -2,7 +2,7 @@ import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { readProgram, type Language } from "../../dist/provider/cli/init/program.js";
+import { readProgram, type ProgramLanguage } from "../../dist/provider/cli/init/program.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginLanguages } from "../support/languages.ts";
 import { blocksOf, readPage, root } from "../support/pages.ts";
@@ -11,7 +11,7 @@ import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 /** The fence of a language's block, and the file of its program. */
-const SOURCES: Record<Language, [string, string]> = {
+const SOURCES: Record<ProgramLanguage, [string, string]> = {
   yaml: ["yaml", "Pulumi.yaml"],
   python: ["python", "__main__.py"],
   go: ["go", "main.go"],
@@ -28,7 +28,7 @@ test.each(pluginLanguages)(
     const globex = emulator.workspace("globex");
     const webhookUrl = `${endpoint.url}/providers`;
     globex.takeOver({ webhook_url: webhookUrl, webhook_verification_key: VERIFICATION_KEY });
-    const language = name as Language;
+    const language = name as ProgramLanguage;
     const [fence, file] = SOURCES[language];
     const [block = ""] = blocksOf(page, fence);
     const source = block

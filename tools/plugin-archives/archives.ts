@@ -16,7 +16,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "tar";
 import { BILL, billOf, componentOf, componentsIn, LICENCES } from "../compile/bundled.ts";
-import { LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
+import { PROGRAM_LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
 import { bundleCommandLine } from "../compile/plugin.ts";
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
@@ -87,7 +87,9 @@ async function addCommandLine(content: string, source: string): Promise<void> {
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
   const examples = LANGUAGES_WITHOUT_NPM.flatMap((language) =>
     ["quickstart", "endpoint"].flatMap((example) =>
-      ["Pulumi.yaml", ...LANGUAGES[language]].map((file) => join("examples", language, example, file)),
+      ["Pulumi.yaml", ...PROGRAM_LANGUAGES[language]].map((file) =>
+        join("examples", language, example, file),
+      ),
     ),
   );
   for (const path of examples) await cp(join(source, path), join(content, path));

@@ -1,5 +1,5 @@
 import type { Registration } from "../../client/index.js";
-import type { Run } from "../run-command.js";
+import type { CommandRun } from "../run-command.js";
 import type { StackSettings } from "./project.js";
 
 export interface Finding {
@@ -12,14 +12,14 @@ export interface Finding {
 }
 
 /** What the checks inspect. */
-export interface Surroundings extends Run {
+export interface Surroundings extends CommandRun {
   /** The current folder: an absolute path. */
   folder: string;
   webhookUrl: string | undefined;
 }
 
 /** What several checks need, read once. A promise rejects in each check that awaits it. */
-export interface Facts extends Surroundings {
+export interface DoctorFacts extends Surroundings {
   /** The path of Pulumi.yaml; undefined if there is none here or above. */
   projectFile: string | undefined;
   /** The settings in Pulumi.yaml, and those of each stack. */
@@ -31,7 +31,7 @@ export interface Facts extends Surroundings {
 }
 
 /** Returns undefined if the check does not concern this program. */
-export type Check = (facts: Facts) => Finding | undefined | Promise<Finding | undefined>;
+export type DoctorCheck = (facts: DoctorFacts) => Finding | undefined | Promise<Finding | undefined>;
 
 /** Time limit of each call and process, in milliseconds. */
 export const LIMIT_MS = 10_000;

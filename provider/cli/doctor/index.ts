@@ -4,7 +4,7 @@ import type { NamedFinding } from "./run.js";
 import { parseUrl } from "../option-values.js";
 import { ENDINGS, EXIT, paint, print, printJson } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
-import { runToExit, type Run } from "../run-command.js";
+import { runToExit, type CommandRun } from "../run-command.js";
 
 interface DoctorOptions extends CredentialOptions {
   webhookUrl?: string;
@@ -34,7 +34,7 @@ Examples:
   $ apichat doctor --json | jq '.checks[] | select(.status == "failed")'
 ${ENDINGS}`;
 
-async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<number> {
+async function inspect({ webhookUrl, json }: DoctorOptions, run: CommandRun): Promise<number> {
   // Loaded here, because `--help` needs none of it.
   const { runChecks, NAME_WIDTH } = await import("./run.js");
   const findings: NamedFinding[] = [];

@@ -4,10 +4,19 @@ import { describeConnectionError, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
-import { type Check, type Facts, type Finding, LIMIT_MS, failed, ok, skipped, warning } from "./check.js";
+import {
+  type DoctorCheck,
+  type DoctorFacts,
+  type Finding,
+  LIMIT_MS,
+  failed,
+  ok,
+  skipped,
+  warning,
+} from "./check.js";
 
 /** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
-export const checkBaseUrl: Check = async (facts) => {
+export const checkBaseUrl: DoctorCheck = async (facts) => {
   const baseUrl = await facts.baseUrl;
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`pass ${flag} or set ${variable}`);
@@ -27,14 +36,14 @@ export const checkBaseUrl: Check = async (facts) => {
 };
 
 /** Checks the webhook URL: with a verification key its handshake, else only whether it responds. */
-export const checkWebhookUrl: Check = async (facts) => {
+export const checkWebhookUrl: DoctorCheck = async (facts) => {
   const { webhookUrl: url, credentials } = facts;
   if (url === undefined) return skipped("pass --webhook-url");
   const verificationKey = await credentials.findSecret("verificationKey");
   const finding =
     verificationKey === undefined
       ? await probe(url, "not checked further: no verification key", facts)
-      : await performHandshake({ url, verificationKey }, facts);
+      : await checkHandshake({ url, verificationKey }, facts);
   // The check of the base URL reports why the registration cannot be read.
   const registered = (await facts.registration.catch(() => undefined))?.webhookUrl;
   if (!registered || isSameUrl(registered, url) || finding.status === "failed") return finding;
@@ -42,9 +51,9 @@ export const checkWebhookUrl: Check = async (facts) => {
   return warning(text, `${commandLine()} webhook set registers ${formatUrl(url)}`);
 };
 
-async function performHandshake(
+async function checkHandshake(
   endpoint: { url: string; verificationKey: string },
-  { signal, baseUrl }: Facts,
+  { signal, baseUrl }: DoctorFacts,
 ): Promise<Finding> {
   const serviceUrl = await baseUrl;
   const options = serviceUrl === undefined ? {} : { serviceUrl };
@@ -57,7 +66,7 @@ async function performHandshake(
 }
 
 /** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */
-async function probe(url: string, remark: string, { signal }: Facts): Promise<Finding> {
+async function probe(url: string, remark: string, { signal }: DoctorFacts): Promise<Finding> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   try {
     const { origin, pathname, search } = new URL(url);

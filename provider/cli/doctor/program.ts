@@ -7,17 +7,26 @@ import { hasErrorCode } from "../../lib/files.js";
 import { formatUrl } from "../../lib/url.js";
 import { isOlder, majorOf, MIN_PULUMI } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
-import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, skipped, warning } from "./check.js";
+import {
+  type DoctorCheck,
+  type DoctorFacts,
+  failed,
+  type Finding,
+  LIMIT_MS,
+  ok,
+  skipped,
+  warning,
+} from "./check.js";
 import { readProject } from "./project.js";
 
 /** Checks Pulumi's command line on PATH. Without a program nothing here needs it. */
-export const checkPulumi: Check = async (facts) => {
+export const checkPulumi: DoctorCheck = async (facts) => {
   const finding = await readPulumi(facts);
   const isNeeded = facts.projectFile !== undefined;
   return finding.status === "failed" && !isNeeded ? { ...finding, status: "warning" } : finding;
 };
 
-async function readPulumi({ signal }: Facts): Promise<Finding> {
+async function readPulumi({ signal }: DoctorFacts): Promise<Finding> {
   const hint = `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; or, in a clone, npm run engine`;
   try {
     const version = (await runPulumi(["version"], signal)).trim();
@@ -41,7 +50,7 @@ async function runPulumi(args: readonly string[], signal: AbortSignal): Promise<
 const execute = promisify(execFile);
 
 /** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
-export const checkPlugin: Check = async ({ projectFile, signal }) => {
+export const checkPlugin: DoctorCheck = async ({ projectFile, signal }) => {
   if (projectFile === undefined) return undefined;
   const { isOnPlugin, plugin = "" } = await readProject(projectFile);
   if (!isOnPlugin) return undefined;
@@ -69,7 +78,7 @@ export const checkPlugin: Check = async ({ projectFile, signal }) => {
 const plugins = z.array(z.object({ name: z.string(), version: z.string().default("of no version") }));
 
 /** Checks where the base URL and the API key come from. */
-export const checkConfiguration: Check = async ({ credentials, ...facts }) => {
+export const checkConfiguration: DoctorCheck = async ({ credentials, ...facts }) => {
   const stacks = await facts.stacks;
   const found = stacks.flatMap(({ place, warnings }) => warnings.map((one) => ({ place, ...one })));
   if (found.length > 0) {

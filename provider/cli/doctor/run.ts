@@ -1,7 +1,15 @@
 import { RegistrationClient } from "../../client/index.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
-import { type Check, type Facts, failed, type Finding, LIMIT_MS, ok, type Surroundings } from "./check.js";
+import {
+  type DoctorCheck,
+  type DoctorFacts,
+  failed,
+  type Finding,
+  LIMIT_MS,
+  ok,
+  type Surroundings,
+} from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkConfiguration, checkPlugin, checkPulumi } from "./program.js";
 import { findProjectFile, readStacks } from "./project.js";
@@ -12,7 +20,7 @@ export interface NamedFinding extends Finding {
 }
 
 /** All checks by name, in the order of the output. */
-const CHECKS: Record<string, Check> = {
+const CHECKS: Record<string, DoctorCheck> = {
   // An older one does not come this far.
   "Node.js": () => ok(process.version),
   "Pulumi CLI": checkPulumi,
@@ -41,7 +49,7 @@ export async function* runChecks(surroundings: Surroundings): AsyncGenerator<Nam
   }
 }
 
-async function readFacts(surroundings: Surroundings): Promise<Facts> {
+async function readFacts(surroundings: Surroundings): Promise<DoctorFacts> {
   const { credentials, folder, signal } = surroundings;
   const projectFile = await findProjectFile(folder);
   const stacks = readStacks(projectFile);
@@ -52,13 +60,13 @@ async function readFacts(surroundings: Surroundings): Promise<Facts> {
     return others.length === 0 ? url : undefined;
   };
   const baseUrl = findBaseUrl();
-  const readRegistration = async (): Facts["registration"] => {
+  const getRegistration = async (): DoctorFacts["registration"] => {
     const [url, apiKey] = [await baseUrl, await credentials.findSecret("apiKey")];
     if (url === undefined || apiKey === undefined) return undefined;
     const requestSeconds = LIMIT_MS / 1000;
     return new RegistrationClient({ baseUrl: url, apiKey, requestSeconds, signal }).getWebhook();
   };
-  const registration = readRegistration();
+  const registration = getRegistration();
   // No check may need them.
   for (const fact of [stacks, baseUrl, registration]) fact.catch(() => undefined);
   return { ...surroundings, projectFile, stacks, baseUrl, registration };
@@ -66,7 +74,7 @@ async function readFacts(surroundings: Surroundings): Promise<Facts> {
 
 async function runCheck(
   name: string,
-  check: ReturnType<Check>,
+  check: ReturnType<DoctorCheck>,
   secrets: readonly string[],
 ): Promise<NamedFinding | undefined> {
   const found = await Promise.resolve(check).catch((error: unknown) =>

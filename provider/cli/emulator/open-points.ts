@@ -1,4 +1,4 @@
-import { acceptHeaderWay, HEADER_WAY, wholeNumber } from "../option-values.js";
+import { acceptHeaderWay, HEADER_WAY, parseWholeNumber } from "../option-values.js";
 import { type Command, Help, Option } from "commander";
 import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/open-points.js";
 
@@ -38,7 +38,7 @@ function toOption(path: string, point: OpenPoint): Option {
   const option = new Option(`${flagOf(path)}${placeholder}`, describeOpenPoint(point)).helpGroup(GROUP);
   if ("min" in point) {
     const { min, max } = point;
-    return option.argParser(wholeNumber(min, max, `from ${min} to ${max}`));
+    return option.argParser(parseWholeNumber(min, max, `from ${min} to ${max}`));
   }
   if (!("readings" in point)) return option;
   option.choices(Object.keys(point.readings));

@@ -91,10 +91,12 @@ function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<Flee
 
 const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"];
 
-type Ran = Pick<StackReport, "webhooks" | "failures">;
+type CountedStack = Pick<StackReport, "webhooks" | "failures">;
 
 /** How many webhooks get each change, drifted and failed, in the order of the table. */
-export function countChanges(stacks: readonly Ran[]): Record<WebhookChange | "drifted" | "failed", number> {
+export function countChanges(
+  stacks: readonly CountedStack[],
+): Record<WebhookChange | "drifted" | "failed", number> {
   const webhooks = stacks.flatMap((stack) => stack.webhooks);
   const counts = CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
   const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
@@ -105,7 +107,7 @@ export function countChanges(stacks: readonly Ran[]): Record<WebhookChange | "dr
   };
 }
 
-const cellsOf = ({ seconds, ...ran }: Ran & { seconds: number }): string[] => [
+const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): string[] => [
   ...Object.values(countChanges([ran])).map(String),
   seconds.toFixed(1),
 ];

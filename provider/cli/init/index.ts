@@ -8,21 +8,21 @@ import { fileURLToPath } from "node:url";
 import { addCredentialOptions, type CredentialOptions } from "../credentials.js";
 import { parseUrl } from "../option-values.js";
 import {
-  LANGUAGES,
+  PROGRAM_LANGUAGES,
   LANGUAGES_WITHOUT_NPM,
   readProgram,
-  type Language,
+  type ProgramLanguage,
   type ProgramOptions,
 } from "./program.js";
 import { ENDINGS, EXIT, printResult } from "../output.js";
-import { type Run, runToExit } from "../run-command.js";
+import { type CommandRun, runToExit } from "../run-command.js";
 import { commandLine, isOfArchive } from "../../errors/index.js";
 import { isLoopback, formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { VERSION } from "../../lib/version.js";
 
 interface InitOptions extends CredentialOptions {
-  language?: Language;
+  language?: ProgramLanguage;
   webhookUrl?: string;
   json?: boolean;
 }
@@ -34,7 +34,7 @@ export function initCommand(): Command {
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
       new Option("--language <name>", "language of a program on the resource plugin")
-        .choices(isOfArchive() ? LANGUAGES_WITHOUT_NPM : Object.keys(LANGUAGES))
+        .choices(isOfArchive() ? LANGUAGES_WITHOUT_NPM : Object.keys(PROGRAM_LANGUAGES))
         .default(isOfArchive() ? "python" : undefined),
     )
     .option("--json", 'print { "folder", "files", "next": [commands] }');
@@ -71,7 +71,7 @@ ${ENDINGS}`;
  * Writes the program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if one of the files exists, if
  * a URL has a query, or if the service could not reach the responder of the program.
  */
-async function init(target: string, options: InitOptions, { credentials }: Run): Promise<number> {
+async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
   const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
   refuseQuery("--base-url", baseUrl);
@@ -161,7 +161,7 @@ async function findPackage(): Promise<{ own: string; source?: string; clone?: st
 }
 
 /** Puts a clone's `pulumi` and its Node on PATH, because the machine may have neither. */
-function pathLine(clone: string, language: Language | undefined): string {
+function pathLine(clone: string, language: ProgramLanguage | undefined): string {
   const host = language === undefined || language === "typescript" ? "" : ` -- --languages ${language}`;
   const engine = `$(dirname "$(npm --prefix ${quote(clone)} run --silent engine${host})")`;
   return `export PATH="${engine}":${quote(join(clone, "node_modules/.bin"))}:"$PATH"`;

@@ -6,7 +6,7 @@ import { VERSION } from "../../lib/version.js";
  * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and Pulumi.yaml. ".." marks a
  * file that the examples of a language share.
  */
-export const LANGUAGES = {
+export const PROGRAM_LANGUAGES = {
   yaml: [],
   python: ["requirements.txt", "__main__.py"],
   go: ["../go.mod", "main.go"],
@@ -14,10 +14,10 @@ export const LANGUAGES = {
   java: ["../pom.xml", "src/main/java/example/App.java"],
 } satisfies Record<string, readonly string[]>;
 
-export type Language = keyof typeof LANGUAGES;
+export type ProgramLanguage = keyof typeof PROGRAM_LANGUAGES;
 
 /** The languages of programs that need no npm, and no SDK that Pulumi generates. */
-export const LANGUAGES_WITHOUT_NPM: readonly Language[] = ["python", "yaml"];
+export const LANGUAGES_WITHOUT_NPM: readonly ProgramLanguage[] = ["python", "yaml"];
 
 export interface ProgramOptions {
   /** The name of the project and of its package. */
@@ -28,7 +28,7 @@ export interface ProgramOptions {
   /** The user's endpoint. Without one the program starts a responder. */
   webhookUrl: string | undefined;
   /** Default: a TypeScript program on the dynamic provider. */
-  language: Language | undefined;
+  language: ProgramLanguage | undefined;
 }
 
 /** What Pulumi, npm and the languages create next to a program. npm packs no file of this name, so no example has it. */
@@ -43,7 +43,7 @@ export async function readProgram(
   const example = webhookUrl === undefined ? "quickstart" : "endpoint";
   const folder = join(packageFolder, "examples", language ?? "", example);
   const manifest = options.source === undefined ? [] : ["package.json"];
-  const paths = [...manifest, "Pulumi.yaml", ...LANGUAGES[language ?? "typescript"]];
+  const paths = [...manifest, "Pulumi.yaml", ...PROGRAM_LANGUAGES[language ?? "typescript"]];
   const files = paths.map(async (path) => {
     const name = path.replace("../", "");
     const text = await readFile(join(folder, path), "utf8");

@@ -1,8 +1,8 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder, endToEndHeaders } from "../../responder/index.js";
-import { listen, reachesAddress, type Listener } from "../../server/listener.js";
-import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
+import { startListener, reachesAddress, type Listener } from "../../server/listener.js";
+import { connectionCode, createDispatcher, postOnce, PostError } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
@@ -42,7 +42,7 @@ export async function startListening(
       if (!ended.signal.aborted) onEvent(await forwardOnce(seen.id, raw, target));
     });
   });
-  const listener = await listen({ host, port: options.port }, toNodeListener(watched));
+  const listener = await startListener({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
   const url = `http://${toUrlHost(host)}:${listener.port}/`;
   const forwardTo = forward === undefined ? null : formatUrl(forward);
@@ -70,7 +70,7 @@ async function refuseLoop(forward: string, listener: Listener): Promise<void> {
 const TIME_LIMIT_MS = 60_000;
 
 /** The body of a response is not used; a longer one costs its connection. */
-const ANSWER_LIMIT_BYTES = 64 * 1024;
+const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /** Posts a delivery once, byte for byte, with its end-to-end headers. Does not follow a redirect. Never rejects. */
 async function forwardOnce(
@@ -79,22 +79,22 @@ async function forwardOnce(
   { url, dispatcher, signal }: { url: string; dispatcher: Dispatcher; signal: AbortSignal },
 ): Promise<ForwardEvent> {
   const startMs = performance.now();
-  const outcome = await post(new URL(url), {
+  const outcome = await postOnce(new URL(url), {
     headers: endToEndHeaders(head.headers()).flat(),
     body,
-    limitBytes: ANSWER_LIMIT_BYTES,
+    limitBytes: RESPONSE_LIMIT_BYTES,
     timeoutMs: TIME_LIMIT_MS,
     signal,
     dispatcher,
   }).then(
     ({ status }) => ({ status, reason: "" }),
-    (error: unknown) => ({ status: null, reason: describeFailure(error) }),
+    (error: unknown) => ({ status: null, reason: describePostError(error) }),
   );
   const durationMs = Math.round(performance.now() - startMs);
   return { type: "forward", id, at: new Date().toISOString(), url: formatUrl(url), ...outcome, durationMs };
 }
 
-function describeFailure(error: unknown): string {
+function describePostError(error: unknown): string {
   if (!(error instanceof PostError)) throw error;
   if (error.failure === "aborted") return "ended by Ctrl-C";
   const isRefused = connectionCode(error) === "ECONNREFUSED";

@@ -4,7 +4,7 @@ import { ENDINGS } from "../output.js";
 import { parseUrl, parseWaitingSeconds, requestSecondsOption } from "../option-values.js";
 import { runToExit } from "../run-command.js";
 import type { PlanOptions } from "./plan.js";
-import type { DeleteOptions, GetOptions, SetOptions } from "./workspace.js";
+import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.js";
 
 /** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
 export const webhookCommand = (): Command =>
@@ -23,7 +23,7 @@ const getCommand = (): Command =>
     .option("--show-key", "print the verification key as the service shows it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
-      runToExit(options, async (run) => (await import("./workspace.js")).getWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./workspace.js")).runGet(options, run)),
     );
 
 const setCommand = (): Command =>
@@ -42,8 +42,8 @@ const setCommand = (): Command =>
       60,
     )
     .addHelpText("after", SET_HELP)
-    .action((options: SetOptions) =>
-      runToExit(options, async (run) => (await import("./workspace.js")).setWebhook(options, run)),
+    .action((options: SetCommandOptions) =>
+      runToExit(options, async (run) => (await import("./workspace.js")).runSet(options, run)),
     );
 
 const deleteCommand = (): Command =>
@@ -52,7 +52,7 @@ const deleteCommand = (): Command =>
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
-      runToExit(options, async (run) => (await import("./workspace.js")).deleteWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./workspace.js")).runDelete(options, run)),
     );
 
 const planCommand = (): Command =>

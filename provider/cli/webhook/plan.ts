@@ -4,7 +4,7 @@ import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../../
 import { mayMeanNeverSet } from "../../registration/index.js";
 import { type PlannedWorkspace, readPlannedWorkspaces } from "../../workspace-list/index.js";
 import { EXIT, note, printResult } from "../output.js";
-import { type Run, noteIfSlow } from "../run-command.js";
+import { type CommandRun, noteIfSlow } from "../run-command.js";
 import { formatTable } from "../table.js";
 import type { WebhookOptions } from "./workspace.js";
 
@@ -13,7 +13,10 @@ export interface PlanOptions extends WebhookOptions {
 }
 
 /** Queries once what is registered in each workspace of a list, and prints it. Writes nothing. Returns the exit code. */
-export async function planWebhooks(options: PlanOptions, { credentials, signal }: Run): Promise<number> {
+export async function planWebhooks(
+  options: PlanOptions,
+  { credentials, signal }: CommandRun,
+): Promise<number> {
   const listed = await readPlannedWorkspaces(options.file);
   // Prompted for only if a workspace has no API key of its own.
   const isNeeded = listed.some(({ apiKey }) => apiKey === undefined);

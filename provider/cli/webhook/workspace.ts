@@ -16,7 +16,7 @@ import { Run as ResourceRun, checkInputs } from "../../webhook/provider.js";
 import type { CredentialOptions, Credentials } from "../credentials.js";
 import { EXIT, printResult, warn } from "../output.js";
 import { textOf } from "../report-error.js";
-import { type Run, divertLinesToStderr } from "../run-command.js";
+import { type CommandRun, divertLinesToStderr } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of the commands on one workspace. */
@@ -28,7 +28,7 @@ export interface WebhookOptions extends CredentialOptions {
 }
 
 /** One workspace as the options name it. */
-interface Workspace {
+interface NamedWorkspace {
   credentials: Credentials;
   baseUrl: string;
   /** The base URL as it is printed. */
@@ -40,7 +40,7 @@ interface Workspace {
 }
 
 /** Reads the credentials of a workspace, and prompts for the API key if no source has it. Sends nothing. */
-async function openWorkspace(options: WebhookOptions, { credentials }: Run): Promise<Workspace> {
+async function openWorkspace(options: WebhookOptions, { credentials }: CommandRun): Promise<NamedWorkspace> {
   divertLinesToStderr();
   const baseUrl = await credentials.address("baseUrl");
   const botUrl = await credentials.findAddress("botUrl");
@@ -55,7 +55,7 @@ export interface GetOptions extends WebhookOptions {
 }
 
 /** Prints what is registered. Returns the exit code. */
-export async function getWebhook(options: GetOptions, run: Run): Promise<number> {
+export async function runGet(options: GetOptions, run: CommandRun): Promise<number> {
   const workspace = await openWorkspace(options, run);
   const { at, client, credentials } = workspace;
   const how = { ours: await credentials.findSecret("verificationKey"), showKey: options.showKey };
@@ -71,7 +71,7 @@ export async function getWebhook(options: GetOptions, run: Run): Promise<number>
   return EXIT.done;
 }
 
-export interface SetOptions extends WebhookOptions {
+export interface SetCommandOptions extends WebhookOptions {
   webhookUrl: string;
   replace?: boolean;
   preflight: "require" | "warn" | "off";
@@ -80,7 +80,7 @@ export interface SetOptions extends WebhookOptions {
 }
 
 /** Registers a webhook as the resource does, and prints what is registered now. Returns the exit code. */
-export async function setWebhook(options: SetOptions, cli: Run): Promise<number> {
+export async function runSet(options: SetCommandOptions, cli: CommandRun): Promise<number> {
   const workspace = await openWorkspace(options, cli);
   const { at, client } = workspace;
   const inputs = await readInputs(options, workspace);
@@ -119,8 +119,8 @@ export async function setWebhook(options: SetOptions, cli: Run): Promise<number>
 const REFUSED_ROUNDS = 3;
 
 async function readInputs(
-  { webhookUrl, replace, preflight, readySeconds, requestSeconds }: SetOptions,
-  { baseUrl, apiKey, credentials }: Workspace,
+  { webhookUrl, replace, preflight, readySeconds, requestSeconds }: SetCommandOptions,
+  { baseUrl, apiKey, credentials }: NamedWorkspace,
 ): Promise<WantedWebhook> {
   const given = {
     name: "webhook",
@@ -150,7 +150,7 @@ export function requireInputs(given: Parameters<typeof checkInputs>[0]): WantedW
  */
 async function refuseOtherBotAfterSet(
   seen: Registration,
-  workspace: Workspace,
+  workspace: NamedWorkspace,
   mayUndo: boolean,
 ): Promise<void> {
   const otherBot = describeOtherBot(seen, workspace);
@@ -164,7 +164,7 @@ async function refuseOtherBotAfterSet(
 }
 
 /** Removes our registration. Describes what is registered now. */
-async function undo(seen: Registration, workspace: Workspace): Promise<string> {
+async function undo(seen: Registration, workspace: NamedWorkspace): Promise<string> {
   try {
     const now = await workspace.client.getWebhook();
     if (now !== undefined && !isSameRegistration(now, seen))
@@ -185,7 +185,7 @@ export interface DeleteOptions extends WebhookOptions {
 }
 
 /** Removes the registration if it is the one that the options name, and prints that. Returns the exit code. */
-export async function deleteWebhook(options: DeleteOptions, run: Run): Promise<number> {
+export async function runDelete(options: DeleteOptions, run: CommandRun): Promise<number> {
   const workspace = await openWorkspace(options, run);
   const { at, client } = workspace;
   const seen = await client.getWebhook();
@@ -201,7 +201,7 @@ export async function deleteWebhook(options: DeleteOptions, run: Run): Promise<n
 }
 
 /** Throws `conflict` unless the registration has the given URL and bot. */
-function requireNamed(seen: Registration, webhookUrl: string, workspace: Workspace): void {
+function requireNamed(seen: Registration, webhookUrl: string, workspace: NamedWorkspace): void {
   refuseOtherBot(seen, workspace, "delete-webhook");
   // Also accepts a URL copied from our output, without the values of its query.
   if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
@@ -215,7 +215,7 @@ function requireNamed(seen: Registration, webhookUrl: string, workspace: Workspa
 /** Throws `conflict` if a bot URL is given and the workspace has a different bot: then it is a different workspace. */
 function refuseOtherBot(
   seen: Registration,
-  workspace: Workspace,
+  workspace: NamedWorkspace,
   operation: "set-webhook" | "delete-webhook",
 ): void {
   const otherBot = describeOtherBot(seen, workspace);
@@ -225,13 +225,13 @@ function refuseOtherBot(
 }
 
 /** Describes how the workspace's bot differs from the given one. Returns undefined if none is given or it is the same. */
-function describeOtherBot(seen: Registration, { botUrl, credentials }: Workspace): string | undefined {
+function describeOtherBot(seen: Registration, { botUrl, credentials }: NamedWorkspace): string | undefined {
   if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return undefined;
   return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)} of ${credentials.sourceOf("botUrl")}`;
 }
 
 /** Removes the registration that was seen, and nothing that somebody has set in the meantime. */
-const removeSeen = (seen: Registration, { client, baseUrl }: Workspace): Promise<void> =>
+const removeSeen = (seen: Registration, { client, baseUrl }: NamedWorkspace): Promise<void> =>
   remove(client, baseUrl, (now) => isSameRegistration(now, seen));
 
 const isSameRegistration = (now: Registration | undefined, seen: Registration): boolean =>

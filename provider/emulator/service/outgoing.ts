@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { sleep } from "../../lib/abort.js";
-import { connectionCode, post as postOnce, PostError, type PostOptions } from "../../lib/post.js";
+import { connectionCode, postOnce, PostError, type PostOptions } from "../../lib/post.js";
 
 /** Headers and body of one direction. */
 export interface HttpMessage {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import type { Agent } from "undici";
 import { describe, expect, test } from "vitest";
-import { ANSWER_LIMIT_BYTES } from "../../../provider/client/call.js";
+import { RESPONSE_LIMIT_BYTES } from "../../../provider/client/call.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
 import type { Hint } from "../../../provider/errors/index.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
@@ -115,7 +115,7 @@ describe("an answer with HTTP 200", () => {
     });
     const error = await failureOf(createTestClient(url, { requestSeconds: 10 }).getWebhook());
     expect(error).toMatchObject({ code: "protocol", attempts: 1 });
-    expect(error.message).toContain(`larger than ${ANSWER_LIMIT_BYTES} bytes`);
+    expect(error.message).toContain(`larger than ${RESPONSE_LIMIT_BYTES} bytes`);
     await broken.promise;
   });
 });

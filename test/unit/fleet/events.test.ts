@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiChatError, renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
-import { toReport } from "../../../provider/pulumi/provider-process.ts";
+import { formatReport } from "../../../provider/pulumi/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
 
@@ -79,7 +79,7 @@ test("a failure that the provider reports as data has its data, without the name
     attempts: 1,
     httpStatus: 401,
   };
-  const line = toReport({ ...bare, subject: "acme" });
+  const line = formatReport({ ...bare, subject: "acme" });
   const text = `<{%reset%}>acme: refused\n${line}<{%reset%}>\n\n`;
   expect(read(diagnostic("error", text, urnOf("acme"))).failures).toEqual([
     { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },
@@ -90,7 +90,7 @@ const UPDATE_FAILED = diagnostic("error", "update failed");
 const REFUSED = diagnostic("error", "acme: refused the-api-key\n", urnOf("acme"));
 const PROBLEM = { field: "webhookUrl", text: "must be an absolute URL" };
 const INVALID = new ApiChatError("invalid_config", "", { operation: "check", problems: [PROBLEM] });
-const CHECKED = `${WEBHOOK} resource 'acme' has a problem: x\n${toReport(INVALID.toJSON())}`;
+const CHECKED = `${WEBHOOK} resource 'acme' has a problem: x\n${formatReport(INVALID.toJSON())}`;
 const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "conflict", summary: "forged" } } })}`;
 
 test.each([

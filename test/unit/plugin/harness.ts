@@ -9,7 +9,7 @@ import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
 import { printLinesWith } from "../../../provider/lib/progress.js";
 import { serve } from "../../../provider/plugin/server.js";
-import { Engine } from "../../../provider/plugin/engine.js";
+import { EngineClient } from "../../../provider/plugin/engine.js";
 import { unmark } from "../../support/dynamic.js";
 import { partOf } from "../../support/provider-failure.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -111,13 +111,13 @@ export interface Plugin {
 }
 
 const plugin = {} as Plugin;
-let engine: Engine;
+let engine: EngineClient;
 const stops: (() => void)[] = [];
 
 /** A new run: an engine at another address, and a plugin that knows nothing yet. */
 export async function startRun(): Promise<void> {
   const { address, stop } = await startEngine(plugin.lines);
-  engine = new Engine(address);
+  engine = new EngineClient(address);
   const served = await serve(engine);
   const client = new services.ResourceProviderClient(
     `127.0.0.1:${served.port}`,

@@ -3,7 +3,7 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { describe, expect, test, vi } from "vitest";
 import { VERSION } from "../../../provider/lib/version.js";
-import { Engine } from "../../../provider/plugin/engine.js";
+import { EngineClient } from "../../../provider/plugin/engine.js";
 import schema from "../../../provider/plugin/schema.json" with { type: "json" };
 import { API_KEY, FOREIGN, GET, OTHER_KEY, startAcme, type Acme } from "../webhook/harness.js";
 import {
@@ -81,7 +81,7 @@ describe("lines", () => {
   });
 
   test("are dropped until the first engine attaches", async () => {
-    const engine = new Engine(undefined);
+    const engine = new EngineClient(undefined);
     const first = await startEngine();
     await engine.serve(webhook.urn, String, async () => engine.log("warning", "before"));
     engine.attach(first.address);

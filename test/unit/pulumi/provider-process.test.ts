@@ -6,7 +6,7 @@ import {
   describeFailure,
   findReport,
   reportVariables,
-  toReport,
+  formatReport,
 } from "../../../provider/pulumi/provider-process.js";
 
 const lines: string[] = [];
@@ -48,7 +48,7 @@ test("a report is found in what the engine prints, and a text that looks like on
 });
 
 test("each program that reads reports has a mark of its own", async () => {
-  const line = toReport(failure.toJSON());
+  const line = formatReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/pulumi/provider-process.js");
   expect(other.reportVariables()).not.toEqual(reportVariables());

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import type { Answer } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
-import { listen, type Listener } from "../../../provider/server/listener.js";
+import { startListener, type Listener } from "../../../provider/server/listener.js";
 import { afterTests, startTcpServer } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
@@ -21,7 +21,7 @@ const LIMITS = {
 };
 
 async function start(handle: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
-  const listener = await listen(LOOPBACK, handle, LIMITS);
+  const listener = await startListener(LOOPBACK, handle, LIMITS);
   afterTests(() => listener.close());
   return listener;
 }
@@ -55,7 +55,7 @@ describe("a listener", () => {
     ] as const;
     for (const [address, message] of failures) {
       const failure = { code: "unavailable", message: expect.stringContaining(message) as string };
-      await expect(listen(address, () => undefined)).rejects.toMatchObject(failure);
+      await expect(startListener(address, () => undefined)).rejects.toMatchObject(failure);
     }
   });
 

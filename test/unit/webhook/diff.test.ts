@@ -5,7 +5,7 @@ import { providerSource } from "../../../provider/pulumi/class-arguments.js";
 import { diffWebhook } from "../../../provider/webhook/inputs.js";
 import {
   DRIFTED_KEY,
-  toState,
+  toWebhookState,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
@@ -29,7 +29,7 @@ const INPUTS: WebhookInputs = {
 };
 
 const stateWith = (more: Partial<WebhookInputs> = {}): WebhookState =>
-  toState({ ...INPUTS, ...more }, SEEN, { apiKey: API_KEY, claimId: "c1" });
+  toWebhookState({ ...INPUTS, ...more }, SEEN, { apiKey: API_KEY, claimId: "c1" });
 const STATE = stateWith();
 
 const diff = (change: Partial<WebhookInputs>, state = STATE) =>

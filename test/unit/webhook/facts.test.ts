@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Facts, type Fact } from "../../../provider/webhook/facts.ts";
+import { RunFacts, type Fact } from "../../../provider/webhook/facts.ts";
 import { memoryLog, type RunLog } from "../../../provider/webhook/run-log.ts";
 import {
   FOREIGN,
@@ -31,14 +31,14 @@ const held = (step: "diff" | "write", claimId: string, resource: string) =>
 
 /** What a fact of acme's state 1 may refuse, for state 2. */
 const REFUSALS = {
-  "the check of the same resource": (facts: Facts) => facts.declarerOf("w", "acme"),
-  "the check of another resource": (facts: Facts) => facts.declarerOf("w", "other"),
-  "a delete in the workspace": (facts: Facts) => facts.declarerOf("w"),
-  "the delete of the same state": (facts: Facts) => facts.otherHolderOf("b", "1"),
-  "the delete of another state": (facts: Facts) => facts.otherHolderOf("b", "2"),
-  "a diff of another state": (facts: Facts) => facts.rivalOf(held("diff", "2", "acme")),
-  "a create of the same resource": (facts: Facts) => facts.rivalOf(held("write", "2", "acme")),
-  "a create of another resource": (facts: Facts) => facts.rivalOf(held("write", "2", "other")),
+  "the check of the same resource": (facts: RunFacts) => facts.declarerOf("w", "acme"),
+  "the check of another resource": (facts: RunFacts) => facts.declarerOf("w", "other"),
+  "a delete in the workspace": (facts: RunFacts) => facts.declarerOf("w"),
+  "the delete of the same state": (facts: RunFacts) => facts.otherHolderOf("b", "1"),
+  "the delete of another state": (facts: RunFacts) => facts.otherHolderOf("b", "2"),
+  "a diff of another state": (facts: RunFacts) => facts.rivalOf(held("diff", "2", "acme")),
+  "a create of the same resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "acme")),
+  "a create of another resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "other")),
 };
 type Refusal = keyof typeof REFUSALS;
 
@@ -66,7 +66,7 @@ const ROWS: Record<RowOf<Fact>, { facts: Fact[]; refuses: Refusal[] }> = {
 
 test.each(Object.entries(ROWS))("%s: what it decides", (row, { facts, refuses }) => {
   expect(facts.map(rowOf).at(-1)).toBe(row);
-  const refused = Object.entries(REFUSALS).filter(([, isRefused]) => isRefused(new Facts(facts)));
+  const refused = Object.entries(REFUSALS).filter(([, isRefused]) => isRefused(new RunFacts(facts)));
   expect(refused.map(([what]) => what).toSorted()).toEqual(refuses.toSorted());
 });
 

@@ -4,7 +4,7 @@ import { RegistrationClient } from "../../../provider/client/index.js";
 import { switches, type Switches } from "../../../provider/emulator/open-point-options.js";
 import type { WebhookState } from "../../../provider/webhook/state.js";
 import { getWebhookIfAny } from "../../../provider/registration/index.js";
-import { readRegistration } from "../../../provider/webhook/read.js";
+import { lookUpRegistration } from "../../../provider/webhook/read.js";
 import { startServer } from "../../support/http.js";
 import { answerAnyToken } from "../diagnosis/harness.js";
 import {
@@ -119,7 +119,7 @@ test("HTTP 404 means nothing registered only where a webhook is about to be set"
   expect(await getWebhookIfAny(client)).toBeUndefined();
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(client.getWebhook()).rejects.toMatchObject(notFound);
-  await expect(readRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
+  await expect(lookUpRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
   expect(await create(args)).toMatchObject({ status: "verified" });
 });
 

@@ -4,7 +4,7 @@ import { diagnoseHandshake } from "../../../provider/diagnosis/diagnose.js";
 import type { ApiChatError } from "../../../provider/errors/index.js";
 import { backOffMs } from "../../../provider/lib/retry.js";
 import type { WantedWebhook } from "../../../provider/registration/index.js";
-import { preflight, type PreflightOptions } from "../../../provider/registration/preflight.js";
+import { tryHandshake, type TryHandshakeOptions } from "../../../provider/registration/try-handshake.js";
 import { freePort, startServer, type Answer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -33,11 +33,11 @@ vi.mock(import("../../../provider/lib/retry.js"), { spy: true });
 
 const lines = isolateRuns();
 
-type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & PreflightOptions>;
+type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & TryHandshakeOptions>;
 
 /** Makes one round unless there is more time. */
 const run = (url: string, { deadline = performance.now(), refusedRounds, ...inputs }: Settings = {}) =>
-  preflight(
+  tryHandshake(
     {
       name: "acme",
       webhookUrl: url,

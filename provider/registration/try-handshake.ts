@@ -16,7 +16,7 @@ import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isLoopback } from "../lib/url.js";
 import type { WantedWebhook } from "./wanted.js";
 
-export interface PreflightOptions {
+export interface TryHandshakeOptions {
   /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
   deadline: number;
   /** Stop waiting after this many consecutive rounds with the same token refusal. Default {@link MAX_REFUSED_ROUNDS}. */
@@ -45,7 +45,7 @@ const LOCAL_PORT_WAIT_MS = 10_000;
  * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
  * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
  */
-export async function preflight(wanted: WantedWebhook, options: PreflightOptions): Promise<void> {
+export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;
   if (mode === "off") return;
   const diagnosis = await waitForHandshake(wanted, options);
@@ -58,7 +58,7 @@ export async function preflight(wanted: WantedWebhook, options: PreflightOptions
 
 async function waitForHandshake(
   wanted: WantedWebhook,
-  { deadline, refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: PreflightOptions,
+  { deadline, refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: TryHandshakeOptions,
 ): Promise<HandshakeDiagnosis> {
   const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = wanted;
   const isOneRound = wanted.preflight === "warn";
