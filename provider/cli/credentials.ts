@@ -90,13 +90,13 @@ export function addCredentialOptions(
     }
     const { label, fileFlag, variable } = SECRETS[kind];
     command.option(`${fileFlag} <file>`, `file that contains the ${label} (env: ${variable})`);
-    command.addOption(refuseAsArgument(SECRETS[kind]));
+    command.addOption(rejectAsArgument(SECRETS[kind]));
   }
   return command.option("--credentials <file>", `file of several credentials (env: ${FILE_VARIABLE})`);
 }
 
 /** An option for the secret itself, where other users could see it. It exists only to point to the alternatives. */
-function refuseAsArgument(source: SecretSource): Option {
+function rejectAsArgument(source: SecretSource): Option {
   const flag = source.fileFlag.replace(/-file$/, "");
   return new Option(`${flag} <key>`).hideHelp().argParser(() => {
     throw new UsageError(
@@ -167,7 +167,7 @@ export class Credentials {
     if (url === undefined) return undefined;
     const problem = problemOfUrl(url, example);
     if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
-    if (kind === "botUrl") refuseBaseUrl(url, await this.findAddress("baseUrl"));
+    if (kind === "botUrl") rejectBaseUrl(url, await this.findAddress("baseUrl"));
     return url;
   }
 
@@ -222,7 +222,7 @@ function requireValid(kind: SecretKind, name: string, secret: string): string {
 }
 
 /** The two are easily mixed up: both come from the service, and both mention apichat. */
-function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
+function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
   const { flag, variable, example } = ADDRESSES.botUrl;

@@ -157,7 +157,7 @@ async function attempt<Result>(
     const { status, body, isComplete } = answer;
     if (isSuccess(status) && (isComplete || statusSuffices))
       return read({ status, text: isComplete ? body.toString("utf8") : "" });
-    return { failure: refused(answer, request) };
+    return { failure: toRejection(answer, request) };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;
@@ -192,7 +192,7 @@ function unanswered({ failure, phase, head, cause, message }: PostError, asked: 
 }
 
 /** A response with a status other than 2xx, or one that is too long. */
-function refused(
+function toRejection(
   { status: httpStatus, headers, body, isComplete }: PostResponse,
   asked: Asked,
 ): AttemptFailure {

@@ -86,7 +86,7 @@ export function checkMessage(message: MessageToSend): InboundMessage {
   throw invalidOptions("message", ofKind ? nameOptions(problems, ofKind) : problems, "message");
 }
 
-/** A value that is not an object is treated as wire format, so that its check refuses it. */
+/** A value that is not an object is treated as wire format, so that its check rejects it. */
 const isWire = (message: MessageToSend | null | undefined): message is InboundMessage =>
   typeof message !== "object" ||
   message === null ||

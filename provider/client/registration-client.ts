@@ -137,7 +137,7 @@ export class RegistrationClient {
 const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
- * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
+ * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may reject
  * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
  */
 export const mayMeanWrongKey = ({
@@ -152,7 +152,7 @@ const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolea
   connection === "ECONNREFUSED" && isLoopback(hostname);
 
 /** About three seconds: an emulator that is starting needs no more. */
-const MAX_REFUSED_ATTEMPTS = 5;
+const MAX_REJECTED_ATTEMPTS = 5;
 
 /** Rejections of the address or the form of a request: repeating it changes nothing. */
 const LASTING_REJECTIONS = new Set([404, 405, 410, 413, 415]);
@@ -166,12 +166,12 @@ export const isRetryableRejection = ({
 
 /** Judges the failures of one call, and gives up early on an address of this machine where nothing listens. */
 function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
-  let refused = 0;
+  let rejected = 0;
   return (failure) => {
     if (retryUntil !== undefined && isRetryableRejection(failure))
       return { ...failure, retry: true, retryUntil };
-    if (isAbsentHere(url, failure)) refused += 1;
-    return refused < MAX_REFUSED_ATTEMPTS ? failure : { ...failure, retry: false };
+    if (isAbsentHere(url, failure)) rejected += 1;
+    return rejected < MAX_REJECTED_ATTEMPTS ? failure : { ...failure, retry: false };
   };
 }
 
@@ -208,8 +208,8 @@ function readEnvelope(
   }
   const { data } = registrationEnvelope.safeParse(answer);
   if (data?.status === "ok") return { result: toRegistration(readRegistration(data.data)) };
-  const { data: refusal } = envelopeStatus.safeParse(answer);
-  return refusal === undefined || refusal.status === "ok"
+  const { data: rejection } = envelopeStatus.safeParse(answer);
+  return rejection === undefined || rejection.status === "ok"
     ? { failure: { ...protocol, text: `the response does not have the specified envelope: ${said()}` } }
     : { failure: { code: "rejected", text: `the service responded: ${said()}`, retry: false } };
 }

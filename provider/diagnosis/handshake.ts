@@ -133,7 +133,7 @@ const STATUS_CAUSES: Record<number, HandshakeCause> = {
 };
 
 /** Statuses with which an endpoint rejects the handshake itself, often with a reason. */
-const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
+const REJECTING_STATUSES = new Set([400, 401, 403, 422]);
 const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
@@ -149,7 +149,7 @@ export function causeOfAnswer(answer: ReceivedResponse, challenge: string): Hand
 function causeOfStatus({ status, headers, body }: ReceivedResponse): HandshakeCause {
   if (status >= 300 && status < 400) return "redirect";
   if (status >= 500) return "server_error";
-  if (REFUSING_STATUSES.has(status) && headers["www-authenticate"] === undefined) {
+  if (REJECTING_STATUSES.has(status) && headers["www-authenticate"] === undefined) {
     const text = body.toString("utf8");
     if (SPEAKS_OF_SIGNATURE.test(text)) return "signature_demanded";
     if (SPEAKS_OF_TOKEN.test(text)) return "token_refused";

@@ -138,7 +138,7 @@ const HINTS = {
   take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
   own_webhook: {
     program:
-      "If it is this stack's own, of a resource that was renamed, give this one the former name as an alias; of a resource that is no longer declared, remove that one first: pulumi destroy --target <urn>",
+      "If it is this stack's own, of a resource that was renamed, give this one the previous name as an alias; of a resource that is no longer declared, remove that one first: pulumi destroy --target <urn>",
     command_line: "",
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",

@@ -91,7 +91,7 @@ export class Engine {
     const reader = new EventReader({ stack, isRefresh: action === "refresh", redact: this.#redact, onEvent });
     let isComplete = false;
     const own = await failureOf(stack, async () => {
-      if (action === "destroy") await this.#refuseAfterKilledUp(stack);
+      if (action === "destroy") await this.#rejectAfterKilledUp(stack);
       if (!exists) await this.#init(stack);
       const end = await this.#execute(task, reader);
       isComplete = end.code === 0;
@@ -168,7 +168,7 @@ export class Engine {
   }
 
   /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
-  async #refuseAfterKilledUp(stack: string): Promise<void> {
+  async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
     const what =

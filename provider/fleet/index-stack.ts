@@ -27,8 +27,8 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
 /** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too much of what it has. */
 export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
-  refuseLostStacks(run, index);
-  refuseTooManyRemovals(findRemovals(run, index), run.options.maxRemovals);
+  rejectLostStacks(run, index);
+  rejectTooManyRemovals(findRemovals(run, index), run.options.maxRemovals);
   return index;
 }
 
@@ -36,7 +36,7 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
  * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would give them new keys.
  * A killed engine can leave a state as a copy only, if it was about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
  */
-export function refuseLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
+export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
@@ -58,7 +58,7 @@ export function findRemovals({ fleet, stacks }: FleetRun, { stackOf }: FleetInde
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function refuseTooManyRemovals(removals: readonly string[], max: number): void {
+export function rejectTooManyRemovals(removals: readonly string[], max: number): void {
   const { length } = removals;
   if (length <= max) return;
   const text =
@@ -88,13 +88,13 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
 }
 
 /** Whether the index differs from what the stacks contain, by their previews. */
-export function isStale(before: FleetIndex, previews: readonly StackReport[]): boolean {
+export function isStale(previous: FleetIndex, previews: readonly StackReport[]): boolean {
   // What a preview would delete is still there; what it would create has no bot URL yet.
   const now = previews.map(({ webhooks, ...report }) => ({
     ...report,
     webhooks: webhooks.map((webhook) => ({ ...webhook, change: "same" as const })),
   }));
-  return !isDeepStrictEqual(nextIndex(before, now), before);
+  return !isDeepStrictEqual(nextIndex(previous, now), previous);
 }
 
 /** The index after a run. What a stack that is not done does not report stays. */
@@ -124,11 +124,11 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
  */
 export async function updateIndex(
   { fleet, engine, existing }: Backend,
-  before: FleetIndex,
+  previous: FleetIndex,
   reports: readonly StackReport[],
 ): Promise<FleetFailure[]> {
-  const after = nextIndex(before, reports);
+  const after = nextIndex(previous, reports);
   const stack = indexStackName(fleet.name);
-  if (isDeepStrictEqual(after, before)) return [];
+  if (isDeepStrictEqual(after, previous)) return [];
   return failureOf(stack, () => engine.writeOutputs(stack, { ...after }, existing.has(stack)));
 }

@@ -3,7 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
 import { getWebhookIfAny } from "../registration/index.js";
 import { toFailure } from "./failures.js";
-import { findRemovals, isStale, openIndex, refuseTooManyRemovals } from "./index-stack.js";
+import { findRemovals, isStale, openIndex, rejectTooManyRemovals } from "./index-stack.js";
 import type { UpOptions } from "./options.js";
 import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
@@ -41,7 +41,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
   const removals = [...new Set([...findRemovals(run, index), ...deleted])].toSorted();
   // An index that a killed run did not write lacks some of them.
-  refuseTooManyRemovals(removals, maxRemovals);
+  rejectTooManyRemovals(removals, maxRemovals);
   const { creates, failures } = await observeCreates(run, ran.stacks);
   const report = toFleetReport(run, ran, failures);
   const stoppedBy = run.stop.why;

@@ -56,8 +56,8 @@ export async function writeProject(
   target: string,
 ): Promise<void> {
   const folder = resolve(target);
-  const former = readFileIfExists(join(folder, PROJECT_FILE));
-  if (former !== undefined && !former.startsWith(`{"name":${JSON.stringify(fleet.project)},`)) {
+  const previous = readFileIfExists(join(folder, PROJECT_FILE));
+  if (previous !== undefined && !previous.startsWith(`{"name":${JSON.stringify(fleet.project)},`)) {
     throw invalidConfig([`folder: ${folder} has a ${PROJECT_FILE} of its own; name another folder`]);
   }
   makeFolders(folder);

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { readFileIfExists, writePrivateFile } from "../lib/files.js";
-import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
+import { readIndex, requireDeployed, rejectLostStacks } from "./index-stack.js";
 import { wrongOption, type RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Drift, FleetFailure, FleetReport, Outcome, StackReport } from "./reports.js";
@@ -14,7 +14,7 @@ import {
   type StackResults,
   type FleetRun,
 } from "./run.js";
-import { refuseAny } from "./webhooks.js";
+import { rejectAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
 export interface RotationWave {
@@ -45,7 +45,7 @@ export interface RotationReport extends FleetReport<"rotate"> {
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
   const index = await readIndex(run);
-  refuseLostStacks(run, index);
+  rejectLostStacks(run, index);
   requireDeployed(run, index);
   const rotation = chooseRotation(run);
   requireRotated(run, rotation);
@@ -90,7 +90,7 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
       ? []
       : [`webhook: for ${name}, ${NOT_ROTATED}`],
   );
-  refuseAny(problems);
+  rejectAny(problems);
 }
 
 const NOT_ROTATED =

@@ -23,7 +23,7 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
       );
     }
   }
-  refuseAny(problems);
+  rejectAny(problems);
   return webhooks;
 }
 
@@ -31,7 +31,7 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
 const MAX_LISTED = 5;
 
 /** Throws `invalid_config` if there are problems with what `webhook` returns. */
-export function refuseAny(problems: readonly string[]): void {
+export function rejectAny(problems: readonly string[]): void {
   const more = problems.length - MAX_LISTED;
   const rest = more > 0 ? [`webhook: ${more} more problems like these`] : [];
   if (problems.length > 0) throw invalidConfig([...problems.slice(0, MAX_LISTED), ...rest]);

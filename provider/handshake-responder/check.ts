@@ -18,7 +18,7 @@ import {
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { DERIVATION_RULES, deriveVerificationKeys, verificationKeyShape } from "../responder/key-rules.js";
 import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
-import { hostShape, portShape, refuseTogether, workspaceFields, workspacesShape } from "../server/remote.js";
+import { hostShape, portShape, rejectTogether, workspaceFields, workspacesShape } from "../server/remote.js";
 import { portOfId } from "./addresses.js";
 import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
@@ -62,7 +62,7 @@ const SHAPE = z
     publicUrl: publicUrl.optional(),
     dataDir,
   })
-  .superRefine(refuseTogether, onAnyObject)
+  .superRefine(rejectTogether, onAnyObject)
   .superRefine(requirePublicUrl, onAnyObject);
 
 /** Inputs whose values the engine must not print. */
@@ -110,9 +110,9 @@ export async function check(
  * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default folder even if stack
  * or resource are renamed: it contains the process and the deliveries that are not forwarded yet.
  */
-function chooseDataDir({ dataDir: former }: Partial<ProcessInputs>, instanceKey: string): string {
+function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
-  return former !== undefined && isWithin(former, parent) ? former : join(parent, instanceKey);
+  return previous !== undefined && isWithin(previous, parent) ? previous : join(parent, instanceKey);
 }
 
 type Derivation = Pick<Values, "derivedFrom" | "rotations">;

@@ -44,24 +44,24 @@ function realPathOf(path: string): string {
 
 /**
  * Creates the folder with mode 0700. Throws `invalid_config` if it contains other files, and `conflict` if it belongs
- * to another stack; `former` is the state of the resource, if it has one. The folder of another resource of the stack
- * is accepted, because that may be its former name: see {@link recordOwner}.
+ * to another stack; `previous` is the state of the resource, if it has one. The folder of another resource of the stack
+ * is accepted, because that may be its previous name: see {@link recordOwner}.
  */
-export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
+export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
   makeDataDir(dataDir);
   const files = await readdir(dataDir);
   const foreign = files.find((file) => !OUR_FILE.test(file));
   if (foreign !== undefined) {
-    throw refuse("invalid_config", `but ${dataDir} contains "${foreign}"; choose a new one`);
+    throw dataDirError("invalid_config", `but ${dataDir} contains "${foreign}"; choose a new one`);
   }
-  const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackKeyOf(instanceKey));
+  const stacks = [inputs, ...(previous ? [previous] : [])].map(({ instanceKey }) => stackKeyOf(instanceKey));
   const owner = readOwner(dataDir);
   // A folder that has only deliveries loses nothing.
   const isNew = files.every((file) => isOfSpool(file));
   if (!isNew && !stacks.includes(stackKeyOf(owner ?? ""))) {
     const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackKeyOf(owner)}`;
-    throw refuse(
+    throw dataDirError(
       "conflict",
       `but ${dataDir} belongs to ${whose}; choose a new one, or remove that one if nothing needs it any more`,
     );
@@ -70,7 +70,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   if (isNew) await recordOwner(inputs);
 }
 
-const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
+const dataDirError = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
   new ApiChatError(code, "", {
     operation: "responder",
     problems: [{ field: "dataDir", text: `must be a folder of its own, ${but}` }],

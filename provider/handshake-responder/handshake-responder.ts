@@ -1,7 +1,7 @@
 import * as pulumi from "../pulumi/sdk.js";
 import { ApiChatError } from "../errors/index.js";
 import { isMap } from "../lib/values.js";
-import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../pulumi/class-arguments.js";
+import { keepQuerySecret, providerSource, rejectUnknownArgs } from "../pulumi/class-arguments.js";
 import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 import { RESPONDER_ARGS } from "./inputs.js";
 import { instanceKeyOf } from "./origin.js";
@@ -10,7 +10,7 @@ import { instanceKeyOf } from "./origin.js";
 export interface ResponderWorkspaceArgs {
   /**
    * The keys for handshakes and signatures (section 2.1): one, or a list of up to 32 in which all are accepted, such as
-   * `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a refused request.
+   * `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a rejected request.
    * Required without `derivedFrom`; together with it, these keys are accepted too.
    */
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
@@ -89,12 +89,12 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
   declare readonly healthUrl: pulumi.Output<string>;
 
   constructor(name: string, args: HandshakeResponderArgs<Name>, opts: pulumi.ComponentResourceOptions = {}) {
-    refuseWrongArgs(name, args);
+    rejectWrongArgs(name, args);
     // Without the arguments: the SDK would write them into the component's own state, including the unencrypted keys.
     super("apichat:index:HandshakeResponder", name, {}, opts);
     const child = new ResponderProcess(name, args, {
       parent: this,
-      aliases: opts.aliases?.map(toFormerName) ?? [],
+      aliases: opts.aliases?.map(toPreviousName) ?? [],
     });
     const { host, publicUrl } = args;
     const workspaces = mapValues(args.workspaces, ({ path }) => ({ path }));
@@ -119,7 +119,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
  * The alias of the process for one of its component. The engine passes aliases on only while the component itself is new, and
  * it is registered by then if an `up` without the alias has failed.
  */
-const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
+const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
     const name = typeof known === "string" ? known.split("::").at(-1) : known.name;
     return name === undefined ? {} : { name };
@@ -129,8 +129,8 @@ const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.In
  * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and fields are
  * known while the program runs, and only the values may resolve later.
  */
-function refuseWrongArgs(name: string, args: HandshakeResponderArgs): void {
-  refuseUnknownArgs(name, args, RESPONDER_ARGS);
+function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
+  rejectUnknownArgs(name, args, RESPONDER_ARGS);
   const workspaces = Object.entries(args.workspaces ?? {});
   const objects: [field: string, value: unknown][] = [
     ["workspaces", args.workspaces],

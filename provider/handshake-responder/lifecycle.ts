@@ -59,7 +59,7 @@ export class ResponderLifecycle {
 
   /**
    * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended between two steps.
-   * Listens on the program's port, or else on the former one, or else on any free port.
+   * Listens on the program's port, or else on the previous one, or else on any free port.
    */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
@@ -108,8 +108,8 @@ export class ResponderLifecycle {
         `the responder was running on another machine and was now started on this one; the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
       );
     } else if (state.dataDir !== inputs.dataDir) {
-      const former = { ...state, name };
-      if (this.#twinOf(former) === undefined) await this.#end(former);
+      const previous = { ...state, name };
+      if (this.#twinOf(previous) === undefined) await this.#end(previous);
     } else if (!wasRunning) {
       printLine(name, `the responder had ended; started again, pid ${started.pid}`);
     }
@@ -172,25 +172,25 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * Applies the inputs to the process of a folder. A running process is reloaded, without a refused request, or restarted
- * if its host or port changes; without one, a new one is started. If the folder changes, our process on the former one
+ * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request, or restarted
+ * if its host or port changes; without one, a new one is started. If the folder changes, our process on the previous one
  * ends first, because the new one needs its port. On failure, the previous configuration is restored, and what was
  * stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,
   port: number,
-  former?: ProcessState,
+  previous?: ProcessState,
 ): Promise<{ started: Instance; wasRunning: boolean }> {
   const { dataDir, host } = inputs;
-  await prepareDataDir(inputs, former);
-  const before = readConfigFile(dataDir);
+  await prepareDataDir(inputs, previous);
+  const previousConfig = readConfigFile(dataDir);
   const running = await findRunning(dataDir);
   // One that somebody has started by hand may have another configuration, so ours takes its place.
   const stays = running?.isManaged && running.host === host && [0, running.port].includes(port);
-  const left = former && former.dataDir !== dataDir && (await findOurs(former));
+  const previousInstance = previous && previous.dataDir !== dataDir && (await findOurs(previous));
   const stopped: Stopped[] = [];
-  if (left) stopped.push([former, left]);
+  if (previousInstance) stopped.push([previous, previousInstance]);
   if (running && !stays) stopped.push([inputs, running]);
   try {
     for (const [folder, one] of stopped) await stopProcess(folder, one);
@@ -202,12 +202,12 @@ async function applyInputs(
     await recordOwner(inputs);
     return { started, wasRunning: running !== undefined };
   } catch (error) {
-    await writeConfigFile(dataDir, before);
+    await writeConfigFile(dataDir, previousConfig);
     throw await startAgain(stopped, error);
   }
 }
 
-/** The failure of a create whose port a responder of this stack has: most likely the resource under its former name. */
+/** The failure of a create whose port a responder of this stack has: most likely the resource under its previous name. */
 async function findPortConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
   for (const { name, dataDir } of await siblingsOf(inputs)) {
     const other = await readInstance(dataDir);
@@ -238,7 +238,7 @@ async function startAgain(stopped: readonly Stopped[], failure: unknown): Promis
     return failure;
   } catch (error) {
     if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
-    const more = `the former one could not be started again: ${error.message}`;
+    const more = `the previous one could not be started again: ${error.message}`;
     return failure.with({ details: [...(failure.details ?? []), more] });
   }
 }

@@ -174,10 +174,10 @@ function blameProxy(error: Error, { protocol, port }: URL): Error {
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");
   if (proxy === null) return error;
   const failed = (error instanceof AggregateError ? error.errors[0] : error) as SocketError;
-  const isRefusal = failed.message.startsWith("Proxy response");
+  const isRejection = failed.message.startsWith("Proxy response");
   const isUnreachable =
     failed.hostname === proxy.hostname || (String(failed.port) === proxy.port && proxy.port !== port);
-  if (!isRefusal && !isUnreachable) return error;
+  if (!isRejection && !isUnreachable) return error;
   const message = `the proxy ${formatUrl(proxy.href)} fails: ${failed.message} (${PROXY_FAILED})`;
   return Object.assign(new Error(message, { cause: error }), { code: PROXY_FAILED });
 }

@@ -23,9 +23,9 @@ export const printWarning = (name: string, ...lines: string[]): void =>
 
 /** Replaces the printer, for commands that need stdout for their result. Returns the previous printer. */
 export function printLinesWith(next: Printer): Printer {
-  const former = printer;
+  const previous = printer;
   printer = next;
-  return former;
+  return previous;
 }
 
 /**

@@ -17,7 +17,7 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
   // Its messages quote the file, so only the codes and positions of its errors are used.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const parsed: ParsedText = { document, lines, fileName };
-  refuseSyntax(parsed);
+  rejectSyntax(parsed);
   const { data, problems } = parse(schema, toValue(parsed));
   if (problems === undefined) return data;
   throw invalidConfig(
@@ -47,7 +47,7 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a value has a ": " of its own; put the value in quotes',
 };
 
-function refuseSyntax({ document, ...parsed }: ParsedText): void {
+function rejectSyntax({ document, ...parsed }: ParsedText): void {
   // Only the first: the others mostly follow from it.
   const [problem] = [...document.errors, ...document.warnings];
   if (problem === undefined) return;

@@ -15,7 +15,7 @@ import { type Redact, createRedactor } from "../lib/redact.js";
 import { hideQuery, spellingsOfUrl } from "../lib/url.js";
 import { VERSION } from "../lib/version.js";
 import type { CheckResult } from "../pulumi/check-and-diff.js";
-import { type Lifecycle, refuseUnknown } from "../pulumi/dynamic-resource.js";
+import { type Lifecycle, rejectUnknown } from "../pulumi/dynamic-resource.js";
 import type { Path } from "../pulumi/secret-values.js";
 import { verificationKeyResource } from "./verification-key.js";
 import { Run, openRunLog } from "../webhook/provider.js";
@@ -141,7 +141,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
     check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
       const { lifecycle, call, resource } = target;
       const given = decodeValues(request.getNews());
-      const misspelt = refuseUnknown(resource.properties, given.values);
+      const misspelt = rejectUnknown(resource.properties, given.values);
       const olds = named(call, decodeValues(request.getOlds()).values);
       const checked = await lifecycle.check(olds, named(call, given.values));
       const inputs = omitNameAndSource(checked.inputs);

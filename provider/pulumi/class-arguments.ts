@@ -55,7 +55,7 @@ function protect(kind: string | undefined, value: pulumi.Input<unknown>): pulumi
 }
 
 /** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
-export function refuseUnknownArgs(
+export function rejectUnknownArgs(
   name: string,
   args: object,
   known: Readonly<Record<string, unknown>>,
@@ -69,7 +69,7 @@ export function refuseUnknownArgs(
 }
 
 /** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
-export function refuseImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
+export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
   throw invalidConfig([`${name}: the options import and id cannot work for a dynamic resource; ${hint}`]);
 }

@@ -36,7 +36,7 @@ export interface ResourceSpec {
 }
 
 /** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
-export function refuseUnknown({ args, added }: ResourceSpec, news: object): CheckFailure[] {
+export function rejectUnknown({ args, added }: ResourceSpec, news: object): CheckFailure[] {
   const known = [...args, ...added];
   return Object.entries(news).flatMap(([name, value]) => {
     // An argument that resolves to undefined arrives as null.
@@ -77,7 +77,7 @@ export function guardDynamic<L extends Lifecycle>(
       guard(news.name, async () => {
         const { name: _, ...given } = news;
         const { inputs, failures } = await lifecycle.check(olds, news);
-        return { inputs, failures: [...refuseUnknown(resource, given), ...failures] };
+        return { inputs, failures: [...rejectUnknown(resource, given), ...failures] };
       }),
     diff: (id, olds, news: Named) => guard(news.name, () => lifecycle.diff(id, olds, news as never)),
     create: (inputs: Named) => guard(inputs.name, () => lifecycle.create(inputs as never)),

@@ -12,7 +12,7 @@ export interface EnsureOptions extends SetRequest {
   /** What is known of the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
   /** See `PreflightOptions`. */
-  refusedRounds?: number | undefined;
+  rejectedRounds?: number | undefined;
 }
 
 /** What is registered now, and what was done for it. */
@@ -32,12 +32,12 @@ export interface Ensured {
  * from before is put back if it is lost. Throws an ApiChatError if the webhook is certainly not registered.
  */
 export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
-  const { wanted, seen, ours, refusedRounds, signal } = options;
+  const { wanted, seen, ours, rejectedRounds, signal } = options;
   if (seen && isInPlace(seen, wanted, ours)) return { registration: seen, how: "unchanged" };
   const deadline = performance.now() + readySecondsOf(wanted) * 1000;
   const isNewKey = ours !== undefined && ours.webhookVerificationKey !== wanted.webhookVerificationKey;
   // The endpoint gets a key of this run only now.
-  await tryHandshake(wanted, { deadline, refusedRounds: isNewKey ? Infinity : refusedRounds, signal });
+  await tryHandshake(wanted, { deadline, rejectedRounds: isNewKey ? Infinity : rejectedRounds, signal });
   const result = await setAndConfirm(options, deadline);
   if (result.failure) return result;
   if (seen === undefined) return { ...result, how: "registered" };

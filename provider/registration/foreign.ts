@@ -8,7 +8,7 @@ import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
  * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource of this stack
  * that registered it, if that is known.
  */
-export function refuseForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
+export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
   const { baseUrl, onExisting } = wanted;
   if (onExisting === "replace" || hasWantedUrl(seen, wanted)) return;
   const at = formatUrl(baseUrl);

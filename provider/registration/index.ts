@@ -9,7 +9,7 @@ export {
 } from "./applied.js";
 export { Confirmations } from "./confirm.js";
 export { ensure, type Ensured } from "./ensure.js";
-export { isSameWorkspace, isTakenOver, refuseForeign, removeOther, requireSameWorkspace } from "./foreign.js";
+export { isSameWorkspace, isTakenOver, rejectForeign, removeOther, requireSameWorkspace } from "./foreign.js";
 export { remove } from "./remove.js";
 export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
 export {

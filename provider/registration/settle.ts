@@ -46,7 +46,7 @@ export const withSentence = (failure: ApiChatError, sentence: string): ApiChatEr
 export const withRunAgain = (failure: ApiChatError): ApiChatError =>
   failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
 
-/** Says how often the service refused the endpoint, if that is why set-webhook failed. */
+/** Says how often the service rejected the endpoint, if that is why set-webhook failed. */
 function describeRejection(
   error: ApiChatError,
   { preflight: mode = "require" }: WantedWebhook,
@@ -56,7 +56,7 @@ function describeRejection(
   const times = attempts === 1 ? "once" : `${attempts} times`;
   const passed = mode === "require" ? ", although the preflight passed" : "";
   return error.with({
-    summary: `${summary}; the service refused the webhook ${times}${passed}`,
+    summary: `${summary}; the service rejected the webhook ${times}${passed}`,
     hints: [...hints, ...(mode === "off" ? [{ id: "run_preflight" } as const] : [])],
   });
 }

@@ -19,14 +19,14 @@ import type { WantedWebhook } from "./wanted.js";
 export interface TryHandshakeOptions {
   /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
   deadline: number;
-  /** Stop waiting after this many consecutive rounds with the same token refusal. Default {@link MAX_REFUSED_ROUNDS}. */
-  refusedRounds?: number | undefined;
+  /** Stop waiting after this many consecutive rounds with the same token rejection. Default {@link MAX_REJECTED_ROUNDS}. */
+  rejectedRounds?: number | undefined;
   /** Ends the preflight at once: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get its key. */
-const MAX_REFUSED_ROUNDS = 6;
+const MAX_REJECTED_ROUNDS = 6;
 
 /** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
 const MAX_LASTING_ROUNDS = 3;
@@ -58,7 +58,7 @@ export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeO
 
 async function waitForHandshake(
   wanted: WantedWebhook,
-  { deadline, refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: TryHandshakeOptions,
+  { deadline, rejectedRounds = MAX_REJECTED_ROUNDS, signal = NEVER }: TryHandshakeOptions,
 ): Promise<HandshakeDiagnosis> {
   const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = wanted;
   const isOneRound = wanted.preflight === "warn";
@@ -88,7 +88,7 @@ async function waitForHandshake(
       const leftMs = end - performance.now();
       sameRounds = cause === last?.cause ? sameRounds + 1 : 1;
       const usualRounds = isLasting(cause) ? MAX_LASTING_ROUNDS : Infinity;
-      maxSameRounds = transcript.rule === "token_refused" ? refusedRounds : usualRounds;
+      maxSameRounds = transcript.rule === "token_refused" ? rejectedRounds : usualRounds;
       last = diagnosis;
       if (isOneRound || leftMs <= 0 || sameRounds >= maxSameRounds || !isWorthWaiting(transcript))
         return diagnosis;

@@ -99,21 +99,21 @@ export interface Observed {
 
 /**
  * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded one.
- * Throws the refusal of the first key if it accepts none. There must be one.
+ * Throws the rejection of the first key if it accepts none. There must be one.
  */
 export async function observe(
   apiKeys: readonly string[],
   open: (apiKey: string) => WorkspaceClient,
 ): Promise<Observed> {
-  let refusal: ApiChatError | undefined;
+  let rejection: ApiChatError | undefined;
   for (const apiKey of apiKeys) {
     const client = open(apiKey);
     try {
       return { seen: await client.getWebhook(), client, apiKey };
     } catch (error) {
       if (!(error instanceof ApiChatError) || !mayMeanWrongKey(error)) throw error;
-      refusal ??= error.with({ hints: [...error.hints, { id: "rotated_api_key" }] });
+      rejection ??= error.with({ hints: [...error.hints, { id: "rotated_api_key" }] });
     }
   }
-  throw refusal ?? new Error("no API key to try");
+  throw rejection ?? new Error("no API key to try");
 }

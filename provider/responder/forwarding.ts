@@ -59,12 +59,12 @@ export type ForwardVerdict =
  * Statuses with which the target rejects the delivery itself. Any other failure may be fixed later, such as a
  * deployment, a password or a route.
  */
-const REFUSALS = new Set([400, 413, 415, 422, 431]);
+const REJECTIONS = new Set([400, 413, 415, 422, 431]);
 
 /** Judges the response to a forwarded delivery by its status and its header `Retry-After`. */
 export function judgeForward(status: number, retryAfter?: string | null): ForwardVerdict {
   if (status >= 200 && status <= 299) return { kind: "done" };
-  if (REFUSALS.has(status)) return { kind: "refused" };
+  if (REJECTIONS.has(status)) return { kind: "refused" };
   const retryAfterMs = parseRetryAfter(retryAfter) ?? 0;
   return { kind: "retry", retryAfterSeconds: Math.ceil(retryAfterMs / 1000) };
 }

@@ -17,9 +17,9 @@ let unverifiedBytes = 0;
 /** Counts a chunk of a body. Over the limit, closes the connections whose bodies have been idle longest. */
 function keep(req: IncomingMessage, chunk: Uint8Array): void {
   const bytes = CHUNK_BYTES + chunk.length;
-  const before = incomplete.get(req) ?? 0;
+  const previous = incomplete.get(req) ?? 0;
   incomplete.delete(req);
-  incomplete.set(req, before + bytes);
+  incomplete.set(req, previous + bytes);
   unverifiedBytes += bytes;
   for (const idle of incomplete.keys()) {
     if (unverifiedBytes <= UNVERIFIED_BYTES) return;

@@ -120,7 +120,7 @@ const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
 
 function toPolicy(options: ResponderOptions): Policy {
   const { verificationKeys, bodyLimitBytes = BODY_LIMIT_BYTES, path, ...handlers } = options;
-  refuseMisspelt(handlers);
+  rejectMisspelt(handlers);
   if (!Number.isSafeInteger(bodyLimitBytes) || bodyLimitBytes < 1) {
     throw new RangeError(`bodyLimitBytes: must be a positive whole number, got ${bodyLimitBytes}`);
   }
@@ -141,7 +141,7 @@ function toPolicy(options: ResponderOptions): Policy {
  * For untyped programs: a misspelt option would be ignored, and a missing handler would fail only at the first
  * delivery.
  */
-function refuseMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
+function rejectMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
   const [name] = Object.keys(unknown);
   if (name !== undefined) {
     throw new TypeError(
@@ -159,8 +159,8 @@ async function respond(
   policy: Policy,
   waitUntil: WaitUntil | undefined,
 ): Promise<Answer> {
-  const refusal = judgeHead(request, policy);
-  if (refusal !== undefined) return refusal;
+  const rejection = judgeHead(request, policy);
+  if (rejection !== undefined) return rejection;
   const body = await request.readBody(policy.bodyLimitBytes);
   if (typeof body === "string") return answerError(body, BODY_FAILURES[body]);
   const keys = typeof policy.keys === "function" ? await askForKeys(request, policy.keys) : policy.keys;

@@ -121,7 +121,7 @@ type KeySource = z.infer<typeof keySource>;
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
 /** Rejects what {@link problemsTogether} finds. */
-export function refuseTogether(values: Values, context: z.RefinementCtx): void {
+export function rejectTogether(values: Values, context: z.RefinementCtx): void {
   for (const problem of problemsTogether(values))
     if (problem !== undefined) context.addIssue({ code: "custom", ...problem });
 }
@@ -272,7 +272,7 @@ export async function keysOf(
 }
 
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export async function refuseLoops(config: ServerConfig, { port }: ListenAddress): Promise<void> {
+export async function rejectLoops(config: ServerConfig, { port }: ListenAddress): Promise<void> {
   if (config.port === port) return;
   const problems = await findProblemsTogether({ ...config, port });
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });

@@ -114,7 +114,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return answer;
 }
 
-/** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it refuses. */
+/** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it rejects. */
 async function ask(
   instance: Instance,
   method: "GET" | "POST",
@@ -155,7 +155,7 @@ async function ask(
   if (status < 300) return body;
   const {
     code = "unavailable",
-    summary = `the responder has refused with HTTP ${status}`,
+    summary = `the responder rejected the request with HTTP ${status}`,
     ...details
   } = (body as { error?: Partial<Failure> } | undefined)?.error ?? {};
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });

@@ -9,7 +9,7 @@ import { lockFile, type FileLock } from "../lib/sqlite.js";
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
 
-/** Identifies the start, in every response of the control interface, including refusals. */
+/** Identifies the start, in every response of the control interface, including rejections. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 const instanceShape = z.object({

@@ -66,7 +66,7 @@ interface Lane {
 
 /**
  * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation, with
- * conversations in parallel. Failed attempts are retried with growing pauses; refused or expired deliveries become dead
+ * conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired deliveries become dead
  * letters. Starts with its first plan. What is due, and when, is the spool's to say; this limits how much is in progress.
  */
 export class Forwarder {
@@ -103,16 +103,16 @@ export class Forwarder {
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
     void this.#changes.run("plan", async () => {
-      const before = this.#targets;
+      const previous = this.#targets;
       const [targets, unchanged] = [new Map<string, string>(), new Map<string, string>()];
       for await (const [workspace, { forwardTo }] of entriesInSlices(workspaces)) {
         if (forwardTo === undefined) continue;
         targets.set(workspace, forwardTo);
-        if (before.get(workspace) === forwardTo) unchanged.set(workspace, forwardTo);
+        if (previous.get(workspace) === forwardTo) unchanged.set(workspace, forwardTo);
       }
       this.#maxAgeMs = forwardWithinSeconds * 1000;
-      const moved = [...this.#lanes.keys()].filter((name) => before.get(name) !== targets.get(name));
-      // No attempt begins at a former target any more.
+      const moved = [...this.#lanes.keys()].filter((name) => previous.get(name) !== targets.get(name));
+      // No attempt begins at a previous target any more.
       this.#targets = unchanged;
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));

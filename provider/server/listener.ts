@@ -148,7 +148,7 @@ class Connections {
   /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
   readonly #responses = new Map<Socket, ServerResponse | undefined>();
   /** By a response: the one before it on its connection, if that was not sent when the request came. */
-  readonly #before = new WeakMap<ServerResponse, ServerResponse>();
+  readonly #previous = new WeakMap<ServerResponse, ServerResponse>();
 
   /** Those that have sent what is not a request. */
   readonly #broken = new WeakSet<Socket>();
@@ -171,8 +171,8 @@ class Connections {
   /** Notes that a request has begun. */
   noteRequest(response: ServerResponse): void {
     const { socket } = response.req;
-    const before = this.#responses.get(socket);
-    if (before !== undefined && !isIdle(before)) this.#before.set(response, before);
+    const previous = this.#responses.get(socket);
+    if (previous !== undefined && !isIdle(previous)) this.#previous.set(response, previous);
     this.#responses.delete(socket);
     this.#responses.set(socket, response);
   }
@@ -182,7 +182,7 @@ class Connections {
     if (this.#broken.has(socket)) return;
     this.#broken.add(socket);
     let last = this.#responses.get(socket);
-    if (last !== undefined && isIncomplete(last)) last = this.#before.get(last);
+    if (last !== undefined && isIncomplete(last)) last = this.#previous.get(last);
     if (isIdle(last)) callback();
     else last?.once("close", callback);
   }

@@ -43,13 +43,13 @@ export function createLog(sink: LogSink): Log {
     error: (event, fields = {}) => write("error", event, fields),
     limited: (level, event, kind, fields) => {
       const name = `${event} ${kind}`;
-      const before = last.get(name);
-      if (before !== undefined && performance.now() - before.atMs < SAME_LINE_MS) {
-        before.suppressed++;
+      const previous = last.get(name);
+      if (previous !== undefined && performance.now() - previous.atMs < SAME_LINE_MS) {
+        previous.suppressed++;
         return;
       }
       last.set(name, { atMs: performance.now(), suppressed: 0 });
-      write(level, event, before?.suppressed ? { ...fields, suppressed: before.suppressed } : fields);
+      write(level, event, previous?.suppressed ? { ...fields, suppressed: previous.suppressed } : fields);
     },
   };
 }

@@ -5,7 +5,7 @@ export {
   fileShape,
   hostShape,
   portShape,
-  refuseTogether,
+  rejectTogether,
   workspaceFields,
   workspacesShape,
 } from "./config.js";

@@ -81,7 +81,7 @@ export class Routes implements Pick<Responder, "answer"> {
     if (path === this.#healthPath) return this.#answerProbe(request.method, "health");
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
-    this.#noteRefusal(answer, place?.workspace);
+    this.#noteRejection(answer, place?.workspace);
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
@@ -159,7 +159,7 @@ export class Routes implements Pick<Responder, "answer"> {
     }
   }
 
-  #noteRefusal({ status, error }: Answer, workspace: string | undefined): void {
+  #noteRejection({ status, error }: Answer, workspace: string | undefined): void {
     if (error === undefined) return;
     const { code } = error;
     this.#options.metrics?.rejected(workspace, code);

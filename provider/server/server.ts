@@ -6,7 +6,7 @@ import { inSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { toNodeListener } from "../responder/node.js";
 import { DEFAULT_HOST } from "./addresses.js";
-import { type LoadedConfig, type ServerConfig, loadConfig, refuseLoops } from "./config.js";
+import { type LoadedConfig, type ServerConfig, loadConfig, rejectLoops } from "./config.js";
 import { type ControlActions, startControl } from "./control.js";
 import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
@@ -99,7 +99,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const stopped = Promise.withResolvers<void>();
 
   const answerBy = async (next: LoadedConfig): Promise<void> => {
-    await refuseLoops(next.config, address);
+    await rejectLoops(next.config, address);
     loaded = next;
     metrics?.follow(Object.keys(next.config.workspaces));
     await routes.configure(next.config);
@@ -144,7 +144,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           if (isStopping)
             throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
           const next = await loadConfig(configFile);
-          refuseMove({ dataDir, ...address }, next.config);
+          rejectMove({ dataDir, ...address }, next.config);
           await answerBy(next);
           await forwardBy(next, "reloaded");
         } catch (error) {
@@ -210,7 +210,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 }
 
 /** Rejects a reload that changes the folder, host or port: that needs a restart. */
-function refuseMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
+function rejectMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
   // Port 0 keeps the port that was chosen.
   const next = { dataDir, host, port: port || now.port };
   const problems = (["dataDir", "host", "port"] as const)

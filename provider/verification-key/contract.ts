@@ -107,9 +107,9 @@ const makeKey = (inputs: VerificationKeyInputs): string => randomBytes(bytesOf(i
 export function toKeyState(
   inputs: VerificationKeyInputs,
   keys: Keys,
-  before?: VerificationKeyState,
+  previous?: VerificationKeyState,
 ): VerificationKeyState {
-  const { subject: _subject, rotations: _rotations, derived: _derived, ...recorded } = before ?? {};
+  const { subject: _subject, rotations: _rotations, derived: _derived, ...recorded } = previous ?? {};
   const derived = derivedOf(inputs);
   return {
     ...recorded,

@@ -76,7 +76,7 @@ const count = (least: number, most: number, usual: number): z.ZodType => {
 };
 
 /** An input that cannot be combined with another one. */
-const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
+const notAccepted = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
 
 const rotationError = expected("a non-empty string", 'for example "2026-12"');
 
@@ -87,8 +87,8 @@ const RANDOM = z.object({
   keep,
   bytes: count(16, 64, DEFAULT_BYTES),
   initial: verificationKeyShape().optional(),
-  subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
-  rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
+  subject: notAccepted("is for derived keys; give derivedFrom too, or leave it out"),
+  rotations: notAccepted('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
 
 const DERIVED = z.object({
@@ -96,9 +96,9 @@ const DERIVED = z.object({
   subject: validatedBy(DERIVATION_RULES.subject),
   rotations: validatedBy(DERIVATION_RULES.rotations),
   keep,
-  rotation: refused('is for random keys; write rotations: ["2026-12"]'),
-  bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
-  initial: refused(
+  rotation: notAccepted('is for random keys; write rotations: ["2026-12"]'),
+  bytes: notAccepted("is for random keys: a derived one has 32 bytes; leave it out"),
+  initial: notAccepted(
     "is for random keys; to move to derived ones, leave it out: earlier keys stay, up to keep",
   ),
 });
@@ -140,9 +140,9 @@ async function derive(
 }
 
 /** The service signs with the replaced key until set-webhook has given it the new one. */
-const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
-const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
-const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep the subject, and list the earlier seed and rotation after the new ones`;
+const REJECTED_MEANWHILE = "deliveries are rejected until set-webhook has run";
+const KEEPS_NONE = `keep is 0, so ${REJECTED_MEANWHILE}; leave keep out while a key is rotated`;
+const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REJECTED_MEANWHILE}; until then, keep the subject, and list the earlier seed and rotation after the new ones`;
 
 /**
  * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the

@@ -1,5 +1,5 @@
 import * as pulumi from "../pulumi/sdk.js";
-import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { rejectImport, rejectUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
 import { INPUTS } from "../pulumi/resource-inputs.js";
 
 /** How the keys are made: at random, or derived from a seed. */
@@ -12,7 +12,7 @@ export interface VerificationKeyArgs {
   /**
    * How many earlier keys stay in `keys`, from 0 to 10. Default 2: deliveries still verify after two rotations that did
    * not reach the service. 0 drops the earlier keys, and a larger number later does not bring them back. During a
-   * rotation with 0, deliveries are refused until set-webhook has run, so leave it out unless the old key must be
+   * rotation with 0, deliveries are rejected until set-webhook has run, so leave it out unless the old key must be
    * revoked at once.
    */
   keep?: pulumi.Input<number | undefined>;
@@ -74,8 +74,8 @@ export class VerificationKey extends pulumi.CustomResource {
   declare readonly keys: pulumi.Output<string[]>;
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
-    refuseImport(name, opts, "give a live key as initial");
-    refuseUnknownArgs(name, args, INPUTS.VerificationKey);
+    rejectImport(name, opts, "give a live key as initial");
+    rejectUnknownArgs(name, args, INPUTS.VerificationKey);
     const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
     const options = toOptions("VerificationKey", opts);
     super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, properties, options);

@@ -2,7 +2,7 @@ import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
 import { isUnknown } from "../pulumi/unknown.js";
-import { refuseForeign } from "../registration/index.js";
+import { rejectForeign } from "../registration/index.js";
 import { accessTo } from "./access.js";
 import { lookBeforeCreate, lookBeforeUpdate } from "./lifecycle.js";
 import type { OperationContext } from "./run.js";
@@ -39,7 +39,7 @@ export async function previewCreate(inputs: WebhookInputs, context: OperationCon
       const text = `${registered}; it is not known yet whether pulumi up can proceed`;
       return { line: { kind: "info", text } };
     }
-    refuseForeign(seen, inputs, context.run.holderOf(seen, access.claim));
+    rejectForeign(seen, inputs, context.run.holderOf(seen, access.claim));
     context.run.claimBot(seen.botUrl, access.claim);
     if (!isSameUrl(seen.webhookUrl, webhookUrl)) return {};
     const text = `adopts ${formatUrl(seen.webhookUrl)}, which is registered already`;

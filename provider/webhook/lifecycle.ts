@@ -12,7 +12,7 @@ import {
   isOurs,
   isSameWorkspace,
   isTakenOver,
-  refuseForeign,
+  rejectForeign,
   remove,
   requireSameWorkspace,
   workspaceOf,
@@ -64,7 +64,7 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
     const { seen, ours } = found;
     try {
       if (seen) run.claimBot(seen.botUrl, access.claim);
-      if (seen && !ours) refuseForeign(seen, inputs, run.holderOf(seen, access.claim));
+      if (seen && !ours) rejectForeign(seen, inputs, run.holderOf(seen, access.claim));
       const { outs, how } = await apply(access, found);
       if (seen && !ours) printAdoptedOrReplaced(seen, inputs, how);
       return outs;

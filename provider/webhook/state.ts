@@ -43,8 +43,8 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireState` then reads
- * the former ones too.
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireWebhookState` then reads
+ * the previous ones too.
  */
 const STATE_VERSION: number = 1;
 

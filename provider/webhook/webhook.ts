@@ -1,6 +1,6 @@
 import * as pulumi from "../pulumi/sdk.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { refuseImport, refuseUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
+import { rejectImport, rejectUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
 import { INPUTS } from "../pulumi/resource-inputs.js";
 import type { OnExisting, Preflight } from "../registration/index.js";
 import { warningsOfConfiguration } from "./configuration.js";
@@ -75,8 +75,8 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
-    refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
-    refuseUnknownArgs(name, args, INPUTS.ApiChatWebhook);
+    rejectImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
+    rejectUnknownArgs(name, args, INPUTS.ApiChatWebhook);
     warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);

@@ -63,7 +63,7 @@ export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyE
 export type EntryField = (typeof ENTRY_FIELDS)[number];
 
 const entryShape = (reader: ListReader) =>
-  refuseTwoKeys(
+  rejectTwoKeys(
     z.strictObject({
       name: NAMES[reader],
       baseUrl: url("https://platform.example/acme/apichat"),
@@ -79,7 +79,7 @@ interface KeySource {
 }
 
 /** Rejects an API key that is given twice. */
-const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
+const rejectTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
     error: "cannot be combined with apiKeyEnv; use one of the two",
     path: ["apiKey"],
@@ -92,7 +92,7 @@ const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
 
 /** A list, whose top may have what its entries have in common. CSV files and lists of programs have no top. */
 export const listShape = (reader: ListReader) =>
-  refuseTwoKeys(
+  rejectTwoKeys(
     z.strictObject({
       ...commonFields,
       workspaces: z.array(entryShape(reader)).min(1, { error: "must have at least one entry" }),

@@ -68,7 +68,7 @@ test.each([360, 1280])("at %i pixels, no notice covers the composer", async (wid
   ]);
   if (shown === null || composer === null) throw new Error("not shown");
   expect(shown.y + shown.height).toBeLessThan(composer.y);
-  // The browser itself reports the refused message.
+  // The browser itself reports the rejected message.
   problems.splice(0);
 });
 

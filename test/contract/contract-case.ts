@@ -89,7 +89,11 @@ export const casesOf = (
 ): ContractCase[] => Object.entries(requests).map(([name, request]) => caseOf(name, expected, request, more));
 
 /** Expects an error. */
-export const refused = (status: number, code: ResponderErrorCode, message?: RegExp): ContractExpectation => ({
+export const rejected = (
+  status: number,
+  code: ResponderErrorCode,
+  message?: RegExp,
+): ContractExpectation => ({
   status,
   code,
   ...(message === undefined ? {} : { message }),

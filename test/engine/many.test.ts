@@ -12,7 +12,7 @@ test(`${COUNT} webhooks need few calls: two each to create or delete one, one to
     program: declareWebhooks(scene, names),
     environment: { PULUMI_SKIP_CHECKPOINTS: "true" },
   });
-  /** How often each action was called by a command, without the calls that a limit has refused. */
+  /** How often each action was called by a command, without the calls that a limit has rejected. */
   const countCalls = async (command: "up" | "refresh" | "destroy") => {
     const first = emulator.requests.length;
     const { changes } = await stack[command]();

@@ -22,11 +22,11 @@ const FOREIGN = {
 };
 const STRANGE_KEY = "a-key-that-somebody-set-by-hand";
 /** The endpoint does not accept it. */
-const REFUSED_KEY = "another-key-0123456789";
+const REJECTED_KEY = "another-key-0123456789";
 const CONFIGURED_KEY = "ak-configuration-0123456789";
 const ROTATED_KEY = "ak-rotated-0123456789";
 const BODY = "Hello, I am a web page";
-const secrets = [FOREIGN.webhook_verification_key, STRANGE_KEY, REFUSED_KEY, CONFIGURED_KEY, ROTATED_KEY];
+const secrets = [FOREIGN.webhook_verification_key, STRANGE_KEY, REJECTED_KEY, CONFIGURED_KEY, ROTATED_KEY];
 
 const drifted = ["gone", "key", "status", "url", "url-with-query"];
 const others = ["bot-host", "broken", "configured", "equal", "other-key", "refusing", "taken", "untouched"];
@@ -92,7 +92,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
   });
 
   test("up adopts what has its URL; somebody else's registration and an endpoint that fails are errors, and nothing is written", async () => {
-    declare({ refusing: { webhookVerificationKey: REFUSED_KEY, timeouts: { readySeconds: 1 } } });
+    declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
     const output = await stack.fails("up", { continueOnError: true });
     expect(linesUnder(output, "taken").join()).toContain(FOREIGN.webhook_url);
     expect(linesUnder(output, "refusing").join()).toMatch(/error: refusing: .*token=\*\*\*.*HTTP 401/);

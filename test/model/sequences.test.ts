@@ -90,7 +90,7 @@ test.each<[string, ...step.Command[]]>([
     destroy,
   ],
   [
-    "a replacement whose create fails, then a dropped webhook of its former workspace",
+    "a replacement whose create fails, then a dropped webhook of its previous workspace",
     step.fault("acme", "get-webhook", "refused", 2),
     replace,
     step.drop("acme"),

@@ -50,7 +50,7 @@ function parse(text = ""): unknown {
   return /^[[{]/.test(text) ? (JSON.parse(text) as unknown) : undefined;
 }
 
-/** Matches a run that was refused as wrong use, before anything was done. */
+/** Matches a run that was rejected as wrong use, before anything was done. */
 export const usageError = (message: RegExp | string, code = "usage"): object => ({
   exitCode: 2,
   stdout: "",

@@ -55,7 +55,7 @@ describe("a process whose folder was removed", () => {
 describe("a responder under a new name without an alias", () => {
   const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
 
-  test("that has its own folder keeps process and folder when the former one is deleted", async () => {
+  test("that has its own folder keeps process and folder when the previous one is deleted", async () => {
     const dataDir = join(run.folder, "own");
     const created = await createAtFixedPort({ dataDir });
     startRun();

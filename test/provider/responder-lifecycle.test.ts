@@ -106,7 +106,7 @@ describe("a folder", () => {
     expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
     expect(await readConfig(created)).toBe(before);
     expect(await read(created)).toEqual(created.outs);
-    // The stack is renamed, or has moved to another backend: what is left of the former one does not come back to it.
+    // The stack is renamed, or has moved to another backend: what is left of the previous one does not come back to it.
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
     expect(await failureOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
@@ -199,7 +199,7 @@ describe("update", () => {
       ({ outs: { port } }) => acme({ forwardTo: `http://127.0.0.1:${port}/acme` }),
       { code: "invalid_config", summary: expect.stringContaining("own workspace acme") as string },
     ],
-  ])("to %s fails and changes nothing: the former one runs (again)", async (_what, more, failure) => {
+  ])("to %s fails and changes nothing: the previous one runs (again)", async (_what, more, failure) => {
     const holder = await startTcpServer();
     const created = await createAtFixedPort();
     const before = await readConfig(created);

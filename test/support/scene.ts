@@ -74,7 +74,7 @@ export function declareWebhooks(scene: Scene, declarations: readonly (string | D
   };
 }
 
-/** The calls of one action that reached the emulator, also those that it refused. */
+/** The calls of one action that reached the emulator, also those that it rejected. */
 export function callsOf(
   { emulator }: Scene,
   action: NonNullable<RecordedRequest["action"]>,

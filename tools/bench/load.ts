@@ -58,7 +58,7 @@ export async function compareResponder(context: Context): Promise<Samples> {
 }
 
 /** CPU time that a sender without a key can cause: the worst of the hostile bodies. */
-export async function refuseBodies(context: Context): Promise<Samples> {
+export async function rejectBodies(context: Context): Promise<Samples> {
   await using ours = await startServer("responder");
   await using reader = await startServer("reader");
   const all: Samples[] = [];

@@ -1,7 +1,7 @@
 /** The table of the benchmark: what is measured, against what, and the target. */
 import { compareWays, waitForService } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
-import { compareForwarding, compareResponder, compareStrangers, refuseBodies } from "./load.ts";
+import { compareForwarding, compareResponder, compareStrangers, rejectBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
 import { compareNode } from "./processes.ts";
 import { verifySignatures } from "./small.ts";
@@ -41,7 +41,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     [`responder, ${LOAD} (rate)`, RECEIVER, "ours rate / bare rate", ">= 0.70"],
     [`responder, ${LOAD} (p99)`, RECEIVER, "ours p99 / bare p99", "<= 1.50"],
   ]),
-  refused: row("15 seconds", refuseBodies, [
+  refused: row("15 seconds", rejectBodies, [
     ["refused body of 1 MiB, the worst of 8 (CPU)", "node:http that reads it", "ours / bare", "<= 3.00"],
   ]),
   stranger: row("a minute", compareStrangers, [

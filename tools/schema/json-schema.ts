@@ -5,7 +5,7 @@ import * as TJS from "typescript-json-schema";
 interface SchemaFile {
   file: string;
   type: string;
-  /** Requests are strict: unknown fields are refused. In what the service sends they are allowed. */
+  /** Requests are strict: unknown fields are rejected. In what the service sends they are allowed. */
   strict: boolean;
 }
 

@@ -57,7 +57,7 @@ function sampleOf(name: string): JsonObject {
   return { summary: name, value: samples[name as SampleName] };
 }
 
-/** The statuses of refusals are in no part of the specification: each says so. */
+/** The statuses of rejections are in no part of the specification: each says so. */
 function refusalFor(reason: string): JsonObject {
   return {
     description: `${reason} The emulator's reading; the specification shows no errors (section 7).`,

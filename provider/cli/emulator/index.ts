@@ -70,9 +70,9 @@ Examples:
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;
 
 /** Only checks that it is JSON: the emulator checks the rest. */
-function collectFault(text: string, before: readonly unknown[] = []): unknown[] {
+function collectFault(text: string, previous: readonly unknown[] = []): unknown[] {
   try {
-    return [...before, JSON.parse(text)];
+    return [...previous, JSON.parse(text)];
   } catch {
     // The position in JSON.parse's message does not help if a shell has removed the quotes.
     throw new InvalidArgumentError(

@@ -8,13 +8,13 @@ const PREFIX = "APICHAT_BOT_URL_";
  */
 export function formatEnvironmentLines(botUrls: Readonly<Record<string, string>>): string {
   const names = Object.keys(botUrls).toSorted();
-  refuseSameVariables(names);
+  rejectSameVariables(names);
   return names.map((name) => `${variableOf(name)}=${quoteValue(botUrls[name] ?? "")}`).join("\n");
 }
 
 const variableOf = (name: string): string => PREFIX + name.replace(/[^A-Za-z0-9]/g, "_").toUpperCase();
 
-function refuseSameVariables(names: readonly string[]): void {
+function rejectSameVariables(names: readonly string[]): void {
   const problems = [...Map.groupBy(names, variableOf)]
     .filter(([, same]) => same.length > 1)
     .map(([variable, same]) => {

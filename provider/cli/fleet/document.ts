@@ -32,8 +32,8 @@ export const toText = (blocks: readonly Block[], options: TableOptions): string 
   blocks.map((block, index) => gapBefore(block, blocks[index - 1]) + toTextBlock(block, options)).join("");
 
 /** Only consecutive lines have no gap between them. */
-const gapBefore = (block: Block, before: Block | undefined): string =>
-  before === undefined || (block.type === "line" && before.type === "line") ? "" : "\n";
+const gapBefore = (block: Block, previous: Block | undefined): string =>
+  previous === undefined || (block.type === "line" && previous.type === "line") ? "" : "\n";
 
 function toTextBlock(block: Block, options: TableOptions): string {
   if (block.type === "table") return toTextTable(block, options);

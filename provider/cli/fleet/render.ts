@@ -130,7 +130,7 @@ function describeEnd(report: FleetReport | RotationReport, program: string): Blo
 function describePlan(plan: FleetPlan, program: string): Block[] {
   const { creates, removals, index, stacks, randomKeys } = plan;
   const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
-  const isRefused = plan.failures.some(({ error }) => error?.code === "unauthorized");
+  const isUnauthorized = plan.failures.some(({ error }) => error?.code === "unauthorized");
   const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
   const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
   const others = listOthers(plan);
@@ -141,7 +141,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     // Foreign registrations are only counted here; apichat webhook plan names them.
     ...lineIf(creates.taken + creates.unknown > 0, `To see which: ${commandLine()} webhook plan --file LIST`),
     ...lineIf(
-      isRefused,
+      isUnauthorized,
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
         `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
     ),

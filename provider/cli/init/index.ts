@@ -74,8 +74,8 @@ ${ENDINGS}`;
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
   const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
-  refuseQuery("--base-url", baseUrl);
-  refuseQuery("--webhook-url", webhookUrl);
+  rejectQuery("--base-url", baseUrl);
+  rejectQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
       `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: pass the URL of your endpoint, or of a tunnel that leads to it`,
@@ -106,7 +106,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
 }
 
 /** A query may contain a token, and the program's files are committed. */
-function refuseQuery(flag: string, url = ""): void {
+function rejectQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
     `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without the query`,

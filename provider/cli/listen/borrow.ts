@@ -9,7 +9,7 @@ import {
   createClient,
   ensure,
   getWebhookBeforeSet,
-  refuseForeign,
+  rejectForeign,
   remove,
   workspaceOf,
 } from "../../registration/index.js";
@@ -80,7 +80,7 @@ export async function borrowRegistration(
   if (left !== undefined && isSame(seen, { ...left, webhookVerificationKey }))
     throw new Error(`an earlier run has left its webhook at ${at}; ${howToUndo(left)}`);
   if (seen !== undefined) {
-    refuseForeign(seen, wanted);
+    rejectForeign(seen, wanted);
     requireRestorable(seen, wanted);
   }
   const tunnel = { program, pid };
@@ -133,7 +133,7 @@ const howToUndo = ({ webhookUrl, before }: Note): string =>
     ? `to remove it: ${commandLine()} webhook delete --webhook-url ${quoteUrl(formatUrl(webhookUrl))}`
     : `to register ${before} again: ${commandLine()} webhook set --replace --webhook-url ${quoteUrl(before)}`;
 
-/** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would refuse a different key. */
+/** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would reject a different key. */
 function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration, ours: Shown): void {
   const isShown = key !== "" && !looksMasked(key);
   if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;

@@ -43,7 +43,7 @@ export async function startListening(
     });
   });
   const listener = await startListener({ host, port: options.port }, toNodeListener(watched));
-  if (forward !== undefined) await refuseLoop(forward, listener);
+  if (forward !== undefined) await rejectLoop(forward, listener);
   const url = `http://${toUrlHost(host)}:${listener.port}/`;
   const forwardTo = forward === undefined ? null : formatUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
@@ -58,7 +58,7 @@ export async function startListening(
 }
 
 /** Throws if deliveries would circulate forever. Checked once the port is known. */
-async function refuseLoop(forward: string, listener: Listener): Promise<void> {
+async function rejectLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(

@@ -75,7 +75,7 @@ export function watchResponder(
   };
 }
 
-/** The error codes about the signature or the signed body; every other refusal came before the signature was checked. */
+/** The error codes about the signature or the signed body; every other rejection came before the signature was checked. */
 const CODES_OF_DELIVERIES = new Set<ResponderErrorCode>(["invalid_signature", "invalid_json"]);
 
 /** What `--json` prints of a request: a handshake (section 6.1), a delivery (section 6.2), or neither. */
@@ -89,7 +89,7 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
     id,
     at: new Date().toISOString(),
     status,
-    /** Why it was refused; empty if it was accepted. */
+    /** Why it was rejected; empty if it was accepted. */
     reason: error?.message ?? "",
     method: head.method,
     path: maskPath(head.url),

@@ -7,7 +7,7 @@ import {
   createClient,
   ensure,
   getWebhookBeforeSet,
-  refuseForeign,
+  rejectForeign,
   remove,
   removeOther,
 } from "../../registration/index.js";
@@ -90,33 +90,33 @@ export async function runSet(options: SetCommandOptions, cli: CommandRun): Promi
     isObserved = true;
     return seen;
   };
-  const before = await getWebhookBeforeSet({ getWebhook: observe }, inputs);
-  if (before !== undefined) {
-    refuseOtherBot(before, workspace, "set-webhook");
-    refuseForeign(before, inputs);
+  const previous = await getWebhookBeforeSet({ getWebhook: observe }, inputs);
+  if (previous !== undefined) {
+    rejectOtherBot(previous, workspace, "set-webhook");
+    rejectForeign(previous, inputs);
   }
   const ensured = await ensure({
     client,
     wanted: inputs,
-    seen: before,
-    refusedRounds: REFUSED_ROUNDS,
+    seen: previous,
+    rejectedRounds: REJECTED_ROUNDS,
   });
   if (ensured.failure) throw ensured.failure;
   const { registration: seen, how: result } = ensured;
   // With --replace the command continues even if reading the registration failed; the new one is then not undone.
   const mayUndo = isObserved || !options.replace;
-  if (before === undefined) await refuseOtherBotAfterSet(seen, workspace, mayUndo);
+  if (previous === undefined) await rejectOtherBotAfterSet(seen, workspace, mayUndo);
   const how = { ours: inputs.webhookVerificationKey };
-  const isReplaced = result === "replaced" && before !== undefined;
-  const replaced = isReplaced ? { replaced: hideQuery(before.webhookUrl) } : {};
-  const from = isReplaced ? `, in place of ${formatUrl(before.webhookUrl)}` : "";
+  const isReplaced = result === "replaced" && previous !== undefined;
+  const replaced = isReplaced ? { replaced: hideQuery(previous.webhookUrl) } : {};
+  const from = isReplaced ? `, in place of ${formatUrl(previous.webhookUrl)}` : "";
   const shown = { result, ...toShown(seen, how), ...replaced };
   printResult(options, shown, () => `${result} at ${at}${from}\n${formatRegistration(seen, how)}`);
   return EXIT.done;
 }
 
-/** Stop after this many refusals of the key, because nobody deploys the endpoint with this command. */
-const REFUSED_ROUNDS = 3;
+/** Stop after this many rejections of the key, because nobody deploys the endpoint with this command. */
+const REJECTED_ROUNDS = 3;
 
 async function readInputs(
   { webhookUrl, replace, preflight, readySeconds, requestSeconds }: SetCommandOptions,
@@ -148,7 +148,7 @@ export function requireInputs(given: Parameters<typeof checkInputs>[0]): WantedW
  * If nothing was registered, the bot is not known before set-webhook. If it is not the given one, removes the registration again and
  * throws `conflict`. Keeps it if it is unknown what was registered before.
  */
-async function refuseOtherBotAfterSet(
+async function rejectOtherBotAfterSet(
   seen: Registration,
   workspace: NamedWorkspace,
   mayUndo: boolean,
@@ -202,7 +202,7 @@ export async function runDelete(options: DeleteOptions, run: CommandRun): Promis
 
 /** Throws `conflict` unless the registration has the given URL and bot. */
 function requireNamed(seen: Registration, webhookUrl: string, workspace: NamedWorkspace): void {
-  refuseOtherBot(seen, workspace, "delete-webhook");
+  rejectOtherBot(seen, workspace, "delete-webhook");
   // Also accepts a URL copied from our output, without the values of its query.
   if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
   throw new ApiChatError(
@@ -213,7 +213,7 @@ function requireNamed(seen: Registration, webhookUrl: string, workspace: NamedWo
 }
 
 /** Throws `conflict` if a bot URL is given and the workspace has a different bot: then it is a different workspace. */
-function refuseOtherBot(
+function rejectOtherBot(
   seen: Registration,
   workspace: NamedWorkspace,
   operation: "set-webhook" | "delete-webhook",

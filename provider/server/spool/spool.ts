@@ -311,7 +311,7 @@ export class Spool {
    * Resolves with their number.
    */
   async replay({ ids, workspace }: DeadLetterChoice): Promise<number> {
-    // Selects all of them up front: letters that are refused again in the meantime would be replayed forever.
+    // Selects all of them up front: letters that are rejected again in the meantime would be replayed forever.
     const choice = { ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null };
     return this.#changeEach(this.#statements.chooseDead.all(choice), (position) => {
       const { yieldHead, replay, removeDead } = this.#statements;

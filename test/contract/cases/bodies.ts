@@ -2,7 +2,7 @@ import {
   caseOf,
   casesOf,
   delivered,
-  refused,
+  rejected,
   type ContractCase,
   type ContractExpectation,
   type ContractRequest,
@@ -11,7 +11,7 @@ import {
 const MIB = 1024 * 1024;
 const encoder = new TextEncoder();
 
-const tooLarge = refused(413, "body_too_large");
+const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
 /** Text in which numbers stand for bytes that no text has. */
@@ -50,13 +50,13 @@ export const bodyCases: ContractCase[] = [
     bytesOf('{"type":"text","text":"', [0xff, 0xfe, 0x80], '"}'),
   ),
   ...readAs("x", "a byte order mark", '\ufeff{"type":"text","text":"x"}'),
-  ...casesOf(refused(400, "invalid_json"), {
+  ...casesOf(rejected(400, "invalid_json"), {
     "an empty body is no JSON": signed(""),
     "a form is no JSON": signed("type=text&text=x"),
     "an object that is cut off is no JSON": signed('{"type":"text","text":"x"'),
   }),
-  ...casesOf(refused(401, "invalid_signature", /missing/), {
-    "an empty body without a signature is refused": {},
+  ...casesOf(rejected(401, "invalid_signature", /missing/), {
+    "an empty body without a signature is rejected": {},
     "what is no JSON is not looked at without a signature": { body: "{ not JSON" },
   }),
   caseOf("1 MiB to the byte", textOfBytes(MIB).expected, signed(textOfBytes(MIB).body)),
@@ -72,7 +72,7 @@ export const bodyCases: ContractCase[] = [
     {
       "one byte more than a limit of the program's own": signed(textOfBytes(1001).body),
       "the limit counts bytes and not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
-      "a body that is too large is refused before its signature is looked at": {
+      "a body that is too large is rejected before its signature is looked at": {
         body: textOfBytes(1001).body,
       },
     },
@@ -80,7 +80,7 @@ export const bodyCases: ContractCase[] = [
   ),
   caseOf(
     "a body is not read if its signature is malformed",
-    refused(401, "invalid_signature"),
+    rejected(401, "invalid_signature"),
     { body: textOfBytes(1001).body, signed: { as: () => ["sha256=0"] } },
     limited,
   ),
@@ -94,7 +94,7 @@ export const bodyCases: ContractCase[] = [
   caseOf("chunks that grow over 1 MiB", tooLarge, inChunks(textOfBytes(MIB + 1).body, 65_536), inPieces),
   caseOf(
     "a body that breaks off is incomplete, and is not delivered",
-    refused(400, "body_incomplete"),
+    rejected(400, "body_incomplete"),
     {
       ...signed('{"type":"text","text":"x"}'),
       transfer: "broken off",

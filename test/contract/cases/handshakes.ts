@@ -6,7 +6,7 @@ import {
   FOREIGN_KEY,
   KEY,
   OLD_KEY,
-  refused,
+  rejected,
   type ContractCase,
   type ContractRequest,
 } from "../contract-case.ts";
@@ -52,9 +52,9 @@ const inParts = (body: string): ContractRequest => ({
 
 const inQuery = (changes: Parameters = {}): ContractRequest => ({ target: `/hook?${formOf(changes)}` });
 
-const wrongToken = refused(401, "invalid_token");
-const none = refused(401, "invalid_signature", /neither a handshake nor a signed delivery/);
-const dotted = refused(401, "invalid_signature", /not a handshake: .*underscores and not dots/);
+const wrongToken = rejected(401, "invalid_token");
+const none = rejected(401, "invalid_signature", /neither a handshake nor a signed delivery/);
+const dotted = rejected(401, "invalid_signature", /not a handshake: .*underscores and not dots/);
 const DOTTED: Parameters = { "hub.mode": "subscribe", "hub.verify_token": KEY, "hub.challenge": CHALLENGE };
 const NO_UNDERSCORES = { hub_mode: undefined, hub_verify_token: undefined, hub_challenge: undefined };
 
@@ -78,7 +78,7 @@ const challengeInAll = (name: string, hub_challenge: string): ContractCase[] =>
   );
 
 const badChallenge = (name: string, hub_challenge: string): ContractCase[] =>
-  casesOf(refused(400, "invalid_challenge"), {
+  casesOf(rejected(400, "invalid_challenge"), {
     [`a challenge ${name} is not given back`]: inForm({ hub_challenge }),
   });
 
@@ -176,7 +176,7 @@ const tokens: ContractCase[] = [
       hub_challenge: "é",
     }),
   }),
-  caseOf("a handshake that cannot be noted", refused(500, "handler_failed"), inForm(), {
+  caseOf("a handshake that cannot be noted", rejected(500, "handler_failed"), inForm(), {
     options: { program: "handshake is not noted" },
   }),
 ];
@@ -203,7 +203,7 @@ const noHandshakes: ContractCase[] = [
     "dotted names, in a form": inForm({ ...NO_UNDERSCORES, ...DOTTED }),
     "dotted names, in the query": inQuery({ ...NO_UNDERSCORES, ...DOTTED }),
   }),
-  caseOf("a handshake over the limit", refused(413, "body_too_large"), inForm({ pad: "x".repeat(300) }), {
+  caseOf("a handshake over the limit", rejected(413, "body_too_large"), inForm({ pad: "x".repeat(300) }), {
     options: { bodyLimitBytes: 300 },
   }),
 ];

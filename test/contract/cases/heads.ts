@@ -3,7 +3,7 @@ import {
   casesOf,
   delivered,
   KEY,
-  refused,
+  rejected,
   type ContractCase,
   type ContractRequest,
 } from "../contract-case.ts";
@@ -12,10 +12,10 @@ const text = { type: "text", text: "x" };
 const delivery: ContractRequest = { body: JSON.stringify(text), signed: {} };
 const handled = delivered("text", text);
 
-const otherMethod = { ...refused(405, "method_not_allowed"), headers: { allow: "POST" } };
-const unknownPath = refused(404, "not_found");
+const otherMethod = { ...rejected(405, "method_not_allowed"), headers: { allow: "POST" } };
+const unknownPath = rejected(404, "not_found");
 const compressed = {
-  ...refused(415, "unsupported_media_type"),
+  ...rejected(415, "unsupported_media_type"),
   headers: { "accept-encoding": "identity" },
 };
 

@@ -1,4 +1,4 @@
-import { caseOf, casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
+import { caseOf, casesOf, delivered, rejected, type ContractCase } from "../contract-case.ts";
 
 /** The kind follows from `type` and `content_type` alone (section 2.4). */
 const MESSAGES = [
@@ -69,16 +69,16 @@ export const messageCases: ContractCase[] = [
       body: JSON.stringify({ type: "text", text: aboutHandshakes }),
     },
   ),
-  caseOf("a handler that throws", refused(500, "handler_failed"), signed, {
+  caseOf("a handler that throws", rejected(500, "handler_failed"), signed, {
     options: { program: "handler throws" },
   }),
   caseOf(
     "a handler that cannot take it now",
-    { ...refused(503, "unavailable"), headers: { "retry-after": "7" } },
+    { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
     { options: { program: "handler is unavailable" } },
   ),
-  caseOf("keys that cannot be had", refused(500, "keys_unavailable"), signed, {
+  caseOf("keys that cannot be had", rejected(500, "keys_unavailable"), signed, {
     options: { program: "keys throw" },
   }),
 ];

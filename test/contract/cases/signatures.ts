@@ -2,7 +2,7 @@ import {
   delivered,
   FOREIGN_KEY,
   OLD_KEY,
-  refused,
+  rejected,
   caseOf,
   casesOf,
   type ContractCase,
@@ -14,9 +14,9 @@ const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 const MESSAGE = { type: "text", text: "café / ok" };
 const HEX_DIGITS = 64;
 
-const wrong = refused(401, "invalid_signature", /not the signature of this body/);
-const malformed = refused(401, "invalid_signature", /must be sha256= and 64 lower-case hex digits/);
-const missing = refused(401, "invalid_signature", /X-Hub-Signature-256 is missing/);
+const wrong = rejected(401, "invalid_signature", /not the signature of this body/);
+const malformed = rejected(401, "invalid_signature", /must be sha256= and 64 lower-case hex digits/);
+const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missing/);
 
 const right = delivered("text", MESSAGE);
 
@@ -54,33 +54,36 @@ export const signatureCases: ContractCase[] = [
     { cannot: ["Lambda"] },
   ),
   ...casesOf(missing, {
-    "no signature is refused": { body: BODY },
-    "a right signature in another header is refused": { body: BODY, signed: { header: "X-Hub-Signature" } },
-    "a right signature in the query is refused": { body: BODY, target: "/hook?x-hub-signature-256=sha256" },
+    "no signature is rejected": { body: BODY },
+    "a right signature in another header is rejected": { body: BODY, signed: { header: "X-Hub-Signature" } },
+    "a right signature in the query is rejected": { body: BODY, target: "/hook?x-hub-signature-256=sha256" },
   }),
   ...casesOf(malformed, {
-    "an empty signature is refused": signedAs(() => ""),
-    "the prefix alone is refused": signedAs(() => "sha256="),
-    "a missing prefix is refused": signedAs((hex) => hex),
-    "the prefix of another algorithm is refused": signedAs((hex) => `sha1=${hex}`),
-    "a prefix in upper case is refused": signedAs((hex) => `SHA256=${hex}`),
-    "white space after the prefix is refused": signedAs((hex) => `sha256= ${hex}`),
-    "digits in upper case are refused": signedAs((hex) => asIs(hex.toUpperCase())),
-    "a signature that lacks one digit is refused": signedAs((hex) => asIs(hex.slice(0, -1))),
-    "a signature with one digit more is refused": signedAs((hex) => asIs(`${hex}0`)),
-    "junk in place of two digits is refused": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
-    "two signatures in one header are refused, though both are right": signedAs(
+    "an empty signature is rejected": signedAs(() => ""),
+    "the prefix alone is rejected": signedAs(() => "sha256="),
+    "a missing prefix is rejected": signedAs((hex) => hex),
+    "the prefix of another algorithm is rejected": signedAs((hex) => `sha1=${hex}`),
+    "a prefix in upper case is rejected": signedAs((hex) => `SHA256=${hex}`),
+    "white space after the prefix is rejected": signedAs((hex) => `sha256= ${hex}`),
+    "digits in upper case are rejected": signedAs((hex) => asIs(hex.toUpperCase())),
+    "a signature that lacks one digit is rejected": signedAs((hex) => asIs(hex.slice(0, -1))),
+    "a signature with one digit more is rejected": signedAs((hex) => asIs(`${hex}0`)),
+    "junk in place of two digits is rejected": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
+    "two signatures in one header are rejected, though both are right": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
-    "two headers with a signature are refused when only the first is right": signedAs(asIs, () => "sha256=0"),
+    "two headers with a signature are rejected when only the first is right": signedAs(
+      asIs,
+      () => "sha256=0",
+    ),
   }),
   ...casesOf(wrong, {
-    "another last digit is refused": signedAs((hex) =>
+    "another last digit is rejected": signedAs((hex) =>
       asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
     ),
-    "a signature of another key is refused": { body: BODY, signed: { key: FOREIGN_KEY } },
-    "a signature of another body is refused": { body: BODY, signed: { body: `${BODY} ` } },
-    "a signature of the same JSON, written another way, is refused": {
+    "a signature of another key is rejected": { body: BODY, signed: { key: FOREIGN_KEY } },
+    "a signature of another body is rejected": { body: BODY, signed: { body: `${BODY} ` } },
+    "a signature of the same JSON, written another way, is rejected": {
       body: BODY,
       signed: { body: JSON.stringify(MESSAGE) },
     },
@@ -88,8 +91,8 @@ export const signatureCases: ContractCase[] = [
   ...casesOf(
     malformed,
     {
-      "two headers with a signature are refused, though both are right": signedAs(asIs, asIs),
-      "two headers with a signature are refused when only the last is right": signedAs(
+      "two headers with a signature are rejected, though both are right": signedAs(asIs, asIs),
+      "two headers with a signature are rejected when only the last is right": signedAs(
         () => "sha256=0",
         asIs,
       ),

@@ -18,7 +18,7 @@ async function startProxy(): Promise<{ url: string; passed: string[] }> {
   return { url, passed };
 }
 
-async function startRefusingProxy(): Promise<string> {
+async function startRejectingProxy(): Promise<string> {
   return (
     await startTcpServer((socket) => socket.once("data", () => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n")))
   ).url;
@@ -38,7 +38,7 @@ async function importWithProxy(proxy: Record<string, string | undefined>) {
 }
 
 test.each<[string, RegExp, () => Promise<string>]>([
-  ["refuses", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRefusingProxy],
+  ["refuses", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
   [
     "is not there",
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,

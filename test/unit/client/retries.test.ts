@@ -73,7 +73,7 @@ async function breakWith(serve: (socket: Socket) => unknown, scheme = "http:"): 
   return { url: url.replace("http:", scheme), tries: () => tries };
 }
 
-function refuseToConnect(url: string, code: string): Failing {
+function rejectToConnect(url: string, code: string): Failing {
   let tries = 0;
   const dispatcher = createAgent({
     connect: (_options, done) => {
@@ -102,7 +102,7 @@ const NOT_TAKEN: Way[] = [
   ],
   ...["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ECONNRESET"].map((code): Way => [
     `no connection: ${code}`,
-    () => refuseToConnect("http://127.0.0.1:9", code),
+    () => rejectToConnect("http://127.0.0.1:9", code),
   ]),
   [
     "TLS that is broken off before it is made",
@@ -227,9 +227,9 @@ describe("Retry-After", () => {
     expect(requests).toHaveLength(1);
     release();
     await Promise.all([first, ...others]);
-    const [refusedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
     expect(later).toHaveLength(3);
-    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(3000);
+    expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(3000);
   });
 
   test("is missing in a 429: the back-off holds back the other calls to that origin", async () => {
@@ -242,8 +242,8 @@ describe("Retry-After", () => {
     expect(requests).toHaveLength(1);
     release();
     await Promise.all([first, other]);
-    const [refusedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
-    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(125);
+    const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(125);
   });
 
   test("of a 503 holds back only its own call", async () => {

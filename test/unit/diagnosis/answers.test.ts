@@ -131,7 +131,7 @@ const answerWith =
     return answerAnyToken(request, response, index);
   };
 
-/** Answers one encoding, and refuses the others. */
+/** Answers one encoding, and rejects the others. */
 const answerOnly =
   (encoding: HandshakeEncoding, answer: Answer = answerHandshake()): Answer =>
   (request, response, index) =>

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 /** As Windows says it of a file that another process has open. */
-function refuseRenames(times: number): void {
+function rejectRenames(times: number): void {
   const rename = vi.spyOn(fs, "rename");
   for (let i = 0; i < times; i++)
     rename.mockRejectedValueOnce(Object.assign(new Error("in use"), { code: "EPERM" }));
@@ -23,13 +23,13 @@ function refuseRenames(times: number): void {
 
 test("on Windows it waits until a file that is open can be replaced", async () => {
   using _ = pretendPlatform("win32");
-  refuseRenames(2);
+  rejectRenames(2);
   await writePrivateFile(join(folder, "a"), "new");
   expect(await readFile(join(folder, "a"), "utf8")).toBe("new");
 });
 
 test("elsewhere a refused rename is an error at once, and nothing of the text stays", async () => {
-  refuseRenames(1);
+  rejectRenames(1);
   await expect(writePrivateFile(join(folder, "b"), "new")).rejects.toMatchObject({ code: "EPERM" });
   expect((await readdir(folder)).filter((name) => name.startsWith("b"))).toEqual([]);
 });

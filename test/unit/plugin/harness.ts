@@ -139,8 +139,8 @@ export function isolatePlugins(): Plugin {
   isolateRuns();
   beforeEach(async () => {
     vi.stubEnv("CI", undefined);
-    const former = printLinesWith((kind, _name, text) => engine.log(kind, text));
-    stops.push(() => printLinesWith(former));
+    const previous = printLinesWith((kind, _name, text) => engine.log(kind, text));
+    stops.push(() => printLinesWith(previous));
     Object.assign(plugin, { lines: [] });
     await startRun();
   });

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import {
   FOREIGN,
   GET,
-  refuseHandshake,
+  rejectHandshake,
   secondLookFails,
   SET,
   startAcme,
@@ -214,7 +214,7 @@ describe("what takes too long", () => {
 
   test("ends at the limit of customTimeouts", async () => {
     const started = await startAcme();
-    started.emulator.injectFault({ ...refuseHandshake, times: Infinity });
+    started.emulator.injectFault({ ...rejectHandshake, times: Infinity });
     const { timeouts: _, ...program } = programOf(started);
     const { details } = await failureOf(webhook.create(await checked(program), { timeout: 0.5 }));
     expect(details).toMatch(/^acme: /);

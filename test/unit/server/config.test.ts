@@ -21,7 +21,7 @@ function setVariable(value: string): { env: string } {
 const load = async (config: unknown, folder?: string, mode?: number) =>
   loadConfig(await writeConfig(folder ?? (await makeFolder()), config, mode));
 
-/** The text with which a configuration is refused, less the name of its file. */
+/** The text with which a configuration is rejected, less the name of its file. */
 async function refusalOf(config: unknown): Promise<string> {
   const file = await writeConfig(await makeFolder(), config);
   const error: unknown = await loadConfig(file).catch((thrown: unknown) => thrown);

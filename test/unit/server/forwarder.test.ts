@@ -376,7 +376,7 @@ test("a plan that cannot be noted is noted later, and nothing is forwarded by it
   expect(listDeadIds(spool)).toEqual([]);
 });
 
-test("nothing goes to a former target while the plan that leaves it cannot be noted", async () => {
+test("nothing goes to a previous target while the plan that leaves it cannot be noted", async () => {
   const { spool, target, forwarder } = await setUp();
   const next = await startServer();
   const earlier = await acceptAll(spool, [{}]);

@@ -47,7 +47,7 @@ test("rotates by its arguments: a preview knows the new key, an up without chang
   expect(lines).toContain("acme: the key derived for rotation 2027-03 becomes the current one");
 });
 
-test("changes its seed by a list: the keys of the former one are accepted behind the new ones", async () => {
+test("changes its seed by a list: the keys of the previous one are accepted behind the new ones", async () => {
   const state = await create(NOW);
   const both = { ...NOW, derivedFrom: [OTHER_SEED, SEED] };
   const next = await up(state, both);

@@ -138,7 +138,7 @@ describe("what a preview says", () => {
       [
         NEW,
         "acme: earlier keys dropped: 2; what is signed with them is refused",
-        "acme: warning: keep is 0, so deliveries are refused until set-webhook has run; leave keep out while a key is rotated",
+        "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated",
       ],
     ],
     [

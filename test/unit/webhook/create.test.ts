@@ -15,7 +15,7 @@ import {
   hasChanges,
   isolateRuns,
   refresh,
-  refuseHandshake,
+  rejectHandshake,
   remove,
   secondLookFails,
   startAcme,
@@ -257,7 +257,7 @@ describe("a set-webhook that the service refuses for good", () => {
 
   test("on nothing leaves nothing, and says so", async () => {
     const { acme, args, emulator } = await startAcme({ failedHandshake: "clears" });
-    emulator.injectFault(refuseHandshake);
+    emulator.injectFault(rejectHandshake);
     const error = await failureOf(create({ ...args, timeouts }));
     expect(error).toMatchObject({ code: "rejected", operation: "set-webhook", httpStatus: 422, attempts: 1 });
     expect(error.summary).toMatch(/although the preflight passed. Registered now: nothing$/);
@@ -297,7 +297,7 @@ describe("a set-webhook that the service refuses for good", () => {
       const { url } = await startEndpoint(KEY_BEFORE, "/before");
       acme.takeOver({ webhook_url: url, webhook_verification_key: KEY_BEFORE });
       const before = acme.registration;
-      emulator.injectFault(refuseHandshake);
+      emulator.injectFault(rejectHandshake);
       if (fault) emulator.injectFault({ operation: "set-webhook", fault });
       const error: unknown = await create({ ...args, onExisting: "replace", timeouts }).catch(
         (one: unknown) => one,
@@ -310,7 +310,7 @@ describe("a set-webhook that the service refuses for good", () => {
 
   test("puts back the key that a rotation has overwritten, and leaves the state as it was", async () => {
     const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
-    emulator.injectFault(refuseHandshake);
+    emulator.injectFault(rejectHandshake);
     const rotated = {
       ...args,
       webhookVerificationKey: "next-key-0123456789",
@@ -324,13 +324,13 @@ describe("a set-webhook that the service refuses for good", () => {
 
   test("without a preflight names the key as a possible reason", async () => {
     const { args, emulator } = await startAcme();
-    emulator.injectFault(refuseHandshake);
+    emulator.injectFault(rejectHandshake);
     const error = await failureOf(create({ ...args, preflight: "off", timeouts }));
     expect(error.hints).toContainEqual({ id: "run_preflight" });
   });
 
   test.each([
-    ["unverified", refuseHandshake],
+    ["unverified", rejectHandshake],
     ["verified", { operation: "set-webhook", fault: { status: 422, afterChange: true } }],
   ] as const)(
     "and leaves it registered, %s, is kept in the state, so that destroy removes it",

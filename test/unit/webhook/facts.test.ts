@@ -29,8 +29,8 @@ const rowOf = (fact: Fact): RowOf<Fact> => (fact.fact === "held" ? `held by ${fa
 const held = (step: "diff" | "write", claimId: string, resource: string) =>
   ({ fact: "held", step, bot: "b", claim: { claimId, resource, name: resource } }) as const;
 
-/** What a fact of acme's state 1 may refuse, for state 2. */
-const REFUSALS = {
+/** What a fact of acme's state 1 may reject, for state 2. */
+const REJECTIONS = {
   "the check of the same resource": (facts: RunFacts) => facts.declarerOf("w", "acme"),
   "the check of another resource": (facts: RunFacts) => facts.declarerOf("w", "other"),
   "a delete in the workspace": (facts: RunFacts) => facts.declarerOf("w"),
@@ -40,14 +40,14 @@ const REFUSALS = {
   "a create of the same resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "acme")),
   "a create of another resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "other")),
 };
-type Refusal = keyof typeof REFUSALS;
+type Refusal = keyof typeof REJECTIONS;
 
 const HELD: Refusal[] = [
   "the delete of another state",
   "a diff of another state",
   "a create of another resource",
 ];
-/** Each row with all that it refuses. A row without an entry here does not compile. */
+/** Each row with all that it rejects. A row without an entry here does not compile. */
 const ROWS: Record<RowOf<Fact>, { facts: Fact[]; refuses: Refusal[] }> = {
   declared: {
     facts: [{ fact: "declared", workspace: "w", resource: "acme", name: "acme" }],
@@ -66,7 +66,7 @@ const ROWS: Record<RowOf<Fact>, { facts: Fact[]; refuses: Refusal[] }> = {
 
 test.each(Object.entries(ROWS))("%s: what it decides", (row, { facts, refuses }) => {
   expect(facts.map(rowOf).at(-1)).toBe(row);
-  const refused = Object.entries(REFUSALS).filter(([, isRefused]) => isRefused(new RunFacts(facts)));
+  const refused = Object.entries(REJECTIONS).filter(([, isRefused]) => isRefused(new RunFacts(facts)));
   expect(refused.map(([what]) => what).toSorted()).toEqual(refuses.toSorted());
 });
 

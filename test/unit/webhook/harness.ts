@@ -38,7 +38,7 @@ export const secondLookFails = {
   times: 1,
   fault: { status: 422 },
 } as const;
-export const refuseHandshake = { operation: "handshake", fault: { status: 500 } } as const;
+export const rejectHandshake = { operation: "handshake", fault: { status: 500 } } as const;
 
 /** Each test is a run of its own: nothing declared, no configuration, no environment. Gives the lines it printed. */
 export function isolateRuns(): string[] {

@@ -13,7 +13,7 @@ import {
   isolateRuns,
   read,
   refresh,
-  refuseHandshake,
+  rejectHandshake,
   remove,
   startAcme,
   startRun,
@@ -131,7 +131,7 @@ test.each<Switches>([
   "a handshake that the service does not see pass at first is waited out where it is read as %j",
   async (options) => {
     const { acme, args, emulator, actions } = await startRotating(options);
-    emulator.injectFault({ ...refuseHandshake, times: 2 });
+    emulator.injectFault({ ...rejectHandshake, times: 2 });
     await create(args);
     expect(acme.registration).toMatchObject({ webhook_url: args.webhookUrl, webhook_status: "verified" });
     expect(actions().filter((action) => action === "set-webhook")).toHaveLength(3);

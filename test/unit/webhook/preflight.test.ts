@@ -36,7 +36,7 @@ const lines = isolateRuns();
 type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & TryHandshakeOptions>;
 
 /** Makes one round unless there is more time. */
-const run = (url: string, { deadline = performance.now(), refusedRounds, ...inputs }: Settings = {}) =>
+const run = (url: string, { deadline = performance.now(), rejectedRounds, ...inputs }: Settings = {}) =>
   tryHandshake(
     {
       name: "acme",
@@ -45,7 +45,7 @@ const run = (url: string, { deadline = performance.now(), refusedRounds, ...inpu
       baseUrl: "http://127.0.0.1:9/",
       ...inputs,
     },
-    { deadline, refusedRounds },
+    { deadline, rejectedRounds },
   );
 
 const inSeconds = (seconds: number): { deadline: number } => ({
@@ -194,10 +194,10 @@ describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
     ["as many rounds as were asked for", 2, 2],
-  ])("in the same way again and again is given up after %s", async (_, refusedRounds, rounds) => {
+  ])("in the same way again and again is given up after %s", async (_, rejectedRounds, rounds) => {
     vi.mocked(backOffMs).mockReturnValue(1);
     const { url, requests } = await startServer(respond(401));
-    const error = await failureOf(run(url, { refusedRounds, ...inAMinute() }));
+    const error = await failureOf(run(url, { rejectedRounds, ...inAMinute() }));
     expect(error.transcript).toMatchObject({ rule: "token_refused", rounds });
     expect(requests).toHaveLength(rounds * REQUESTS_OF_A_ROUND);
   });
@@ -206,9 +206,9 @@ describe("an endpoint that rejects the token", () => {
     ["if it answers otherwise in between", [401, 503, 401], 2],
     ["if it refuses in another way each time", [401, 403, 401], 2],
     ["a few rounds where no number is asked for", [401, 401], undefined],
-  ])("is waited for %s", async (_, statuses, refusedRounds) => {
+  ])("is waited for %s", async (_, statuses, rejectedRounds) => {
     const { url, requests } = await startServer(inRounds(...statuses));
-    await run(url, { refusedRounds, ...inAMinute() });
+    await run(url, { rejectedRounds, ...inAMinute() });
     expect(requests.length).toBeGreaterThan(statuses.length * REQUESTS_OF_A_ROUND);
   });
 });

@@ -289,7 +289,7 @@ describe("a replacement that the program declares", () => {
     ]);
   });
 
-  test("of another API key removes the webhook of the former one, where that still works", async () => {
+  test("of another API key removes the webhook of the previous one, where that still works", async () => {
     const { state, acme, emulator } = await startCreated();
     emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
     await checked({ ...inputsOf(state), apiKey: ROTATED });

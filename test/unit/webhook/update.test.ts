@@ -9,7 +9,7 @@ import {
   failureOf,
   isolateRuns,
   refresh,
-  refuseHandshake,
+  rejectHandshake,
   startCreated,
   startEndpoint,
   startRun,
@@ -46,7 +46,7 @@ describe("a change of", () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    emulator.injectFault(refuseHandshake);
+    emulator.injectFault(rejectHandshake);
     const error = await failureOf(update(state, { ...args, webhookUrl, timeouts: hasty }));
     expect(error.code).toBe("rejected");
     expect(acme.registration).toEqual(before);
