@@ -1,5 +1,5 @@
 /**
- * Entry point of the engine's provider process, with one export per resource type. The source in
+ * Entry point of the engine's provider process: the provider of each resource type, under the type's name. The source in
  * provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its exports by name: never
  * rename them.
  */
@@ -20,10 +20,10 @@ import { KEY_SPEC, verificationKeyLifecycle } from "./verification-key/provider.
 
 if (isProviderOfSdk()) endWithStdin();
 
-/** The process of a `HandshakeResponder`. */
+/** The provider of the process of a `HandshakeResponder`. */
 export const ResponderProcess = guardDynamic(PROCESS_SPEC, new ResponderLifecycle());
 
-/** A `VerificationKey`. */
+/** The provider of the class `VerificationKey`. */
 export const VerificationKey = guardDynamic(KEY_SPEC, verificationKeyLifecycle);
 
 const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
@@ -40,7 +40,7 @@ export function createWebhookProvider(run: Run) {
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK_SPEC, nameOf }, webhookLifecycle({ run })) };
 }
 
-/** An `ApiChatWebhook`. */
+/** The provider of the class `ApiChatWebhook`. */
 export const ApiChatWebhook = createWebhookProvider(
   new Run(openRunLog(isProviderOfSdk() ? findEngineAddress() : undefined)),
 );

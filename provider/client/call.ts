@@ -146,7 +146,7 @@ async function attempt<Result>(
 ): Promise<CallOutcome<Result>> {
   const { url, message, headers, options, statusSuffices = false, read } = request;
   try {
-    const answer = await postOnce(url, {
+    const response = await postOnce(url, {
       headers: { ...OUR_HEADERS, ...headers },
       body: JSON.stringify(message),
       limitBytes: RESPONSE_LIMIT_BYTES,
@@ -154,10 +154,10 @@ async function attempt<Result>(
       signal,
       dispatcher: options.dispatcher,
     });
-    const { status, body, isComplete } = answer;
+    const { status, body, isComplete } = response;
     if (isSuccess(status) && (isComplete || statusSuffices))
       return read({ status, text: isComplete ? body.toString("utf8") : "" });
-    return { failure: toRejection(answer, request) };
+    return { failure: toRejection(response, request) };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PostError)) throw error;

@@ -200,15 +200,15 @@ function readEnvelope(
 ): CallOutcome<Registration | undefined> {
   const said = (): string => (text.trim() === "" ? "it is empty" : quoteBody(text, redact));
   const protocol = { code: "protocol", httpStatus, retry: false, mayHaveTakenEffect: true } as const;
-  let answer: unknown;
+  let response: unknown;
   try {
-    answer = JSON.parse(text);
+    response = JSON.parse(text);
   } catch {
     return { failure: { ...protocol, text: `the response is not JSON: ${said()}` } };
   }
-  const { data } = registrationEnvelope.safeParse(answer);
+  const { data } = registrationEnvelope.safeParse(response);
   if (data?.status === "ok") return { result: toRegistration(readRegistration(data.data)) };
-  const { data: rejection } = envelopeStatus.safeParse(answer);
+  const { data: rejection } = envelopeStatus.safeParse(response);
   return rejection === undefined || rejection.status === "ok"
     ? { failure: { ...protocol, text: `the response does not have the specified envelope: ${said()}` } }
     : { failure: { code: "rejected", text: `the service responded: ${said()}`, retry: false } };

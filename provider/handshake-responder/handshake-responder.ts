@@ -92,7 +92,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     rejectWrongArgs(name, args);
     // Without the arguments: the SDK would write them into the component's own state, including the unencrypted keys.
     super("apichat:index:HandshakeResponder", name, {}, opts);
-    const child = new ResponderProcess(name, args, {
+    const child = new ProcessResource(name, args, {
       parent: this,
       aliases: opts.aliases?.map(toPreviousName) ?? [],
     });
@@ -165,7 +165,7 @@ function organizationName(): string {
 const PROVIDER_SOURCE = providerSource("ResponderProcess");
 
 /** The process of a `HandshakeResponder`. Its id is the address at which it was started, known in previews of an update. */
-class ResponderProcess extends pulumi.CustomResource {
+class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;
 

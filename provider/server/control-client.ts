@@ -109,9 +109,9 @@ export async function countKept(dataDir: string): Promise<number> {
 
 /** Sends a request that only a responder that is still there can carry out. */
 async function command(instance: Instance, path: string, parameters?: object): Promise<unknown> {
-  const answer = await ask(instance, "POST", path, parameters);
-  if (answer === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
-  return answer;
+  const response = await ask(instance, "POST", path, parameters);
+  if (response === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
+  return response;
 }
 
 /** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it rejects. */
