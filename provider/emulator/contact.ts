@@ -18,7 +18,7 @@ export interface SentMessage {
 }
 
 /** Posts a message to the workspace's bot with its flow API key. Throws `unavailable` if there is no response. */
-export async function sendAsContact(
+export async function sendFromContact(
   { origins, outgoing, settings }: EmulatorState,
   { name, botCode, flowApiKey }: WorkspaceState,
   message: unknown,

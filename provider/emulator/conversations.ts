@@ -28,7 +28,7 @@ export function getOrCreateConversation(
   { contactId, contactName = "", conversationId: id }: Party,
 ): Place {
   const conversationId = String(id);
-  const key = keyOf({ contactId, conversationId });
+  const key = conversationKeyOf({ contactId, conversationId });
   const { conversations, name } = workspace;
   let conversation = conversations.get(key);
   if (conversation === undefined) {
@@ -49,7 +49,7 @@ export function getOrCreateConversation(
 }
 
 /** The key in `WorkspaceState.conversations`. */
-export const keyOf = (of: Pick<Conversation, "contactId" | "conversationId">): string =>
+export const conversationKeyOf = (of: Pick<Conversation, "contactId" | "conversationId">): string =>
   `${of.conversationId} ${of.contactId}`;
 
 /** A message as it is recorded. JSON has no bigint, and a number would lose digits. */

@@ -18,7 +18,13 @@ import {
   type EmulatorSettings,
   type WorkspaceOptions,
 } from "./options.js";
-import { addressOf, createService, listen, type HttpListener, type RequestHandler } from "./service/http.js";
+import {
+  requestUrlOf,
+  createService,
+  listen,
+  type HttpListener,
+  type RequestHandler,
+} from "./service/http.js";
 import { identifyMessage } from "./service/messages.js";
 import { identifyAction } from "./service/registration.js";
 import {
@@ -174,7 +180,7 @@ const KEEP_ALIVE_MS = 100;
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {
-  const { pathname } = addressOf(incoming);
+  const { pathname } = requestUrlOf(incoming);
   if (pathname === "/") return incoming.method === "GET";
   return pathname === "/_emulator" || pathname.startsWith("/_emulator/");
 }

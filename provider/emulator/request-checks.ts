@@ -34,7 +34,7 @@ export function rejectFields(fields: FieldErrors): HttpError {
 }
 
 /** Parses a body. Throws a 400 if it is not JSON. */
-export function parseJson(text: string): unknown {
+export function parseJsonBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -44,7 +44,7 @@ export function parseJson(text: string): unknown {
 
 /** Parses a body as a JSON object. Throws a 400 if it is not JSON, a 422 if it is not an object. */
 export function readObject(text: string): object {
-  const value = parseJson(text);
+  const value = parseJsonBody(text);
   if (isMap(value)) return value;
   throw new HttpError(422, "the body must be a JSON object");
 }

@@ -170,7 +170,7 @@ export interface Place {
 }
 
 /** A registered webhook (section 2.1, without the bot's URL). */
-export type Registration = Omit<WebhookConfiguration, "bot_url">;
+export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
 /** The part of a workspace that the store keeps: all but its records. */
 export interface WorkspaceRecord {
@@ -193,7 +193,7 @@ export interface WorkspaceRecord {
   botBaseUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
   readonly flowNs: string;
-  registration: Registration | null;
+  registration: RegisteredWebhook | null;
   /** Whether a webhook was ever registered. Before that, get-webhook responds as `beforeFirstSet` says. */
   everSet: boolean;
   /** When the registration becomes `verified` by itself, in milliseconds since 1970. */
@@ -213,7 +213,7 @@ export interface WorkspaceState extends WorkspaceRecord {
 }
 
 /** Returns the registration, `verified` if `verifyAfterMs` has passed. */
-export function currentRegistration(workspace: WorkspaceState): Registration | null {
+export function currentRegistration(workspace: WorkspaceState): RegisteredWebhook | null {
   const { registration, verifiesAtMs } = workspace;
   if (registration && verifiesAtMs !== null && Date.now() >= verifiesAtMs) {
     registration.webhook_status = "verified";
@@ -226,7 +226,7 @@ export function currentRegistration(workspace: WorkspaceState): Registration | n
 export function deliverableRegistration(
   workspace: WorkspaceState,
   { deliveryWhile }: Pick<Settings, "deliveryWhile">,
-): Registration | null {
+): RegisteredWebhook | null {
   const registration = currentRegistration(workspace);
   const accepts = deliveryWhile === "registered" || registration?.webhook_status === "verified";
   return accepts ? registration : null;

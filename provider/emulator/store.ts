@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, openSqlite, toSqliteError, type SqliteErrorCode } from "../lib/sqlite.js";
-import { keyOf } from "./conversations.js";
+import { conversationKeyOf } from "./conversations.js";
 import { ConversationQueue } from "./deliveries/queue.js";
 import { invalidOption } from "./usage-errors.js";
 import {
@@ -224,7 +224,7 @@ function restoreState(database: DatabaseSync, state: EmulatorState): void {
   for (const kept of byUse) {
     const queue = new ConversationQueue(state.outgoing.closing);
     const conversation = { ...kept, messages: messages.get(kept.id) ?? [], queue };
-    directory.get(kept.workspace)?.conversations.set(keyOf(kept), conversation);
+    directory.get(kept.workspace)?.conversations.set(conversationKeyOf(kept), conversation);
   }
   for (const delivery of read("delivery")) directory.get(delivery.workspace)?.deliveries.push(delivery);
   for (const handshake of read("handshake")) directory.get(handshake.workspace)?.handshakes.push(handshake);

@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
-import { sendAsContact, type SentMessage } from "./contact.js";
+import { sendFromContact, type SentMessage } from "./contact.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
 import { parseOptions } from "./usage-errors.js";
 import { registrationFields } from "./options.js";
@@ -10,7 +10,7 @@ import type {
   DeliveryRecord,
   EmulatorState,
   HandshakeRecord,
-  Registration,
+  RegisteredWebhook,
   WorkspaceRecord,
   WorkspaceState,
 } from "./state.js";
@@ -49,7 +49,7 @@ export interface Workspace
   /** Changes the registration or the bot without a handshake. Throws `invalid_config` if there is no registration to change. */
   change(change: WorkspaceChange): void;
   /** Registers somebody else's endpoint: `verified`, without a handshake. */
-  takeOver(registration: Pick<Registration, "webhook_url" | "webhook_verification_key">): void;
+  takeOver(registration: Pick<RegisteredWebhook, "webhook_url" | "webhook_verification_key">): void;
   /** Removes the registration as somebody else would: all four fields are empty, as after delete-webhook. */
   removeRegistration(): void;
   /**
@@ -82,7 +82,7 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
     get conversations() {
       return [...state.conversations.values()].toSorted((a, b) => a.order - b.order);
     },
-    send: (message) => sendAsContact(emulator, state, message),
+    send: (message) => sendFromContact(emulator, state, message),
     change: (change) => changeWorkspace(emulator, state, change),
     takeOver: (given) => takeOver(emulator, state, parseOptions("takeOver", registrationFields, given)),
     removeRegistration: () => takeOver(emulator, state, null),

@@ -5,7 +5,12 @@ import { withoutNulls } from "../lib/values.js";
 import { invalidOption, parseOptions } from "./usage-errors.js";
 import { flowNameOf } from "./flows/flows.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";
-import { currentRegistration, type EmulatorState, type Registration, type WorkspaceState } from "./state.js";
+import {
+  currentRegistration,
+  type EmulatorState,
+  type RegisteredWebhook,
+  type WorkspaceState,
+} from "./state.js";
 
 const { shape } = workspaceOptions;
 const text = z.string().min(1);
@@ -164,7 +169,7 @@ export function readConfiguration(workspace: WorkspaceState): WebhookConfigurati
 /** Registers, like a successful set-webhook; with null removes the registration, like delete-webhook. */
 export function register(
   workspace: WorkspaceState,
-  registration: Registration | null,
+  registration: RegisteredWebhook | null,
   verifiesAtMs: number | null = null,
 ): void {
   Object.assign(workspace, { registration, everSet: true, verifiesAtMs });
@@ -174,7 +179,7 @@ export function register(
 export function takeOver(
   state: EmulatorState,
   workspace: WorkspaceState,
-  fields: Omit<Registration, "webhook_status"> | null,
+  fields: Omit<RegisteredWebhook, "webhook_status"> | null,
 ): void {
   register(workspace, fields && { ...fields, webhook_status: "verified" });
   publishWorkspace(state, workspace);
@@ -205,7 +210,7 @@ function assertPossible(
   throw invalidOption(`change: there is no workspace named "${routeTo}"`);
 }
 
-function changeRegistration(workspace: WorkspaceState, fields: Partial<Registration>): void {
+function changeRegistration(workspace: WorkspaceState, fields: Partial<RegisteredWebhook>): void {
   if (Object.keys(fields).length === 0) return;
   const registration = currentRegistration(workspace);
   if (!registration) {

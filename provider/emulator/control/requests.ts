@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { describeProblems, parse } from "../../lib/validate.js";
-import { HttpError, parseJson } from "../request-checks.js";
+import { HttpError, parseJsonBody } from "../request-checks.js";
 import { readBody } from "../service/http.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
@@ -30,7 +30,7 @@ export async function readText({ env, req }: ControlContext): Promise<string> {
 
 /** Parses the JSON body; a missing one is an empty object. Throws an HttpError that names fields but contains no values. */
 export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
-  return parseShape(schema, parseJson((await readText(context)) || "{}"));
+  return parseShape(schema, parseJsonBody((await readText(context)) || "{}"));
 }
 
 const limit = z.coerce.number().int().min(1).max(HISTORY_LIMIT);

@@ -10,7 +10,7 @@ import {
 import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { commandLine } from "../../errors/index.js";
 import { VERSION } from "../../lib/version.js";
-import { sendAsContact } from "../contact.js";
+import { sendFromContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
 import { resendDelivery, sendReply } from "../deliveries/delivery.js";
 import { HttpError } from "../request-checks.js";
@@ -153,7 +153,11 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.post(`${PATH}/messages`, async (context) => {
     const workspace = find(context);
-    const { status, body = null } = await sendAsContact(state, workspace, await readJson(context, anything));
+    const { status, body = null } = await sendFromContact(
+      state,
+      workspace,
+      await readJson(context, anything),
+    );
     return Response.json({ status, body }, { status: status >= 400 ? status : 200 });
   });
 

@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import {
   addMessage,
   getOrCreateConversation,
-  keyOf,
+  conversationKeyOf,
   recordCopy,
   recordDelivery,
   serializeMessage,
@@ -206,7 +206,7 @@ async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
 
 function isHeld({ state: { directory }, workspace, conversation }: DeliveryJob): boolean {
   const isKnown = directory.get(workspace.name) === workspace;
-  return isKnown && workspace.conversations.get(keyOf(conversation)) === conversation;
+  return isKnown && workspace.conversations.get(conversationKeyOf(conversation)) === conversation;
 }
 
 async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {

@@ -8,7 +8,7 @@ import {
   nextRecord,
   type EmulatorState,
   type HandshakeRecord,
-  type Registration,
+  type RegisteredWebhook,
   type WorkspaceState,
 } from "../state.js";
 import type { Reading } from "../open-point-options.js";
@@ -34,7 +34,7 @@ const makeChallenge: Record<Settings["challenge"], () => string> = {
 export async function performHandshake(
   state: EmulatorState,
   workspace: WorkspaceState,
-  { webhook_url: url, webhook_verification_key: token }: Omit<Registration, "webhook_status">,
+  { webhook_url: url, webhook_verification_key: token }: Omit<RegisteredWebhook, "webhook_status">,
 ): Promise<HandshakeRecord> {
   const { encoding, challenge: kind, timeoutMs } = state.settings.handshake;
   const fault = state.faults.take("handshake", workspace.name);

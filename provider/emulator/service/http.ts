@@ -14,7 +14,7 @@ import { toStrings } from "./outgoing.js";
 const KEEP_ALIVE_MS = 60_000;
 
 /** Returns the requested URL. A client behind a proxy sends the absolute form; "*" and the like become the root. */
-export function addressOf({ url: target = "/" }: IncomingMessage): URL {
+export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
   return URL.parse(text) ?? new URL("http://emulator/");
 }
@@ -34,7 +34,7 @@ export function createService(
       if (isLoopback(state.settings.host)) assertSameOrigin(state.settings, incoming);
       const body = await readBody(incoming);
       const { method = "", headers } = incoming;
-      const request = { method, address: addressOf(incoming), headers: toStrings(headers), body };
+      const request = { method, address: requestUrlOf(incoming), headers: toStrings(headers), body };
       send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
       // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
