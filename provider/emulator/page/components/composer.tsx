@@ -2,7 +2,6 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
 import { sendAsAgent, sendAsContact } from "../actions.js";
-import { t } from "../i18n/translate.js";
 import { KIND_NAMES, type Card, type ContactContent, type Party, type PostbackButton } from "../messages.js";
 import { Icon, moveFocus, Tool } from "./buttons.js";
 import { Field, Form, Select } from "./form.js";
@@ -22,8 +21,8 @@ const ROLES = ["contact", "agent"] as const;
 export function Composer({ party }: { party: Party }) {
   const chosen = useSignal<keyof typeof KINDS>("contact");
   return (
-    <section id="composer" class="head vstack gap-2" aria-label={t("Write a message")}>
-      <div class="hstack" role="radiogroup" aria-label={t("Write as")}>
+    <section id="composer" class="head vstack gap-2" aria-label="Write a message">
+      <div class="hstack" role="radiogroup" aria-label="Write as">
         {ROLES.map((role) => (
           <label key={role} class="flex items-center gap-2">
             <input
@@ -33,7 +32,7 @@ export function Composer({ party }: { party: Party }) {
               onChange={() => (chosen.value = role)}
               data-testid={`as-${role}`}
             />
-            {t(AUTHORS[role])}
+            {AUTHORS[role]}
           </label>
         ))}
       </div>
@@ -71,12 +70,12 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
     if (draft.value === sent) draft.value = emptyDraft();
   }
   return (
-    <Form class="compose" aria-label={t(AUTHORS[from])} action={send}>
+    <Form class="compose" aria-label={AUTHORS[from]} action={send}>
       <Select<Kind>
-        label={t("Kind")}
+        label="Kind"
         value={kind}
         options={KINDS[from]}
-        nameOf={(name) => t(KIND_NAMES[name])}
+        nameOf={(name) => KIND_NAMES[name]}
         onChange={(name) => (chosen.value = name)}
         hideLabel
         data-testid={`${from}-kind`}
@@ -87,9 +86,9 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
             rows={2}
             required={kind !== "generic_template"}
             value={text}
-            placeholder={t("Write a message. Enter sends, Shift+Enter starts a new line.")}
+            placeholder="Write a message. Enter sends, Shift+Enter starts a new line."
             dir="auto"
-            aria-label={t("Text")}
+            aria-label="Text"
             onInput={({ currentTarget }) => set({ text: currentTarget.value })}
             onKeyDown={submitOnEnter}
             data-testid={`${from}-text`}
@@ -103,7 +102,7 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
         )}
         {isMedia(kind) && (
           <Field
-            label={t("URL of the media")}
+            label="URL of the media"
             value={url}
             onText={(changed) => set({ url: changed })}
             type="url"
@@ -114,7 +113,7 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
         )}
       </div>
       <button data-testid={`${from}-send`}>
-        <Icon name="send" /> {from === "agent" ? t("Reply") : t("Send")}
+        <Icon name="send" /> {from === "agent" ? "Reply" : "Send"}
       </button>
     </Form>
   );
@@ -173,23 +172,23 @@ interface ButtonRowsProps {
 /** The buttons of a template: title and payload. */
 function ButtonRows({ buttons, onChange }: ButtonRowsProps) {
   return (
-    <Rows items={buttons} onChange={onChange} add={t("Add button")} create={emptyButton}>
+    <Rows items={buttons} onChange={onChange} add="Add button" create={emptyButton}>
       {({ item, number, set, remove }) => (
         <div key={number} class="flex items-center gap-1">
           <Field
             hideLabel
-            label={t("Title of button {number}", { number })}
+            label={`Title of button ${number}`}
             value={item.title}
             required
             onText={(title) => set({ title })}
           />
           <Field
             hideLabel
-            label={t("Payload of button {number}", { number })}
+            label={`Payload of button ${number}`}
             value={item.payload}
             onText={(payload) => set({ payload })}
           />
-          <Tool compact icon="close" label={t("Remove button {number}", { number })} action={remove} />
+          <Tool compact icon="close" label={`Remove button ${number}`} action={remove} />
         </div>
       )}
     </Rows>
@@ -206,24 +205,24 @@ const CARD_FIELDS = [
 /** The cards of a carousel. */
 function CardRows({ cards, onChange }: { cards: readonly Card[]; onChange: (cards: Card[]) => void }) {
   return (
-    <Rows items={cards} onChange={onChange} add={t("Add card")} create={emptyCard}>
+    <Rows items={cards} onChange={onChange} add="Add card" create={emptyCard}>
       {({ item, number, set, remove }) => (
         <fieldset key={number} class="card vstack gap-2">
-          <legend>{t("Card {number}", { number })}</legend>
+          <legend>Card {number}</legend>
           <div class="pairs">
             {CARD_FIELDS.map(({ name, label, ...field }) => (
               <Field
                 key={name}
                 {...field}
                 hideLabel
-                label={t(label)}
+                label={label}
                 value={item[name]}
                 onText={(text) => set({ [name]: text })}
               />
             ))}
           </div>
           <ButtonRows buttons={item.buttons} onChange={(buttons) => set({ buttons })} />
-          <Tool label={t("Remove card {number}", { number })} action={remove} />
+          <Tool label={`Remove card ${number}`} action={remove} />
         </fieldset>
       )}
     </Rows>
