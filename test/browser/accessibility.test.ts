@@ -22,7 +22,6 @@ beforeAll(async () => {
   emulator.injectFault({ operation: "delivery", fault: "wrong-signature" });
   await acme.send({ ...party, event: "message_created", content: "assinatura errada" });
   await emulator.waitForDelivery({ signature: "wrong" });
-  // The one before is used up by now, and listed beside it.
   emulator.injectFault({ operation: "message", fault: { status: 500 } });
 });
 

@@ -32,7 +32,7 @@ const nameOf = (kind: FaultKind): string => (hasValue(kind) ? WITH_VALUE[kind].l
 /** Whether it can still match a call. */
 const isActive = ({ left }: FaultView): boolean => left !== 0;
 
-/** Injects faults, and lists them. */
+/** Injects faults, and lists those that can still match. */
 export function FaultPanel() {
   const active = data.value.faults.filter(isActive).length;
   return (
@@ -66,7 +66,6 @@ function FaultForm() {
   const chosen = useSignal<FaultKind>("status");
   const kinds = faultKindsOf(operation.value);
   const kind = kinds.includes(chosen.value) ? chosen.value : "status";
-  const number = { type: "number", min: 0 } as const;
   return (
     <Form aria-label="Inject faults" action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
       <p>A fault applies to the next matching calls. Calls with a wrong API key never match.</p>
@@ -104,17 +103,9 @@ function FaultForm() {
           label="How many calls"
           hint="Empty: no limit."
           name="times"
-          {...number}
+          type="number"
           min={1}
           defaultValue="1"
-        />
-        <Field
-          label="Probability (0 to 1)"
-          hint="Empty: every matching call."
-          name="probability"
-          {...number}
-          max={1}
-          step="any"
         />
       </div>
       <footer>
@@ -125,16 +116,14 @@ function FaultForm() {
 }
 
 /** The rule that the form describes. The emulator checks it. */
-function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...often }: Fields): object {
-  const { times, probability } = often;
+function faultRuleOf({ operation, workspace, kind = "", value, afterChange, times }: Fields): object {
   const known = kind === "statusField" ? value : numberOf(value);
   return {
     operation,
     workspace: workspace || undefined,
-    // With none of these the emulator takes one call.
-    every: times || probability ? undefined : 1,
+    // With neither the emulator takes one call.
+    every: times ? undefined : 1,
     times: numberOf(times),
-    probability: numberOf(probability),
     fault: value === undefined ? kind : { [kind]: known, afterChange: afterChange && true },
   };
 }
@@ -142,14 +131,12 @@ function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...o
 const numberOf = (text = ""): number | undefined => (text === "" ? undefined : Number(text));
 
 function FaultList() {
-  const { faults } = data.value;
-  const active = faults.filter(isActive);
-  const spent = faults.filter((fault) => !isActive(fault));
+  const active = data.value.faults.filter(isActive);
   return (
     <section class="vstack gap-2" aria-label="Active faults">
       <div class="hstack justify-between">
         <h3>Active faults</h3>
-        {faults.length > 0 && <Remove label="Remove all" route={["faults"]} />}
+        {active.length > 0 && <Remove label="Remove all" route={["faults"]} />}
       </div>
       {active.length === 0 && <p class="text-light">No active faults.</p>}
       <ol class="vstack gap-2" data-testid="faults">
@@ -157,22 +144,12 @@ function FaultList() {
           <FaultItem key={fault.id} fault={fault} number={index + 1} />
         ))}
       </ol>
-      {spent.length > 0 && (
-        <details>
-          <summary>{spent.length} used up</summary>
-          <ol class="vstack gap-2" data-testid="spent-faults">
-            {spent.map((fault, index) => (
-              <FaultItem key={fault.id} fault={fault} number={active.length + index + 1} />
-            ))}
-          </ol>
-        </details>
-      )}
     </section>
   );
 }
 
 function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }) {
-  const { id, operation, workspace, fault, every = 1, probability, left, matched } = rule;
+  const { id, operation, workspace, fault, every = 1, left, matched } = rule;
   const kind = (typeof fault === "string" ? fault : Object.keys(fault)[0]) as FaultKind;
   return (
     <li class="flex justify-between">
@@ -184,9 +161,8 @@ function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }
         <br />
         <span class="text-light">
           {every > 1 && `one in ${every} calls · `}
-          {probability !== undefined && `${`probability ${String(probability)}`} · `}
           {left === null && "until removed · "}
-          {left !== null && left > 0 && `${left} left · `}
+          {left !== null && `${left} left · `}
           matched {matched}
         </span>
       </span>
