@@ -43,7 +43,7 @@ test("a handshake that fails is shown live with its reason", async () => {
   expect(text).toContain("Hint give the endpoint the same verification key");
   const registration = await page.getByTestId("registration").innerText();
   expect(registration).toContain(`${endpoint.url}/webhook`);
-  expect(registration).toContain("verified");
+  expect(await page.getByTestId("workspaces").innerText()).toContain("verified");
 });
 
 test("a fault injected on the page fails one delivery, and is then used up", async () => {

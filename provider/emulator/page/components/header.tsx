@@ -47,15 +47,14 @@ function ResetDialog() {
           Reset
         </button>
       )}
-      action={async ({ workspaces }) => {
-        await send("POST", ["reset"], { workspaces: workspaces !== undefined });
+      action={async () => {
+        await send("POST", ["reset"]);
         showDone("The emulator is reset.");
       }}
       submit="Reset now"
       danger
     >
       <p>Deletes everything except workspaces and registrations. This cannot be undone.</p>
-      <Check name="workspaces">Remove the workspaces too</Check>
     </FormDialog>
   );
 }

@@ -9,7 +9,7 @@ import { attempt, showDone } from "../notices.js";
 import { begun, connection, conversations, data, flows, workspace } from "../store.js";
 import { CopyButton, Tool, walk } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
-import { Check, Field, Form, Select, type Fields } from "./form.js";
+import { Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
 /** All workspaces, and the registration and conversations of the chosen one. */
@@ -17,10 +17,7 @@ export function WorkspacePanel() {
   const { workspaces } = data.value;
   return (
     <>
-      <div class="head hstack justify-between">
-        <h2>Workspaces</h2>
-        <NewWorkspace />
-      </div>
+      <h2 class="head">Workspaces</h2>
       {workspaces.size === 0 && connection.value === "live" && (
         <p class="text-light p-4">There is no workspace yet.</p>
       )}
@@ -60,32 +57,6 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
   );
 }
 
-function NewWorkspace() {
-  return (
-    <FormDialog
-      title="New workspace"
-      opener={(open) => (
-        <Tool compact icon="plus" label="New workspace" action={open} data-testid="new-workspace" />
-      )}
-      action={async ({ name = "", apiKey }) => {
-        await send("POST", ["workspaces"], { name, apiKey });
-        choose({ workspace: name, conversation: null });
-      }}
-      submit="Create workspace"
-    >
-      <Field
-        label="Name"
-        hint="Letters, digits, “.”, “_” and “-”."
-        name="name"
-        pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
-        required
-        autofocus
-      />
-      <Field label="API key" name="apiKey" required />
-    </FormDialog>
-  );
-}
-
 /** The `webhook_status`. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
@@ -98,9 +69,9 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
 }
 
 /** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
-function Registration({ name, registration, flow, mayManageFlow }: WorkspaceView) {
-  async function change(part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>): Promise<void> {
-    const isDone = await attempt(() => send("PATCH", ["workspaces", name], part));
+function Registration({ name, registration, flow }: WorkspaceView) {
+  async function chooseFlow(chosen: string): Promise<void> {
+    const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
@@ -109,10 +80,6 @@ function Registration({ name, registration, flow, mayManageFlow }: WorkspaceView
   return (
     <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
-        <dt>Status</dt>
-        <dd>
-          <StatusBadge registration={registration} />
-        </dd>
         <Value label="Webhook" of={({ registration: shown }) => shown?.webhook_url} />
         <Value label="Bot URL" of={({ botUrl }) => botUrl} />
       </dl>
@@ -120,34 +87,17 @@ function Registration({ name, registration, flow, mayManageFlow }: WorkspaceView
         label="Flow that replies"
         value={flow}
         options={choices}
-        onChange={(chosen) => change({ flow: chosen })}
+        onChange={chooseFlow}
         data-testid="flow"
       />
       <details>
         <summary>Addresses and keys</summary>
-        <div class="vstack">
-          <dl>
-            <Value label="Base URL" of={({ baseUrl }) => baseUrl} />
-            <Value label="API key" of={({ apiKey }) => apiKey} />
-            <Value label="Flow API key" of={({ flowApiKey }) => flowApiKey} />
-            <Value
-              label="Verification key"
-              of={({ registration: shown }) => shown?.webhook_verification_key}
-            />
-          </dl>
-          <Check checked={mayManageFlow} onChange={(checked) => change({ mayManageFlow: checked })}>
-            Flow key has “Gerenciar Fluxo”
-          </Check>
-          <FormDialog
-            title={`Delete ${name}?`}
-            opener={(open) => <Tool label="Delete workspace" action={open} />}
-            action={() => send("DELETE", ["workspaces", name])}
-            submit="Delete workspace"
-            danger
-          >
-            <p>Also deletes its registration and conversations. This cannot be undone.</p>
-          </FormDialog>
-        </div>
+        <dl>
+          <Value label="Base URL" of={({ baseUrl }) => baseUrl} />
+          <Value label="API key" of={({ apiKey }) => apiKey} />
+          <Value label="Flow API key" of={({ flowApiKey }) => flowApiKey} />
+          <Value label="Verification key" of={({ registration: shown }) => shown?.webhook_verification_key} />
+        </dl>
       </details>
       <OutsideChange workspace={name} registered={Boolean(registration?.webhook_url)} />
     </section>
