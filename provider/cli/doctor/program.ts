@@ -71,11 +71,6 @@ const plugins = z.array(z.object({ name: z.string(), version: z.string().default
 /** Checks where the base URL and the API key come from. */
 export const checkConfiguration: Check = async ({ credentials, ...facts }) => {
   const stacks = await facts.stacks;
-  const found = stacks.flatMap(({ place, warnings }) => warnings.map((one) => ({ place, ...one })));
-  if (found.length > 0) {
-    const texts = found.map(({ place, text }) => `${place}: ${text}`);
-    return warning(texts.join("; "), [...new Set(found.map(({ hint }) => hint))].join("; "));
-  }
   const given = {
     place: "this command",
     baseUrl: await credentials.findAddress("baseUrl"),

@@ -112,20 +112,6 @@ describe("apichat doctor, on a program", () => {
     });
   });
 
-  it("warns of an API key in clear text without showing it, and of misspelt settings", async () => {
-    await write({
-      ...PROGRAM_FILES,
-      "Pulumi.dev.yaml": `config:\n  apichat:apiKey: ${QUERY_SECRET}\n  apichat:baseURL: ${DEAD}\n`,
-    });
-    const found = await examine({ baseUrl: `http://127.0.0.1:${await freePort()}` });
-    expect(found["configuration"]).toMatchObject({
-      status: "warning",
-      ...text(/^stack dev: apichat:apiKey is unencrypted.*; stack dev: apichat:baseURL .*is not read/),
-      hint: expect.stringMatching(/--secret.*spelled apichat:baseUrl/),
-    });
-    expect(found["base URL"]?.text).not.toMatch(/encrypted/);
-  });
-
   const LISTED = [
     ["apichat", "0.1.0"],
     ["random", "4.0.0"],
