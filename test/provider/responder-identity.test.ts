@@ -7,7 +7,6 @@ import {
   deliver,
   destroy,
   expectGone,
-  failureOf,
   expectPids,
   read,
   run,
