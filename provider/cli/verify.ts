@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/internal.js";
+import { describeRecord, SLOW_MS } from "../diagnosis/internal.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
@@ -94,29 +94,15 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
   const verdict = diagnosis.passed
     ? [formatLabel("passed", "green", `${transcript.url} answers the handshake`)]
     : [
-        formatLabel("failed", "red", `${transcript.url}: ${summarize(transcript) ?? diagnosis.reason}`),
+        formatLabel("failed", "red", `${transcript.url}: ${diagnosis.reason}`),
         formatLabel("hint", "cyan", diagnosis.hint),
       ];
   const lines = [
     ...verdict,
-    ...formatFacts(transcript),
+    ...describeRecord(transcript).map((line) => `  ${line}`),
     ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function formatFacts({ addresses, steps }: HandshakeDiagnosis["transcript"]): string[] {
-  const rows = rowsOf(steps).map((row) => ({ ...row, times: `${row.times.join(", ")} ms` }));
-  const timesWidth = Math.max(...rows.map(({ times }) => times.length));
-  const facts: [string, string][] = [
-    ["address", describeAddresses(addresses)],
-    ...rows.map(({ encodings, times, outcome }): [string, string] => [
-      encodings,
-      `${times.padStart(timesWidth)}  ${outcome}`,
-    ]),
-  ];
-  const labelWidth = Math.max(...facts.map(([label]) => label.length));
-  return facts.map(([label, text]) => `  ${label.padEnd(labelWidth)}  ${text}`);
 }
 
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
