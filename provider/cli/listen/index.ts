@@ -22,7 +22,6 @@ interface ListenOptions extends CredentialOptions {
   forward?: string;
   tunnel?: TunnelProgram;
   replace?: boolean;
-  verbose?: boolean;
   json?: boolean;
 }
 
@@ -43,7 +42,6 @@ export function listenCommand(): Command {
       ).choices(TUNNEL_PROGRAMS),
     )
     .option("--replace", "with --tunnel: replace a different webhook until the end")
-    .option("--verbose", "also print headers and body")
     .option("--json", "print one JSON object per line, with headers and body");
   return addCredentialOptions(command, ["verificationKey", "baseUrl", "apiKey"])
     .addHelpText("after", HELP)
@@ -68,14 +66,14 @@ The first line is the URL. With --json "type" is listening, registered, handshak
 
 Examples:
   $ apichat listen --port 8080
-  $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages --verbose
+  $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages
   $ apichat listen --tunnel cloudflared --credentials acme.yaml --forward http://127.0.0.1:3000/messages
   $ apichat listen --key-file acme.key --json | jq 'select(.signature == "wrong")'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
 async function listen(options: ListenOptions): Promise<void> {
-  const { verbose = false, json = false, tunnel, replace = false } = options;
+  const { json = false, tunnel, replace = false } = options;
   const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
   const borrowing = tunnel && {
@@ -90,7 +88,7 @@ async function listen(options: ListenOptions): Promise<void> {
   // Loaded here, because `--help` needs no HTTP.
   const { startListening } = await import("./run.js");
   const onEvent = (event: ListenEvent): void =>
-    print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
+    print(redact(json ? toJsonLine(event) : formatListenEvent(event)));
   // A closed terminal must not leave the registration of a tunnel behind.
   const stopped = tunnel === undefined ? untilStopped() : untilStopped("SIGHUP");
   const listening = await startListening({ ...options, verificationKey, onEvent });
