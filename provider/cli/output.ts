@@ -36,9 +36,17 @@ export function toJsonText(value: unknown): string {
 /** All of stdin, without the line break at its end. */
 export const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
 
-/** Text in colours and styles, where stdout shows them. */
-export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
-  styleText(style, text, { stream: process.stdout });
+/** Adds colours and styles to a text. */
+export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
+
+/** Text in colours and styles, where the stream shows them. */
+const paintOn =
+  (stream: NodeJS.WriteStream): Paint =>
+  (style, text) =>
+    styleText(style, text, { stream });
+
+export const paint = paintOn(process.stdout);
+export const paintOnStderr = paintOn(process.stderr);
 
 /** In the locale that writes a date as ISO 8601 does. */
 const STARTED_ON = new Date().toLocaleDateString("sv");

@@ -5,8 +5,7 @@ import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { orAborted } from "../../lib/abort.js";
 import { confirm, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
-import { ENDINGS, EXIT, print as printText } from "../output.js";
-import { tableOptionsOf } from "../table.js";
+import { ENDINGS, EXIT, paint, print as printText } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { FleetProgress } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
@@ -98,9 +97,7 @@ function createSession({ name: program, open }: FleetSource, output: OutputOptio
     /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
     print: async (report: AnyReport): Promise<number> => {
       const { json, jsonFile, markdownFile } = output;
-      printText(
-        renderReport(report, json ? "json" : "text", { table: tableOptionsOf(process.stdout), program }),
-      );
+      printText(renderReport(report, json ? "json" : "text", { paint, program }));
       if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
       if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
       return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;

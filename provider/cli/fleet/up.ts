@@ -1,11 +1,9 @@
 import { Command } from "commander";
 import type { FleetPlan, UpOptions } from "../../fleet/index.js";
-import { EXIT, note } from "../output.js";
-import { tableOptionsOf } from "../table.js";
+import { EXIT, note, paintOnStderr } from "../output.js";
 import { runCommand, type RunSession, type FleetSource } from "./command.js";
-import { count } from "./document.js";
 import { MAX_REMOVALS_OPTION } from "./plan.js";
-import { countChanges, listOthers, renderReport } from "./render.js";
+import { count, countChanges, listOthers, renderReport } from "./render.js";
 
 type UpCommandOptions = UpOptions & { skipPlan?: boolean };
 
@@ -45,7 +43,7 @@ async function planFirst(
   options: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  process.stderr.write(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
+  process.stderr.write(renderReport(plan, "text", { paint: paintOnStderr, program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
