@@ -80,6 +80,7 @@ describe("apichat listen", () => {
     const body = '{ "type":"text",\t"conv_id":9007199254740993, "sender_id":"7","text":"ol\\u00e1 \\/" }';
     const delivery = await createDelivery("text", { url, verificationKey: KEY, body, flowNs: "f7" });
     delivery.headers.set("x-other", "kept");
+    delivery.headers.set("authorization", "Bearer secret-of-a-header");
     expect((await fetch(delivery)).status).toBe(200);
     await waitForJson(({ type }) => type === "forward");
     expect(await deliver(url, {}, "another")).toBe(401);
@@ -98,7 +99,7 @@ describe("apichat listen", () => {
       "x-other": "kept",
       "x-hub-signature-256": signature,
     });
-    expect(findSecrets(stdout, [KEY, "secret-of-the-target"])).toEqual([]);
+    expect(findSecrets(stdout, [KEY, "secret-of-the-target", "secret-of-a-header"])).toEqual([]);
   });
 
   it("acknowledges what its target does not take, reports why, and keeps the order of a conversation", async () => {
