@@ -44,14 +44,14 @@ interface Inputs {
 async function examine({ webhookUrl, environment = {}, from = ".", ...addresses }: Inputs = {}) {
   for (const [name, value] of Object.entries({ PATH: join(folder, "bin"), ...environment }))
     vi.stubEnv(name, value);
-  const checks = runChecks({
+  const checks = await runChecks({
     folder: join(folder, from),
     credentials: new Credentials(addresses),
     webhookUrl,
     signal: new AbortController().signal,
   });
   const findings: Record<string, { status: string; text: string; hint?: string }> = {};
-  for await (const { name, ...finding } of checks) findings[name] = finding;
+  for (const { name, ...finding } of checks) findings[name] = finding;
   expect(findSecrets(JSON.stringify(findings), [QUERY_SECRET, API_KEY, VERIFICATION_KEY])).toEqual([]);
   return findings;
 }
