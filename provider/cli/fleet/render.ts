@@ -82,8 +82,9 @@ const toText = (blocks: readonly Block[], paint: Paint): string =>
     .join("");
 
 function formatBlock(block: Block, paint: Paint): string {
-  if (block.type === "heading") return `${paint("bold", toPlainText(block.text))}\n`;
-  return block.type === "line" ? `${toPlainText(block.text)}\n` : formatRows(block, paint);
+  if (block.type === "table") return formatRows(block, paint);
+  const text = toPlainText(block.text);
+  return `${block.type === "heading" ? paint("bold", text) : text}\n`;
 }
 
 /** The most rows of a table. */
