@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -120,21 +120,12 @@ const toProjectName = (folder: string): string =>
     .replaceAll(/[^a-z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
-/** Writes all files or none. An existing one is never changed. */
+/** Writes all files. An existing one is never changed. */
 async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
-  const begun: string[] = [];
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      const path = join(folder, name);
-      const made = await mkdir(dirname(path), { recursive: true });
-      if (made !== undefined) begun.push(made);
-      await writeFile(path, "", { flag: "wx" });
-      begun.push(path);
-      await writeFile(path, text);
-    }
-  } catch (error) {
-    await Promise.all(begun.map((path) => rm(path, { recursive: true, force: true })));
-    throw error;
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: "wx" });
   }
 }
 
