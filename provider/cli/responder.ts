@@ -56,23 +56,7 @@ A configuration:
     }
   }
 
-Its fields; paths of files are relative to the folder of the configuration:
-  host                  Address to listen on. Default "127.0.0.1", this machine only; "0.0.0.0" for every address.
-  port                  Required. 0 to 65535; 0 picks a free one.
-  dataDir               Required. Folder of the spool and the log; created if it is missing.
-  workspaces            Required. At least one, by name: 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".
-    verificationKeys    One key or a list; all are accepted, so that a key can be rotated. A key is a string,
-                        { "file": path } or { "env": name }. Required without derivedFrom.
-    subject             Subject that its keys are derived from. Default: the workspace's name.
-    path                Path for handshakes and deliveries (POST). Default "/" and the workspace's name.
-    forwardTo           URL of your program. Default: none, deliveries are kept; see apichat responder deliveries.
-  derivedFrom           Derives the keys of all workspaces from one seed, as VerificationKey does: a string,
-                        { "file": path } or { "env": name }, or a list. A workspace may list further keys.
-  rotations             With derivedFrom: the names of its rotations, such as ["2026-12", "2026-09"].
-  forwardWithinSeconds  How long a delivery is retried before it becomes a dead letter. Default 86400, a day.
-  bodyLimitBytes        Maximum size of a request's body. Default 1048576, 1 MiB.
-  healthPath            Answers GET with 200, or 503 if only a restart would help. Default "/healthz".
-                        The path /readyz also answers 503 while deliveries cannot be stored, and after SIGTERM.
+The page "The responder as a server" has all fields. Paths of files are relative to the folder of the configuration.
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json

@@ -1,13 +1,12 @@
 import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeRecord, SLOW_MS } from "../diagnosis/internal.js";
+import { describeRecord } from "../diagnosis/internal.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
 import { EXIT, JSON_FAILURES, paint, printResult } from "./output.js";
 import { parseSeconds, parseUrl } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
-import { UsageError } from "./usage-error.js";
 
 interface VerifyOptions extends CredentialOptions {
   json?: boolean;
@@ -35,18 +34,11 @@ export function verifyCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-A second handshake with a wrong token shows whether the endpoint checks the token.
+The rows form, json, multipart and query are the encodings of the three parameters. The specification does not say
+which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and warnings.
 
-The rows form, json, multipart and query are the encodings of the three parameters: in a body as a form, as JSON or as a
-multipart form, or in the URL's query. The specification does not say which one the service uses.
-Multipart is tried if form and JSON fail, and the query only if all others fail,
-because a key in a URL ends up in access logs. One that passes is enough.
-A response that takes ${SLOW_MS / 1000} s or longer is a warning.
-
-With --deliveries every request of schema/vectors.json follows, if the handshake passes: handshakes in each encoding,
-signed deliveries of every kind, wrong signatures. The endpoint takes the genuine ones for messages of contact 7 in
-conversation 1, so the command asks first. The key of --earlier-key-file is one that the endpoint accepts too, as
-during a rotation. The page "An endpoint in any language" has the rule behind each check.
+With --deliveries the endpoint takes genuine deliveries for messages of contact 7 in conversation 1, so the command
+asks first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
@@ -60,11 +52,6 @@ ${JSON_FAILURES}`;
 async function verify(url: string, options: VerifyOptions, { signal, credentials }: Run): Promise<number> {
   const verificationKey = await credentials.secret("verificationKey");
   const earlierKey = await credentials.findSecret("earlierKey");
-  if (earlierKey === verificationKey) {
-    throw new UsageError(
-      "the earlier key is the verification key itself; pass the one that the endpoint accepts too",
-    );
-  }
   const limitMs = options.timeout * 1000;
   if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.

@@ -50,19 +50,12 @@ export function listenCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared,
-ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after
-Ctrl-C or a closed terminal, what was registered before is registered again. After a kill -9 the next start names the
-tunnel that may still run, and prints the command that registers what was there before. Anyone who knows the tunnel's
-URL can reach the endpoint; it accepts only what is signed.
+ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, what was
+registered before is registered again. Anyone who knows the tunnel's URL can reach the endpoint; it accepts only what
+is signed.
 
-Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
-any sender can copy.
-A delivery is answered with 200 if its signature is valid, else with 401, and printed in both cases.
-
-Accepted deliveries are forwarded once, byte for byte, with their end-to-end headers, in order within a conversation.
-The service gets its response without waiting for that. Nothing is stored or retried; for that, use apichat responder.
-
-The first line is the URL. With --json "type" is listening, registered, handshake, delivery, request or forward.
+The service gets its response without waiting for --forward. Nothing is stored or retried; for that, use
+apichat responder. With --json "type" is listening, registered, handshake, delivery, request or forward.
 
 Examples:
   $ apichat listen --port 8080
