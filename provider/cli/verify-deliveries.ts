@@ -16,15 +16,13 @@ export async function mayDeliver(
   return confirm(question, { yes, otherwise: "nothing was sent", signal });
 }
 
-/** Sends everything, and says on stderr how far it is if that takes longer than two seconds. */
+/** Sends everything, and says so on stderr if that takes longer than two seconds. */
 export async function playDeliveries(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   // Loaded here, because `--help` needs no HTTP client.
   const { checkEndpoint } = await import("../diagnosis/index.js");
-  let current = "";
-  const onCheck = ({ name }: EndpointCheck): void => void (current = name);
   return noteIfSlow(
-    () => `checking how ${formatUrl(options.url)} takes deliveries; the last one was: ${current}`,
-    () => checkEndpoint({ ...options, onCheck }),
+    () => `checking how ${formatUrl(options.url)} takes deliveries`,
+    () => checkEndpoint(options),
   );
 }
 

@@ -41,8 +41,6 @@ export interface CheckEndpointOptions {
   slowMs?: number | undefined;
   /** Ends it at once: rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called after each check. */
-  onCheck?: ((check: EndpointCheck) => void) | undefined;
 }
 
 /**
@@ -52,7 +50,7 @@ export interface CheckEndpointOptions {
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;
-  const { signal = NEVER, onCheck } = options;
+  const { signal = NEVER } = options;
   const foreign = `${randomBytes(24).toString("hex")}世`;
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
@@ -67,7 +65,6 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
       Object.assign(check, { rule: first.rule, hint: first.hint });
     }
     checks.push(check);
-    onCheck?.(check);
   };
   for (const vector of vectors.handshakes as HandshakeVector[]) {
     const key = keys[vector.token];
