@@ -131,8 +131,6 @@ function describeReport(report: AnyReport, program: string): Block[] {
 
 const HEAD = ["stack", "outcome", "create", "update", "delete", "same", "drifted", "failed", "seconds"];
 
-const isDone = ([, outcome]: readonly string[]): number => Number(outcome === "done");
-
 /** What was done with each stack, or would be. */
 function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
   const rows = [
@@ -142,8 +140,7 @@ function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<Flee
   const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
   return tableOf({
     head: HEAD,
-    // If some have to be left out, leave out those that are done.
-    rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
+    rows,
     totals: ["total", "", ...cellsOf(totals)],
     of: "stacks",
   });
