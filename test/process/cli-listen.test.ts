@@ -130,19 +130,16 @@ describe("apichat listen", () => {
     expect(stdout).not.toContain("secret-of");
   });
 
-  it.each([[[]], [["--json"]]])(
-    "lets nothing from the wire drive the terminal, with %j",
-    async (options) => {
-      const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
-      const { url, end } = await listen(...options);
-      for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
-      await post(`${url}${encodeURI("\u001b")}`, text);
-      const { stdout } = await end();
-      expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-      expect(stdout).toContain("\\u001b]0;owned");
-      expect(stdout.match(/^listening|"listening"/gm)).toHaveLength(1);
-    },
-  );
+  it.each([[[]], [["--json"]]])("lets nothing from the wire drive the terminal, with %j", async (options) => {
+    const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
+    const { url, end } = await listen(...options);
+    for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
+    await post(`${url}${encodeURI("\u001b")}`, text);
+    const { stdout } = await end();
+    expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    expect(stdout).toContain("\\u001b]0;owned");
+    expect(stdout.match(/^listening|"listening"/gm)).toHaveLength(1);
+  });
 });
 
 const runListen = (...parameters: string[]) => runCli(["listen", "--json", ...parameters], { environment });
