@@ -1,12 +1,13 @@
 import { Command } from "commander";
-import type { HandshakeDiagnosis } from "../diagnosis/index.js";
+import type { EndpointCheck, HandshakeDiagnosis } from "../diagnosis/index.js";
 import { describeRecord } from "../diagnosis/internal.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
-import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
+import { confirm, requireTerminal } from "./confirm.js";
 import { EXIT, JSON_FAILURES, paint, printResult } from "./output.js";
 import { parseSeconds, parseUrl } from "./option-values.js";
 import { noteIfSlow, type Run, runToExit } from "./run-command.js";
+import { formatTable } from "./table.js";
 
 interface VerifyOptions extends CredentialOptions {
   json?: boolean;
@@ -55,7 +56,7 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
   const limitMs = options.timeout * 1000;
   if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.
-  const { diagnoseHandshake } = await import("../diagnosis/index.js");
+  const { checkEndpoint, diagnoseHandshake } = await import("../diagnosis/index.js");
   const diagnosis = await noteIfSlow(
     () => `waiting for ${formatUrl(url)} to answer the handshake`,
     () =>
@@ -66,7 +67,10 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
     return diagnosis.passed ? EXIT.done : EXIT.failed;
   }
   const checks = diagnosis.passed
-    ? await playDeliveries({ url, verificationKey, earlierKey, limitMs, signal })
+    ? await noteIfSlow(
+        () => `checking how ${formatUrl(url)} takes deliveries`,
+        () => checkEndpoint({ url, verificationKey, earlierKey, limitMs, signal }),
+      )
     : [];
   const passed = diagnosis.passed && checks.every(({ result }) => result === "right" || result === "skipped");
   printResult(options, { passed, checks, diagnosis }, () =>
@@ -94,3 +98,33 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
 
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
+
+/** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
+async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
+  if (!yes) requireTerminal("verify --deliveries");
+  const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  return confirm(question, { yes, otherwise: "nothing was sent", signal });
+}
+
+const COLOURS = { right: "green", skipped: "gray", wrong: "yellow", unsafe: "red" } as const;
+
+/** A table of all checks, how many there are of each result, and what to fix. */
+function formatChecks(checks: readonly EndpointCheck[]): string {
+  const rows = checks.map(({ result, rule, name, response }) => [result, String(rule), name, response]);
+  const results = (["right", "wrong", "unsafe", "skipped"] as const)
+    .map((result) => ({ result, count: checks.filter((check) => check.result === result).length }))
+    .filter(({ count, result }) => count > 0 || result === "right")
+    .map(({ result, count }) => paint(COLOURS[result], `${count} ${result}`));
+  const hints = Map.groupBy(
+    checks.filter(({ hint }) => hint !== undefined),
+    ({ rule, hint }) => `rule ${rule}: ${hint}`,
+  );
+  const advice = [...hints].map(
+    ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
+  );
+  if (checks.some(({ result, rule }) => result === "skipped" && rule === 6)) {
+    advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
+  }
+  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });
+  return [table, `${results.join(", ")}\n`, ...advice].join("\n");
+}
