@@ -22,10 +22,8 @@ export function doctorCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-This command never prompts. With an API key it reads the registration (get-webhook); with a verification key it performs
-the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A webhook
-URL that differs from the registered one is a warning. It reads the Pulumi.yaml in the current folder or above, and the
-configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
+This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current folder or
+above, and the configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
 ok, warning and skipped are fine; failed is not.
 
 Examples:

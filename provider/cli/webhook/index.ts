@@ -99,10 +99,8 @@ Examples:
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-If nothing is registered, it performs the handshake, then sets the webhook. If the same URL is registered, it adopts it
-and sets a changed key. If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
-With a bot URL, it also fails if a different bot answers; if nothing was registered, that is only known after the set,
-which is then undone. It stops waiting once the endpoint has rejected the key three times in the same way.
+If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL, it also
+fails if a different bot answers; if nothing was registered, that is only known after the set, which is then undone.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
