@@ -3,8 +3,7 @@ import { printLine, printWarning } from "../lib/progress.js";
 import { type CheckResult, type DiffResult, type RawInputs, fail } from "../pulumi/check-and-diff.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { UNKNOWN } from "../pulumi/unknown.js";
-import { type Instance, findRunning } from "../server/remote.js";
-import { requestReload } from "../server/remote.js";
+import { type Instance, findRunning, requestReload } from "../server/remote.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
