@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import type { EndpointCheck, HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeRecord } from "../diagnosis/internal.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
 import { confirm, requireTerminal } from "./confirm.js";
@@ -56,14 +55,18 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
   const limitMs = options.timeout * 1000;
   if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.
-  const { checkEndpoint, diagnoseHandshake } = await import("../diagnosis/index.js");
+  const [{ checkEndpoint, diagnoseHandshake }, { describeRecord }] = await Promise.all([
+    import("../diagnosis/index.js"),
+    import("../diagnosis/internal.js"),
+  ]);
   const diagnosis = await noteIfSlow(
     () => `waiting for ${formatUrl(url)} to answer the handshake`,
     () =>
       diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );
+  const format = (): string => formatDiagnosis(diagnosis, describeRecord(diagnosis.transcript));
   if (!options.deliveries) {
-    printResult(options, diagnosis, () => formatDiagnosis(diagnosis));
+    printResult(options, diagnosis, format);
     return diagnosis.passed ? EXIT.done : EXIT.failed;
   }
   const checks = diagnosis.passed
@@ -74,13 +77,13 @@ async function verify(url: string, options: VerifyOptions, { signal, credentials
     : [];
   const passed = diagnosis.passed && checks.every(({ result }) => result === "right" || result === "skipped");
   printResult(options, { passed, checks, diagnosis }, () =>
-    diagnosis.passed ? formatChecks(checks) : formatDiagnosis(diagnosis),
+    diagnosis.passed ? formatChecks(checks) : format(),
   );
   return passed ? EXIT.done : EXIT.failed;
 }
 
 /** The diagnosis for people: verdict, facts, warnings, and how to fix it. */
-function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
+function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[]): string {
   const { transcript, warnings } = diagnosis;
   const verdict = diagnosis.passed
     ? [formatLabel("passed", "green", `${transcript.url} answers the handshake`)]
@@ -90,7 +93,7 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
       ];
   const lines = [
     ...verdict,
-    ...describeRecord(transcript).map((line) => `  ${line}`),
+    ...record.map((line) => `  ${line}`),
     ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
   ];
   return `${lines.join("\n")}\n`;

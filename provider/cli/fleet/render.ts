@@ -76,8 +76,8 @@ const tableOf = (table: Omit<Table, "type">): Block[] =>
 const toText = (blocks: readonly Block[], paint: Paint): string =>
   blocks
     .map((block, index) => {
-      const isNext = index === 0 || (block.type === "line" && blocks[index - 1]?.type === "line");
-      return `${isNext ? "" : "\n"}${formatBlock(block, paint)}`;
+      const isJoined = index === 0 || (block.type === "line" && blocks[index - 1]?.type === "line");
+      return `${isJoined ? "" : "\n"}${formatBlock(block, paint)}`;
     })
     .join("");
 
