@@ -1,4 +1,4 @@
-import { SETTINGS } from "./run.js";
+import { SETTINGS } from "./settings.js";
 
 /** Something in a stack's configuration that should be fixed, and how. It contains no values. */
 interface ConfigurationWarning {

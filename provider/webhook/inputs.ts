@@ -20,7 +20,8 @@ import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { VERIFIED, isLastApiKey } from "../registration/index.js";
 import { verificationKey, warningOfKey } from "../responder/key-rules.js";
-import { type OperationContext, type Run, SETTINGS, joinQuotedNames, resourceOf } from "./run.js";
+import { joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
+import { SETTINGS } from "./settings.js";
 import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */

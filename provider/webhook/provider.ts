@@ -7,7 +7,8 @@ export { previewCreate, previewUpdate, type Foreseen } from "./foresee.js";
 export { webhookLifecycle } from "./lifecycle.js";
 export { importWebhook, readRegistration } from "./read.js";
 export { openRunLog } from "./run-log.js";
-export { Run, SETTINGS, type Configuration, type OperationContext } from "./run.js";
+export { Run, type Configuration, type OperationContext } from "./run.js";
+export { SETTINGS } from "./settings.js";
 export {
   IMPORTED_KEY,
   requireState,
