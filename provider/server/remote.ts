@@ -5,6 +5,7 @@ export { fileShape, hostShape, portShape, refuseTogether, workspaceFields, works
 export {
   countKept,
   findRunning,
+  INSPECT_EVERY_MS,
   makeDataDir,
   readInstance,
   requestReload,

@@ -1,5 +1,5 @@
 /** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
-export { warningsOfConfiguration, type ConfigurationWarning } from "./configuration.js";
+export { warningsOfConfiguration } from "./configuration.js";
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";
