@@ -4,8 +4,7 @@ import { commandLine } from "../errors/index.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { SpoolChanges } from "../server/remote.js";
-import type { DeadLetter, KeptDelivery } from "../server/spool/index.js";
-import type { Spool } from "../server/spool/index.js";
+import type { DeadLetter, KeptDelivery, Spool } from "../server/spool/index.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
 import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { runToExit } from "./run-command.js";
@@ -268,20 +267,20 @@ async function change(
 
 /**
  * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one
- * option names the data folder, if there is no spool in it, or if the configuration is given and neither it nor the spool knows the
- * workspace.
+ * option names the data folder, or if there is no spool in it.
  */
 async function withSpool<T>(
-  { dataDir: named, config, workspace }: PlaceOptions,
+  { dataDir: named, config }: PlaceOptions,
   work: (spool: Spool, dataDir: string) => T | Promise<T>,
 ): Promise<T> {
   if ((named === undefined) === (config === undefined)) {
     throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
   }
   // Loaded here, because `--help` needs no zod.
-  const place =
-    config === undefined ? undefined : await (await import("../server/remote.js")).readPlace(config);
-  const { dataDir, workspaces } = { dataDir: resolve(named ?? ""), ...place };
+  const { dataDir } =
+    config === undefined
+      ? { dataDir: resolve(named ?? "") }
+      : await (await import("../server/remote.js")).readPlace(config);
   const { findSpool } = await import("../server/spool/index.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) {
@@ -290,10 +289,6 @@ async function withSpool<T>(
     );
   }
   try {
-    const known = new Set([...Object.keys(workspaces ?? {}), ...spool.counts().keys()]);
-    if (workspaces !== undefined && workspace !== undefined && !known.has(workspace)) {
-      throw new UsageError(`no such workspace; there are ${[...known].join(", ")}`);
-    }
     return await work(spool, dataDir);
   } finally {
     spool.close();

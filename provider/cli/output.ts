@@ -36,16 +36,20 @@ export function toJsonText(value: unknown): string {
 /** All of stdin, without the line break at its end. */
 export const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
 
-/** Text in colours and styles, where stdout shows them. */
-export const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
-  styleText(style, text, { stream: process.stdout });
+/** Adds colours and styles to a text. */
+export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** In the locale that writes a date as ISO 8601 does. */
-const STARTED_ON = new Date().toLocaleDateString("sv");
+/** Text in colours and styles, where the stream shows them. */
+const paintOn =
+  (stream: NodeJS.WriteStream): Paint =>
+  (style, text) =>
+    styleText(style, text, { stream });
 
-/** The local time of an event, with its date if the process did not start on that day. */
-export const formatTime = (at: string): string =>
-  new Date(at).toLocaleString("sv").replace(`${STARTED_ON} `, "");
+export const paint = paintOn(process.stdout);
+export const paintOnStderr = paintOn(process.stderr);
+
+/** The local time of an event. */
+export const formatTime = (at: string): string => new Date(at).toLocaleTimeString("sv");
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

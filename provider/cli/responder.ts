@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
-import { endProcess, EXIT, note } from "./output.js";
+import { endProcess, EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
 import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
@@ -56,23 +56,7 @@ A configuration:
     }
   }
 
-Its fields; paths of files are relative to the folder of the configuration:
-  host                  Address to listen on. Default "127.0.0.1", this machine only; "0.0.0.0" for every address.
-  port                  Required. 0 to 65535; 0 picks a free one.
-  dataDir               Required. Folder of the spool and the log; created if it is missing.
-  workspaces            Required. At least one, by name: 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".
-    verificationKeys    One key or a list; all are accepted, so that a key can be rotated. A key is a string,
-                        { "file": path } or { "env": name }. Required without derivedFrom.
-    subject             Subject that its keys are derived from. Default: the workspace's name.
-    path                Path for handshakes and deliveries (POST). Default "/" and the workspace's name.
-    forwardTo           URL of your program. Default: none, deliveries are kept; see apichat responder deliveries.
-  derivedFrom           Derives the keys of all workspaces from one seed, as VerificationKey does: a string,
-                        { "file": path } or { "env": name }, or a list. A workspace may list further keys.
-  rotations             With derivedFrom: the names of its rotations, such as ["2026-12", "2026-09"].
-  forwardWithinSeconds  How long a delivery is retried before it becomes a dead letter. Default 86400, a day.
-  bodyLimitBytes        Maximum size of a request's body. Default 1048576, 1 MiB.
-  healthPath            Answers GET with 200, or 503 if only a restart would help. Default "/healthz".
-                        The path /readyz also answers 503 while deliveries cannot be stored, and after SIGTERM.
+The page "The responder as a server" has all fields. Paths of files are relative to the folder of the configuration.
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json
@@ -93,19 +77,7 @@ async function serve({ config, ...options }: ResponderCommandOptions): Promise<v
     throw new UsageError("pass the configuration with --config <file>; see apichat responder --help");
   if (options.metricsHost !== undefined && options.metricsPort === undefined)
     throw new UsageError("pass --metrics-port with --metrics-host; see apichat responder --help");
-  if (process.stderr.isTTY) await printUrls(config);
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
   const { serveUntilSignal } = await import("../server/index.js");
   await serveUntilSignal({ configFile: config, ...options });
-}
-
-/** Prints what to register, for people: the log is for programs. */
-async function printUrls(config: string): Promise<void> {
-  const [{ readPlace }, { urlsOf }] = await Promise.all([
-    import("../server/remote.js"),
-    import("../handshake-responder/provider.js"),
-  ]);
-  const urls = Object.entries(urlsOf(await readPlace(config)));
-  for (const [name, url] of urls.slice(0, 5)) note(`webhook URL of ${name}: ${url}`);
-  if (urls.length > 5) note(`and ${urls.length - 5} more workspaces`);
 }

@@ -1,13 +1,12 @@
 import { Command } from "commander";
-import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { describeAddresses, rowsOf, SLOW_MS, summarize } from "../diagnosis/internal.js";
+import type { EndpointCheck, HandshakeDiagnosis } from "../diagnosis/index.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credentials.js";
-import { formatChecks, mayDeliver, playDeliveries } from "./verify-deliveries.js";
+import { confirm, requireTerminal } from "./confirm.js";
 import { EXIT, JSON_FAILURES, paint, printResult } from "./output.js";
 import { parseSeconds, parseUrl } from "./option-values.js";
 import { noteIfSlow, type CommandRun, runToExit } from "./run-command.js";
-import { UsageError } from "./usage-error.js";
+import { formatTable } from "./table.js";
 
 interface VerifyOptions extends CredentialOptions {
   json?: boolean;
@@ -35,18 +34,11 @@ export function verifyCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-A second handshake with a wrong token shows whether the endpoint checks the token.
+The rows form, json, multipart and query are the encodings of the three parameters. The specification does not say
+which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and warnings.
 
-The rows form, json, multipart and query are the encodings of the three parameters: in a body as a form, as JSON or as a
-multipart form, or in the URL's query. The specification does not say which one the service uses.
-Multipart is tried if form and JSON fail, and the query only if all others fail,
-because a key in a URL ends up in access logs. One that passes is enough.
-A response that takes ${SLOW_MS / 1000} s or longer is a warning.
-
-With --deliveries every request of schema/vectors.json follows, if the handshake passes: handshakes in each encoding,
-signed deliveries of every kind, wrong signatures. The endpoint takes the genuine ones for messages of contact 7 in
-conversation 1, so the command asks first. The key of --earlier-key-file is one that the endpoint accepts too, as
-during a rotation. The page "An endpoint in any language" has the rule behind each check.
+With --deliveries the endpoint takes genuine deliveries for messages of contact 7 in conversation 1, so the command
+asks first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
@@ -64,64 +56,82 @@ async function verify(
 ): Promise<number> {
   const verificationKey = await credentials.secret("verificationKey");
   const earlierKey = await credentials.findSecret("earlierKey");
-  if (earlierKey === verificationKey) {
-    throw new UsageError(
-      "the earlier key is the verification key itself; pass the one that the endpoint accepts too",
-    );
-  }
   const limitMs = options.timeout * 1000;
   if (options.deliveries && !(await mayDeliver(url, options, signal))) return EXIT.failed;
   // Loaded here, because `--help` needs no HTTP client.
-  const { diagnoseHandshake } = await import("../diagnosis/index.js");
+  const [{ checkEndpoint, diagnoseHandshake }, { describeRecord }] = await Promise.all([
+    import("../diagnosis/index.js"),
+    import("../diagnosis/internal.js"),
+  ]);
   const diagnosis = await noteIfSlow(
     () => `waiting for ${formatUrl(url)} to answer the handshake`,
     () =>
       diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );
+  const format = (): string => formatDiagnosis(diagnosis, describeRecord(diagnosis.transcript));
   if (!options.deliveries) {
-    printResult(options, diagnosis, () => formatDiagnosis(diagnosis));
+    printResult(options, diagnosis, format);
     return diagnosis.passed ? EXIT.done : EXIT.failed;
   }
   const checks = diagnosis.passed
-    ? await playDeliveries({ url, verificationKey, earlierKey, limitMs, signal })
+    ? await noteIfSlow(
+        () => `checking how ${formatUrl(url)} takes deliveries`,
+        () => checkEndpoint({ url, verificationKey, earlierKey, limitMs, signal }),
+      )
     : [];
   const passed = diagnosis.passed && checks.every(({ result }) => result === "right" || result === "skipped");
   printResult(options, { passed, checks, diagnosis }, () =>
-    diagnosis.passed ? formatChecks(checks) : formatDiagnosis(diagnosis),
+    diagnosis.passed ? formatChecks(checks) : format(),
   );
   return passed ? EXIT.done : EXIT.failed;
 }
 
 /** The diagnosis for people: verdict, facts, warnings, and how to fix it. */
-function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
+function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[]): string {
   const { transcript, warnings } = diagnosis;
   const verdict = diagnosis.passed
     ? [formatLabel("passed", "green", `${transcript.url} answers the handshake`)]
     : [
-        formatLabel("failed", "red", `${transcript.url}: ${summarize(transcript) ?? diagnosis.reason}`),
+        formatLabel("failed", "red", `${transcript.url}: ${diagnosis.reason}`),
         formatLabel("hint", "cyan", diagnosis.hint),
       ];
   const lines = [
     ...verdict,
-    ...formatFacts(transcript),
+    ...record.map((line) => `  ${line}`),
     ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function formatFacts({ addresses, steps }: HandshakeDiagnosis["transcript"]): string[] {
-  const rows = rowsOf(steps).map((row) => ({ ...row, times: `${row.times.join(", ")} ms` }));
-  const timesWidth = Math.max(...rows.map(({ times }) => times.length));
-  const facts: [string, string][] = [
-    ["address", describeAddresses(addresses)],
-    ...rows.map(({ encodings, times, outcome }): [string, string] => [
-      encodings,
-      `${times.padStart(timesWidth)}  ${outcome}`,
-    ]),
-  ];
-  const labelWidth = Math.max(...facts.map(([label]) => label.length));
-  return facts.map(([label, text]) => `  ${label.padEnd(labelWidth)}  ${text}`);
-}
-
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
+
+/** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
+async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
+  if (!yes) requireTerminal("verify --deliveries");
+  const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  return confirm(question, { yes, otherwise: "nothing was sent", signal });
+}
+
+const COLOURS = { right: "green", skipped: "gray", wrong: "yellow", unsafe: "red" } as const;
+
+/** A table of all checks, how many there are of each result, and what to fix. */
+function formatChecks(checks: readonly EndpointCheck[]): string {
+  const rows = checks.map(({ result, rule, name, response }) => [result, String(rule), name, response]);
+  const results = (["right", "wrong", "unsafe", "skipped"] as const)
+    .map((result) => ({ result, count: checks.filter((check) => check.result === result).length }))
+    .filter(({ count, result }) => count > 0 || result === "right")
+    .map(({ result, count }) => paint(COLOURS[result], `${count} ${result}`));
+  const hints = Map.groupBy(
+    checks.filter(({ hint }) => hint !== undefined),
+    ({ rule, hint }) => `rule ${rule}: ${hint}`,
+  );
+  const advice = [...hints].map(
+    ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
+  );
+  if (checks.some(({ result, rule }) => result === "skipped" && rule === 6)) {
+    advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
+  }
+  const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });
+  return [table, `${results.join(", ")}\n`, ...advice].join("\n");
+}

@@ -5,7 +5,7 @@ import { orAborted, NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { postOnce, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { CAUSES, FORMS_FAIL } from "./causes.js";
+import { CAUSES } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, sendHandshake } from "./handshake.js";
@@ -41,8 +41,6 @@ export interface CheckEndpointOptions {
   slowMs?: number | undefined;
   /** Ends it at once: rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called after each check. */
-  onCheck?: ((check: EndpointCheck) => void) | undefined;
 }
 
 /**
@@ -52,7 +50,7 @@ export interface CheckEndpointOptions {
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;
-  const { signal = NEVER, onCheck } = options;
+  const { signal = NEVER } = options;
   const foreign = `${randomBytes(24).toString("hex")}世`;
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
@@ -67,7 +65,6 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
       Object.assign(check, { rule: first.rule, hint: first.hint });
     }
     checks.push(check);
-    onCheck?.(check);
   };
   for (const vector of vectors.handshakes as HandshakeVector[]) {
     const key = keys[vector.token];
@@ -148,13 +145,14 @@ interface Seen {
   ms: number;
 }
 
-function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs: number): EndpointCheck {
+function judge(vector: Vector, seen: Seen | undefined, slowMs: number): EndpointCheck {
   const { name, rule, accepted } = vector;
   if (seen === undefined) return { name, rule, result: "skipped", response: "" };
   const { outcome, response, ms } = seen;
   if (outcome !== (accepted ? "accepted" : "rejected")) {
     const result = outcome === "accepted" ? "unsafe" : "wrong";
-    return { name, rule, result, response, hint: findHint(vector, outcome) };
+    const hint = outcome === "redirected" ? NO_REDIRECT : vector.hint;
+    return { name, rule, result, response, hint };
   }
   if (ms < slowMs) return { name, rule, result: "right", response };
   const slow = `${response} after ${(ms / 1000).toFixed(1)} s`;
@@ -163,12 +161,6 @@ function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs:
 
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
 const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
-
-function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
-  if (outcome === "redirected") return NO_REDIRECT;
-  const isForm = "encoding" in vector && (vector.encoding === "form" || vector.encoding === "multipart");
-  return isForm && vector.accepted && outcome === "failed" ? FORMS_FAIL : vector.hint;
-}
 
 async function shakeHands(
   { encoding, challenge, contentType, fields }: HandshakeVector,

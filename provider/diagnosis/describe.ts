@@ -1,7 +1,7 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
 import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
-import { CAUSES, FORMS_FAIL } from "./causes.js";
+import { CAUSES } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */
 const SHOWN_ADDRESSES = 4;
@@ -27,23 +27,6 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
-/** What is wrong, in a few words: "it rejects the token (HTTP 401)". Undefined if nothing was sent. */
-export function summarize({ steps, cause }: HandshakeTranscript): string | undefined {
-  const step = steps.find((one) => one.cause === cause) ?? steps[0];
-  if (step === undefined || cause === undefined) return undefined;
-  const { connectError = `HTTP ${step.httpStatus}` } = step;
-  const { finding } = CAUSES[cause];
-  return finding === undefined ? connectError : `${finding} (${connectError})`;
-}
-
-/** One row for all steps with the same outcome, in the order in which they were first seen. Times are in milliseconds. */
-export const rowsOf = (steps: readonly HandshakeStep[]) =>
-  [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => ({
-    encodings: same.map(({ encoding }) => encoding).join(", "),
-    times: same.map(({ ms }) => ms),
-    outcome,
-  }));
-
 /** The addresses of the endpoint, or that there are none. */
 export function describeAddresses(addresses: readonly string[]): string {
   if (addresses.length === 0) return "the name does not resolve";
@@ -51,15 +34,13 @@ export function describeAddresses(addresses: readonly string[]): string {
   return addresses.slice(0, SHOWN_ADDRESSES).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** What was seen, in at most six lines. */
+/** What was seen, in at most six lines: one for all steps with the same outcome. */
 export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
-  return [
-    `address: ${describeAddresses(addresses)}`,
-    ...rowsOf(steps).map(
-      ({ encodings, outcome, times }) => `${encodings}: ${outcome}, ${times.join(", ")} ms`,
-    ),
-    `attempts: ${rounds}`,
-  ];
+  const outcomes = [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => {
+    const encodings = same.map(({ encoding }) => encoding).join(", ");
+    return `${encodings}: ${outcome}, ${same.map(({ ms }) => ms).join(", ")} ms`;
+  });
+  return [`address: ${describeAddresses(addresses)}`, ...outcomes, `attempts: ${rounds}`];
 }
 
 const QUOTED_BYTES = 200;
@@ -115,9 +96,6 @@ export interface HandshakeWarning {
   text: string;
 }
 
-const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
-  cause === "server_error" && encoding === "form";
-
 /**
  * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
  * reached from outside.
@@ -139,9 +117,7 @@ export function findHandshakeWarnings({
   const failed = steps.filter(({ rule }) => rule !== undefined);
   if (passed[0] && failed.length > 0) {
     const others = failed.map(describeStep).join("; not as ");
-    const failsOnForms = failed.some(isServerErrorOnForm) && passed[0].encoding === "json";
-    const advice = failsOnForms ? `; ${FORMS_FAIL}` : "";
-    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}${advice}`);
+    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}`);
   }
   const statuses = new Set(passed.map(({ httpStatus }) => httpStatus).filter((status) => status !== 200));
   if (statuses.size > 0) {

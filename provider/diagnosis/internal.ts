@@ -1,6 +1,6 @@
 /** The second door: what is not published, and the handshake alone, because a resource tests no other rule of an endpoint. */
 export { CAUSES, isLasting } from "./causes.js";
-export { describeAddresses, describeRecord, rowsOf, SLOW_MS, summarize } from "./describe.js";
+export { describeRecord } from "./describe.js";
 export {
   diagnoseHandshake,
   MAX_ANSWER_MS,

@@ -191,10 +191,10 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
  * meantime stays. It accepts URLs whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `${commandLine()} webhook delete --base-url ${quoteUrl(baseUrl)} --webhook-url ${quoteUrl(webhookUrl)}`;
+  `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
-/** A URL as one word of a command line. */
-export const quoteUrl = (url: string): string => `'${url.replaceAll("'", "%27")}'`;
+/** A text as one word of a POSIX shell. */
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Field names for audiences that do not use the program's names. */
 const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {

@@ -3,7 +3,7 @@ import { fieldName, renderHint, type Audience } from "./hints.js";
 
 export { commandLine, isOfArchive, setFromArchive } from "./command.js";
 export * from "./failure.js";
-export { fieldName, removalCommand, quoteUrl, type Audience, type Hint } from "./hints.js";
+export { fieldName, removalCommand, shellQuote, type Audience, type Hint } from "./hints.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {

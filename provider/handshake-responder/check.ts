@@ -2,10 +2,9 @@ import { isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { stateFolder } from "../lib/files.js";
-import { printLine } from "../lib/progress.js";
 import { problemOfUrl } from "../lib/url.js";
 import { expected, onAnyObject, validatedBy } from "../lib/validate.js";
-import { isMap, withoutNulls } from "../lib/values.js";
+import { isMap } from "../lib/values.js";
 import {
   type CheckResult,
   type DiffResult,
@@ -90,7 +89,7 @@ export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
 ): Promise<CheckResult<ProcessInputs>> {
-  const { organization, derivedFrom, rotations, ...given } = withoutNulls(news);
+  const { organization, derivedFrom, rotations, ...given } = news;
   const instanceKey = await markStack(String(given["instanceKey"]), organization);
   const folder = given["dataDir"] ?? chooseDataDir(olds ?? {}, instanceKey);
   const inputs = {
@@ -149,16 +148,6 @@ const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
  */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
-  if (changed.includes("workspaces")) printChangedKeys(state, inputs);
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;
   return toDiff([...changed, ...(hasMoved ? ["port"] : []), ...missingSource(state, inputs)]);
-}
-
-/** A preview shows a changed secret as `[secret]` on both sides. */
-function printChangedKeys(state: ProcessState, { name, workspaces }: ProcessInputs): void {
-  for (const [workspace, one] of Object.entries(isMap(workspaces) ? workspaces : {})) {
-    const keys = isMap(one) ? one.verificationKeys : UNKNOWN;
-    if (isDeepStrictEqual(state.workspaces[workspace]?.verificationKeys, keys)) continue;
-    printLine(name, `verificationKeys of ${workspace} ${isUnknown(keys) ? "may change" : "change"}`);
-  }
 }

@@ -1,9 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { unescape } from "node:querystring";
 import { ApiChatError, commandLine } from "../errors/index.js";
-import { hasErrorCode, readFileIfExists, stateFolder, writePrivateFile } from "../lib/files.js";
+import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import {
   fileShape,
   type FileConfig,
@@ -90,20 +89,6 @@ const stackKeyOf = (instanceKey: string): string => instanceKey.split("/").slice
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
   return owner === instanceKey ? undefined : owner;
-}
-
-/** The resources of a stack that have a default folder, whether or not the program still declares them. */
-export async function siblingsOf({
-  instanceKey,
-}: ProcessInputs): Promise<{ name: string; dataDir: string }[]> {
-  const folder = join(stateFolder(), stackKeyOf(instanceKey));
-  const parts = await readdir(folder).catch(() => []);
-  const folders = parts.map((part) => ({ part, dataDir: join(folder, part) }));
-  // A resource that was renamed with an alias has kept its folder.
-  return folders.map(({ part, dataDir }) => ({
-    name: unescape(readOwner(dataDir)?.split("/")[2] ?? part),
-    dataDir,
-  }));
 }
 
 /** The file that the process reads; it contains the keys. */

@@ -147,11 +147,8 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   });
 }
 
-const mapValues = <From, To>(
-  values: Record<string, From>,
-  map: (value: From, name: string) => To,
-): Record<string, To> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value, name)]));
+const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
 /** The SDK throws if the mocks of a user's test set none. */
 function organizationName(): string {

@@ -3,8 +3,7 @@ import { printLine, printWarning } from "../lib/progress.js";
 import { type CheckResult, type DiffResult, type RawInputs, fail } from "../pulumi/check-and-diff.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { UNKNOWN } from "../pulumi/unknown.js";
-import { type Instance, findRunning, readInstance } from "../server/remote.js";
-import { requestReload } from "../server/remote.js";
+import { type Instance, findRunning, requestReload } from "../server/remote.js";
 import { authorityOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
@@ -14,7 +13,6 @@ import {
   otherOwnerOf,
   prepareDataDir,
   readConfigFile,
-  siblingsOf,
   recordOwner,
   writeConfigFile,
 } from "./data-folder.js";
@@ -65,9 +63,7 @@ export class ResponderLifecycle {
     const { name, dataDir } = inputs;
     // Of a process that runs, that a refresh found gone, or that this run stopped.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
-    const { started, wasRunning } = await applyInputs(inputs, port).catch(async (error: unknown) => {
-      throw (await findPortConflict(inputs)) ?? error;
-    });
+    const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;
     if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
     return { id: authorityOf(host, started.port), outs: toProcessState(inputs, started) };
@@ -205,20 +201,6 @@ async function applyInputs(
     await writeConfigFile(dataDir, previousConfig);
     throw await startAgain(stopped, error);
   }
-}
-
-/** The failure of a create whose port a responder of this stack has: most likely the resource under its previous name. */
-async function findPortConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
-  for (const { name, dataDir } of await siblingsOf(inputs)) {
-    const other = await readInstance(dataDir);
-    const isThere = other?.port === inputs.port && other?.host === inputs.host;
-    if (dataDir === inputs.dataDir || !isThere || !(await findRunning(dataDir))) continue;
-    const text =
-      `${inputs.port} is taken by the responder "${name}" of this stack; ` +
-      `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
-    return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
-  }
-  return undefined;
 }
 
 /** Our process on a folder that still belongs to this resource. */

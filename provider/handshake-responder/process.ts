@@ -7,8 +7,14 @@ import type { ApiChatErrorCode } from "../errors/index.js";
 import { ApiChatError } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { quote } from "../lib/redact.js";
-import { type Instance, readInstance, waitUntilReleased } from "../server/remote.js";
-import { requestStatus, requestStop } from "../server/remote.js";
+import {
+  INSPECT_EVERY_MS,
+  type Instance,
+  readInstance,
+  requestStatus,
+  requestStop,
+  waitUntilReleased,
+} from "../server/remote.js";
 import { configPathOf } from "./data-folder.js";
 import type { ProcessInputs } from "./inputs.js";
 
@@ -17,9 +23,6 @@ const START_MS = 20_000;
 
 /** A graceful stop, in milliseconds. */
 const STOP_MS = 20_000;
-
-/** How long to wait between two inspections, in milliseconds. */
-const INSPECT_EVERY_MS = 50;
 
 /** Default: the package's own bin, run by the Node that runs this, without a shell and without PATH. */
 let programWords = (): readonly string[] => [

@@ -32,7 +32,7 @@ import { toServiceError } from "./failure.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { responderResource } from "./responder.js";
 import { invokeGetApiChatWebhook, webhookResource } from "./webhook.js";
-import { type PropertyValues, decodeValues, encodeValues, secretTextsIn } from "./wire.js";
+import { type PropertyValues, decodeValues, encodeValues } from "./wire.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import schema from "./schema.json" with { type: "json" };
 
@@ -224,7 +224,7 @@ type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefi
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
-  const marked = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
+  const marked = GETTERS.flatMap((getter) => decodeValues(request[getter]?.(), "applied").secretTexts);
   const isShown = (text: string): boolean =>
     request.getNews !== undefined && text.includes("?") && hideQuery(text) === text;
   const secrets = [...marked.filter((text) => !isShown(text)), ...configured];

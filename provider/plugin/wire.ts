@@ -28,19 +28,12 @@ export interface ReceivedProperties {
   secretTexts: string[];
 }
 
-/** Unwraps secret and unknown values. A property that is null counts as missing. */
-export function decodeValues(struct: protobuf.Struct | undefined): ReceivedProperties {
-  const received: ReceivedProperties = { values: {}, secrets: [], secretTexts: [] };
-  received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as PropertyValues;
-  return received;
-}
-
-/** Returns the strings that are marked as secret, except in one property. */
-export function secretTextsIn(struct: protobuf.Struct | undefined, except: string): string[] {
+/** Unwraps secret and unknown values. A property that is null, or `except`, counts as missing. */
+export function decodeValues(struct: protobuf.Struct | undefined, except = ""): ReceivedProperties {
   const { [except]: _, ...values } = struct?.toJavaScript() ?? {};
   const received: ReceivedProperties = { values: {}, secrets: [], secretTexts: [] };
-  takeMarks(values, [], received);
-  return received.secretTexts;
+  received.values = (takeMarks(values, [], received) ?? {}) as PropertyValues;
+  return received;
 }
 
 function takeMarks(value: unknown, path: Path, received: ReceivedProperties): unknown {

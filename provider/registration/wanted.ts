@@ -4,7 +4,7 @@ import { isSameUrl } from "../lib/url.js";
 /** What create does when another URL is registered for the workspace. */
 export type OnExisting = "fail" | "replace";
 
-/** Whether the handshake is tried before set-webhook. */
+/** Whether the provider performs the handshake itself before set-webhook. */
 export type Preflight = "require" | "warn" | "off";
 
 /** The only `webhook_status` of the specification that means success (section 3). */

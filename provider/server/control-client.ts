@@ -16,7 +16,7 @@ export const CONTROL_LIMITS = {
 };
 
 /** How long to wait between two inspections, in milliseconds. */
-const INSPECT_EVERY_MS = 50;
+export const INSPECT_EVERY_MS = 50;
 
 /** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
@@ -68,12 +68,11 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 }
 
 /**
- * Makes a responder read its configuration file again, without a restart. Returns its status afterwards. Throws an
- * ApiChatError: `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
+ * Makes a responder read its configuration file again, without a restart. Throws an ApiChatError: `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
  * `unavailable` if the responder is gone.
  */
-export async function requestReload(instance: Instance): Promise<ServerStatus> {
-  return (await command(instance, "/reload")) as ServerStatus;
+export async function requestReload(instance: Instance): Promise<void> {
+  await command(instance, "/reload");
 }
 
 /** Requests a graceful stop. {@link waitUntilReleased} waits for it. Returns false if the responder is already gone. */

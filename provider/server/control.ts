@@ -42,7 +42,7 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
   app.get("/status", (c) => c.json(actions.status()));
   app.post("/reload", async (c) => {
     await actions.reload();
-    return c.json(actions.status());
+    return c.json({ status: "reloaded" });
   });
   app.post("/stop", (c) => {
     c.env.outgoing.once("close", () => actions.stop());

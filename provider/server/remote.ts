@@ -12,6 +12,7 @@ export {
 export {
   countKept,
   findRunning,
+  INSPECT_EVERY_MS,
   makeDataDir,
   readInstance,
   requestReload,

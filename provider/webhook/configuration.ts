@@ -1,7 +1,7 @@
-import { SETTINGS } from "./run.js";
+import { SETTINGS } from "./settings.js";
 
 /** Something in a stack's configuration that should be fixed, and how. It contains no values. */
-export interface ConfigurationWarning {
+interface ConfigurationWarning {
   text: string;
   hint: string;
 }

@@ -20,7 +20,8 @@ import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { VERIFIED, isLastApiKey } from "../registration/index.js";
 import { verificationKeyShape, warningOfKey } from "../responder/key-rules.js";
-import { type OperationContext, type Run, SETTINGS, joinQuotedNames, resourceOf } from "./run.js";
+import { joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
+import { SETTINGS } from "./settings.js";
 import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
 /** The inputs that a program sets: a change of one is an update. */
@@ -102,14 +103,13 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
   const problems: FieldProblem[] = problemsOfKnown(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
-  if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
-    problems.push(...declareOnce(inputs, apiKey, context));
+  if (![inputs.baseUrl, apiKey].some(isUnknown)) problems.push(...declareOnce(inputs, context));
   return { inputs, problems, warnings: warningsOf(inputs) };
 }
 
 /** Records that the program declares the workspace. Returns a problem if another resource declares it. */
-function declareOnce(inputs: WebhookInputs, apiKey: string, context: OperationContext): FieldProblem[] {
-  const other = context.run.declare(inputs, apiKey, resourceOf(inputs, context));
+function declareOnce(inputs: WebhookInputs, context: OperationContext): FieldProblem[] {
+  const other = context.run.declare(inputs, resourceOf(inputs, context));
   if (other === undefined) return [];
   const names = joinQuotedNames([other, inputs.name]);
   const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;

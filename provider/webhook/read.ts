@@ -11,7 +11,8 @@ import {
   showsOurKey,
 } from "../registration/index.js";
 import { withTimeLimit } from "./access.js";
-import { type OperationContext, resourceOf, settingMissing } from "./run.js";
+import { resourceOf, type OperationContext } from "./run.js";
+import { settingMissing } from "./settings.js";
 import {
   DRIFTED_KEY,
   type DriftedProperty,

@@ -5,44 +5,9 @@ import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import { Confirmations, isOurs, workspaceOf } from "../registration/index.js";
 import type { Claim } from "./facts.js";
-import { type RunLog, memoryLog } from "./run-log.js";
+import { memoryLog, type RunLog } from "./run-log.js";
+import { findApiKeys, findBaseUrl, settingMissing } from "./settings.js";
 import type { WebhookInputs, WebhookState } from "./state.js";
-
-/** The fallback sources of an input, and the error text if none of them provides it. */
-export const SETTINGS = {
-  baseUrl: {
-    config: "apichat:baseUrl",
-    environment: "APICHAT_BASE_URL",
-    missing:
-      "is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
-      "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL",
-  },
-  apiKey: {
-    config: "apichat:apiKey",
-    environment: "APICHAT_API_KEY",
-    missing:
-      "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
-      "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey",
-  },
-} as const;
-
-/** The error for an input that no source provides. `what` names the caller. */
-export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatError =>
-  new ApiChatError("invalid_config", what, {
-    operation: "check",
-    problems: [{ field: name, text: SETTINGS[name].missing }],
-  });
-
-/** Reads a value from the stack's configuration; secrets are decrypted. An empty value counts as missing. */
-type ReadConfig = (key: string) => string | undefined;
-
-/** The default base URL: from the stack's configuration, then from the environment. */
-export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
-  readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
-
-/** The default API keys: from the environment, then from the stack's configuration. */
-export const findApiKeys = (readConfig: ReadConfig): string[] =>
-  [process.env[SETTINGS.apiKey.environment], readConfig(SETTINGS.apiKey.config)].flatMap((key) => key || []);
 
 /** What the engine says about an operation, in addition to its inputs. */
 export interface OperationContext {
@@ -151,9 +116,9 @@ export class Run {
   }
 
   /** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
-  declare(inputs: WebhookInputs, apiKey: string, resource: string): string | undefined {
+  declare(inputs: WebhookInputs, resource: string): string | undefined {
     const { baseUrl, name } = inputs;
-    const workspace = workspaceOf(baseUrl, apiKey);
+    const { apiKey, workspace } = this.targetOf(inputs);
     this.#declared.set(resource, [...this.#declarationsOf(resource), { baseUrl, apiKey }]);
     this.#log.append({ fact: "declared", workspace, resource, name });
     return this.#log.read().declarerOf(workspace, resource);

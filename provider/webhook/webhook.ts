@@ -5,7 +5,7 @@ import { INPUTS } from "../pulumi/resource-inputs.js";
 import type { OnExisting, Preflight } from "../registration/index.js";
 import { warningsOfConfiguration } from "./configuration.js";
 import type { Settling } from "./preview.js";
-import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
+import { SETTINGS, findApiKeys, findBaseUrl } from "./settings.js";
 
 /** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {

@@ -101,12 +101,11 @@ describe("a responder that pulumi up brings up", () => {
     const delivering = (async () => {
       while (!upIsDone.signal.aborted) statuses.push(await deliverTo(url, VERIFICATION_KEY));
     })();
-    const { changes, output } = await stack.up();
+    const { changes } = await stack.up();
     upIsDone.abort();
     await delivering;
     // The URLs stay known, so that globex, whose key stays, shows no change.
     expect(changes).toEqual({ same: 3, update: 2 });
-    expect(output).toMatch(/chat: .*verificationKeys of acme/);
     expect(statuses.length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     expect(await deliverTo(url, OTHER_KEY)).toBe(200);

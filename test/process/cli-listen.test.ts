@@ -80,6 +80,7 @@ describe("apichat listen", () => {
     const body = '{ "type":"text",\t"conv_id":9007199254740993, "sender_id":"7","text":"ol\\u00e1 \\/" }';
     const delivery = await createDelivery("text", { url, verificationKey: KEY, body, flowNs: "f7" });
     delivery.headers.set("x-other", "kept");
+    delivery.headers.set("authorization", "Bearer secret-of-a-header");
     expect((await fetch(delivery)).status).toBe(200);
     await waitForJson(({ type }) => type === "forward");
     expect(await deliver(url, {}, "another")).toBe(401);
@@ -98,7 +99,7 @@ describe("apichat listen", () => {
       "x-other": "kept",
       "x-hub-signature-256": signature,
     });
-    expect(findSecrets(stdout, [KEY, "secret-of-the-target"])).toEqual([]);
+    expect(findSecrets(stdout, [KEY, "secret-of-the-target", "secret-of-a-header"])).toEqual([]);
   });
 
   it("acknowledges what its target does not take, reports why, and keeps the order of a conversation", async () => {
@@ -119,36 +120,26 @@ describe("apichat listen", () => {
     ]);
   });
 
-  it("shows headers and body with --verbose, and no value of a query", async () => {
-    const { url, end } = await listen("--verbose");
+  it("marks a preflight, and shows no value of a query", async () => {
+    const { url, end } = await listen();
     await diagnoseHandshake({ url, verificationKey: KEY });
     expect((await fetch(new URL("/other?token=secret-of-a-query", url))).status).toBe(405);
-    const delivery = await createDelivery("text", { url, verificationKey: KEY });
-    delivery.headers.set("authorization", "Bearer secret-of-a-header");
-    const body = await delivery.clone().text();
-    await fetch(delivery);
     const { stdout } = await end();
     expect(stdout).toMatch(/#1 handshake {2}passed {2}POST \/ {2}as form {2}\(looks like the preflight/);
     expect(stdout).toMatch(/#3 request {4}refused 405 {2}GET \/other\?token=\*\*\*: /);
-    expect(stdout).toMatch(/\n +x-hub-signature-256: sha256=[0-9a-f]{64}\n/);
-    expect(stdout).toMatch(/\n +authorization: \*\*\*\n/);
-    expect(stdout).toContain(`${" ".repeat(10)}${body}\n`);
     expect(stdout).not.toContain("secret-of");
   });
 
-  it.each(["--verbose", "--json"])(
-    "lets nothing from the wire drive the terminal, with %s",
-    async (option) => {
-      const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
-      const { url, end } = await listen(option);
-      for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
-      await post(`${url}${encodeURI("\u001b")}`, text);
-      const { stdout } = await end();
-      expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-      expect(stdout).toContain("\\u001b]0;owned");
-      expect(stdout.match(/^listening|"listening"/gm)).toHaveLength(1);
-    },
-  );
+  it.each([[[]], [["--json"]]])("lets nothing from the wire drive the terminal, with %j", async (options) => {
+    const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
+    const { url, end } = await listen(...options);
+    for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
+    await post(`${url}${encodeURI("\u001b")}`, text);
+    const { stdout } = await end();
+    expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    expect(stdout).toContain("\\u001b]0;owned");
+    expect(stdout.match(/^listening|"listening"/gm)).toHaveLength(1);
+  });
 });
 
 const runListen = (...parameters: string[]) => runCli(["listen", "--json", ...parameters], { environment });

@@ -76,14 +76,6 @@ describe("--deliveries", () => {
     expect(json).toMatchObject({ passed: false, checks: [], diagnosis: { cause: "server_error" } });
   });
 
-  test("refuses the verification key itself as the earlier one", async () => {
-    const refused = await runCli(["verify", "http://127.0.0.1:9/", "--deliveries", "--yes", "--json"], {
-      environment: { ...environment, APICHAT_EARLIER_VERIFICATION_KEY: VERIFICATION_KEY },
-    });
-    expect(refused).toMatchObject(usageError(/is the verification key itself/));
-    expect(refused.stderr).not.toContain(VERIFICATION_KEY);
-  });
-
   test("takes an earlier key from the environment, and prints JSON", async () => {
     const both = {
       APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,

@@ -94,7 +94,7 @@ describe("apichat webhook set", () => {
   test("takes back what it has set if another bot than the given one comes out", async () => {
     const { exitCode, stdout, error } = await set("--bot-url", globex().botUrl, "--json");
     expect([exitCode, stdout, error?.code]).toEqual([1, "", "conflict"]);
-    expect(error?.message).toContain(`has the bot ${acme().botCode}, not ${globex().botCode} of --bot-url`);
+    expect(error?.message).toContain(`has the bot ${acme().botCode}, not ${globex().botCode}`);
     expect(error?.message).toContain("removed again, and nothing is registered there now");
     expect(acme().registration).toBeUndefined();
     expect(actions()).toContain("set-webhook");
@@ -161,7 +161,7 @@ describe("apichat webhook get", () => {
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
     expect(stdout).toContain("  key      set, different from yours\n");
     expect(stderr).toBe(
-      `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode} of APICHAT_BOT_URL; check the base URL and the API key\n`,
+      `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode}; check the base URL and the API key\n`,
     );
     expect(await webhook(["get", "--json", "--bot-url", acme().botUrl])).toMatchObject({
       stderr: "",

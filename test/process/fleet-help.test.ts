@@ -75,15 +75,10 @@ describe("wrong use of a fleet's command line ends with 2", () => {
       "bot-urls --env --json",
       "option '--env' cannot be used with option '--json'; see node fleet.ts bot-urls --help",
     ],
-    [
-      "plan --json-file nowhere/plan.json",
-      "--json-file: nothing can be written in the folder FOLDER/nowhere; create it, or name a different one",
-    ],
   ])("%s", async (words, message) => {
     const { exitCode, stdout, stderr } = await run(`${words} --json`);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    const error = { code: "usage", message: message.replace("FOLDER", folder) };
-    expect(JSON.parse(stderr)).toEqual({ error });
+    expect(JSON.parse(stderr)).toEqual({ error: { code: "usage", message } });
   });
 
   test.each(["plan", "watch"])("a list that is wrong, at %s: its line and field are named", async (words) => {

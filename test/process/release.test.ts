@@ -13,8 +13,9 @@ import { makeFolder } from "./program.ts";
 import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
+/** The project's own Node: a tool is not for the versions that the package supports. */
 const runTool = (tool: string, args: readonly string[], options = {}) =>
-  execa(process.execPath, [`${root}tools/release/${tool}.ts`, ...args], {
+  execa(`${root}node_modules/.bin/node`, [`${root}tools/release/${tool}.ts`, ...args], {
     reject: false,
     all: true,
     ...options,

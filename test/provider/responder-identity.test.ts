@@ -1,14 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { freePort } from "../support/http.js";
 import {
   create,
   createAtFixedPort,
   deliver,
   destroy,
   expectGone,
-  failureOf,
   expectPids,
   read,
   run,
@@ -70,17 +68,5 @@ describe("a responder under a new name without an alias", () => {
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
     await expectPids([]);
-  });
-
-  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
-    const port = await freePort();
-    const created = await create({ port });
-    startRun();
-    const error = await failureOf(create({ ...RENAMED, port }));
-    expect(error).toMatchObject({ code: "conflict", problems: [{ field: "port" }] });
-    expect(error.message).toContain(
-      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
-    );
-    expect(await read(created)).toEqual(created.outs);
   });
 });

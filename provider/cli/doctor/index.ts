@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "../credentials.js";
 import type { NamedFinding } from "./run.js";
 import { parseUrl } from "../option-values.js";
-import { ENDINGS, EXIT, paint, print, printJson } from "../output.js";
+import { ENDINGS, EXIT, paint, printResult } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { runToExit, type CommandRun } from "../run-command.js";
 
@@ -22,10 +22,8 @@ export function doctorCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-This command never prompts. With an API key it reads the registration (get-webhook); with a verification key it performs
-the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A webhook
-URL that differs from the registered one is a warning. It reads the Pulumi.yaml in the current folder or above, and the
-configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
+This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current folder or
+above, and the configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
 ok, warning and skipped are fine; failed is not.
 
 Examples:
@@ -36,22 +34,22 @@ ${ENDINGS}`;
 
 async function inspect({ webhookUrl, json }: DoctorOptions, run: CommandRun): Promise<number> {
   // Loaded here, because `--help` needs none of it.
-  const { runChecks, NAME_WIDTH } = await import("./run.js");
-  const findings: NamedFinding[] = [];
-  for await (const finding of runChecks({ ...run, folder: process.cwd(), webhookUrl })) {
-    findings.push(finding);
-    if (!json) print(formatFinding(finding, NAME_WIDTH));
-  }
-  const passed = findings.every(({ status }) => status !== "failed");
-  if (json) printJson({ passed, checks: findings });
+  const { runChecks } = await import("./run.js");
+  const checks = await runChecks({ ...run, folder: process.cwd(), webhookUrl });
+  const passed = checks.every(({ status }) => status !== "failed");
+  printResult({ json }, { passed, checks }, () => formatFindings(checks));
   return passed ? EXIT.done : EXIT.failed;
 }
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
-function formatFinding({ name, status, text, hint }: NamedFinding, nameWidth: number): string {
-  const line = `${paint(COLOURS[status], status.padEnd(STATUS_WIDTH))}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`;
+function formatFindings(findings: readonly NamedFinding[]): string {
+  const nameWidth = Math.max(...findings.map(({ name }) => name.length));
   const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
-  return hint === undefined ? line : `${line}${indent}hint: ${toPlainText(hint)}\n`;
+  const lines = findings.flatMap(({ name, status, text, hint }) => [
+    `${paint(COLOURS[status], status.padEnd(STATUS_WIDTH))}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`,
+    ...(hint === undefined ? [] : [`${indent}hint: ${toPlainText(hint)}\n`]),
+  ]);
+  return lines.join("");
 }

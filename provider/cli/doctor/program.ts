@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { hasErrorCode } from "../../lib/files.js";
 import { formatUrl } from "../../lib/url.js";
-import { isOlder, majorOf, MIN_PULUMI } from "../../lib/version.js";
+import { isOlder, MIN_PULUMI } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
 import {
   type DoctorCheck,
@@ -33,9 +33,7 @@ async function readPulumi({ signal }: DoctorFacts): Promise<Finding> {
     if (isOlder(version, MIN_PULUMI)) {
       return failed(`${version} is too old; ${MIN_PULUMI} or newer is needed`, hint);
     }
-    return majorOf(version) > majorOf(MIN_PULUMI)
-      ? warning(`${version} is newer than the versions that this package supports`, hint)
-      : ok(version);
+    return ok(version);
   } catch (error) {
     if (signal.aborted) throw error;
     return failed(hasErrorCode(error, "ENOENT") ? "not on PATH" : "pulumi version fails", hint);
@@ -80,11 +78,6 @@ const plugins = z.array(z.object({ name: z.string(), version: z.string().default
 /** Checks where the base URL and the API key come from. */
 export const checkConfiguration: DoctorCheck = async ({ credentials, ...facts }) => {
   const stacks = await facts.stacks;
-  const found = stacks.flatMap(({ place, warnings }) => warnings.map((one) => ({ place, ...one })));
-  if (found.length > 0) {
-    const texts = found.map(({ place, text }) => `${place}: ${text}`);
-    return warning(texts.join("; "), [...new Set(found.map(({ hint }) => hint))].join("; "));
-  }
   const given = {
     place: "this command",
     baseUrl: await credentials.findAddress("baseUrl"),

@@ -2,7 +2,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { warningsOfConfiguration, type ConfigurationWarning } from "../../webhook/provider.js";
 
 /** What Pulumi.yaml says of the program's provider. */
 interface Project {
@@ -18,7 +17,6 @@ export interface StackSettings {
   place: string;
   baseUrl: string | undefined;
   hasApiKey: boolean;
-  warnings: ConfigurationWarning[];
 }
 
 /** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
@@ -64,12 +62,10 @@ const valueOf = (setting: unknown): unknown => projectValue.safeParse(setting).d
 
 async function readStack(path: string): Promise<StackSettings> {
   const config = parseYaml(await readFile(path, "utf8"), stackShape, path)?.config ?? {};
-  const settingOf = (key: string): unknown => valueOf(config[key]);
-  const [baseUrl, apiKey] = ["apichat:baseUrl", "apichat:apiKey"].map(settingOf);
+  const baseUrl = valueOf(config["apichat:baseUrl"]);
   return {
     place: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "stack $1"),
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
-    hasApiKey: apiKey !== undefined,
-    warnings: warningsOfConfiguration(Object.keys(config), (key) => typeof settingOf(key) !== "string"),
+    hasApiKey: config["apichat:apiKey"] !== undefined,
   };
 }

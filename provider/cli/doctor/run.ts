@@ -30,23 +30,16 @@ const CHECKS: Record<string, DoctorCheck> = {
   "webhook URL": checkWebhookUrl,
 };
 
-/** The width of the longest name. */
-export const NAME_WIDTH = Math.max(...Object.keys(CHECKS).map((name) => name.length));
-
-/** Runs all checks in parallel, and yields what they found in their order, each as soon as it is known. */
-export async function* runChecks(surroundings: Surroundings): AsyncGenerator<NamedFinding> {
-  const { credentials, signal } = surroundings;
+/** Runs all checks in parallel, and returns what they found in their order. */
+export async function runChecks(surroundings: Surroundings): Promise<NamedFinding[]> {
+  const { credentials } = surroundings;
   // Read first, so that a malformed one is a usage error instead of a failed check.
   const secrets = [await credentials.findSecret("apiKey"), await credentials.findSecret("verificationKey")];
   await credentials.findAddress("baseUrl");
   const known = secrets.filter((secret) => secret !== undefined);
   const facts = await readFacts(surroundings);
-  const running = Object.entries(CHECKS).map(([name, check]) => runCheck(name, check(facts), known));
-  for (const finding of running) {
-    const found = await finding;
-    if (found !== undefined) yield found;
-    signal.throwIfAborted();
-  }
+  const findings = Object.entries(CHECKS).map(([name, check]) => runCheck(name, check(facts), known));
+  return (await Promise.all(findings)).filter((finding) => finding !== undefined);
 }
 
 async function readFacts(surroundings: Surroundings): Promise<DoctorFacts> {

@@ -44,22 +44,8 @@ The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 If an emulator with the workspace acme is already running at the port, the command without options prints where it is,
 and ends with 0.
 
-A seed file can set workspaces, flow, flows, faults and every open point; flags override it. For example:
-  workspaces:
-    - name: acme
-      apiKey: an-api-key            # or apiKeyEnv, the name of a variable
-      flowApiKey: a-flow-api-key
-      flow: parcels
-  flows:
-    parcels:                        # the first rule that matches
-      rules:
-        - when: { text: parcel }
-          reply: [{ type: text, text: It is on its way }]
-  faults:
-    - operation: set-webhook
-      fault: { status: 503 }
-  deliveryAttempts: 3               # an open point: --delivery-attempts
-  handshake: { encoding: json }     # --handshake-encoding
+A seed file can set workspaces, flow, flows, faults and every open point; flags override it. The page
+"Emulator" has an example.
 
 Examples:
   $ apichat emulator

@@ -6,7 +6,7 @@ import {
 } from "../../emulator/index.js";
 import { commandLine } from "../../errors/index.js";
 import { describeListenFailure } from "../../server/listener.js";
-import { note, print } from "../output.js";
+import { print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
 import { toUrlHost } from "../../lib/url.js";
 import { createEventFormatter } from "./event-lines.js";
@@ -30,9 +30,6 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const settings = await toEmulatorOptions(options);
   const emulator = await startListening(settings, options);
   if (emulator === undefined) return undefined;
-  for (const name of listKept(emulator, settings)) {
-    note(`${name}: as kept in ${settings.data}; its options are not applied`);
-  }
   const isEmpty = emulator.workspaces.size === 0;
   if (isEmpty) emulator.addWorkspace({ name: DEFAULT_WORKSPACE, ...generateKeys(DEFAULT_WORKSPACE, host) });
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
@@ -98,18 +95,6 @@ async function findEmulator({ host, port }: EmulatorCliOptions): Promise<Emulato
     return undefined;
   }
 }
-
-/** The options that a running workspace shows as they were given. */
-const COMPARED = ["apiKey", "flowApiKey", "botCode", "mayManageFlow", "flow"] as const;
-
-/** Returns the workspaces whose stored settings differ from the options. */
-const listKept = (emulator: Emulator, { workspaces = [] }: EmulatorOptions): string[] =>
-  workspaces
-    .filter((wanted) => {
-      const kept = emulator.workspace(wanted.name);
-      return COMPARED.some((field) => wanted[field] !== undefined && wanted[field] !== kept[field]);
-    })
-    .map(({ name }) => name);
 
 /** Whether to print the keys of a workspace: only generated ones, which were not given to this run or follow from the name. */
 const mayShowKeys = (

@@ -5,7 +5,6 @@ import { faultRule, pathSegment } from "../../emulator/internal.js";
 import { problemOfSecret } from "../../lib/values.js";
 import { describeProblems, problemsOf } from "../../lib/validate.js";
 import { readSecretFile } from "../credentials.js";
-import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
 import { isLoopback } from "../../lib/url.js";
@@ -30,7 +29,6 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
 /** The workspace if no other is given. */
 export const DEFAULT_WORKSPACE = "acme";
 
-const MIN_TOKEN_CHARACTERS = 16;
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
 /** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
@@ -79,9 +77,6 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   if (token === undefined || (file === undefined && token === "")) return undefined;
   const problem = problemOfSecret(token, "give the token alone");
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  if (token.length < MIN_TOKEN_CHARACTERS) {
-    warn(`${name} has ${token.length} characters and may be guessed; use ${MIN_TOKEN_CHARACTERS} or more`);
-  }
   return token;
 }
 

@@ -1,13 +1,10 @@
-import { access, constants, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { orAborted } from "../../lib/abort.js";
 import { confirm, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
-import { ENDINGS, EXIT, print as printText } from "../output.js";
-import { tableOptionsOf } from "../table.js";
-import { UsageError } from "../usage-error.js";
+import { ENDINGS, EXIT, paint, print as printText } from "../output.js";
 import { FleetProgress } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
 import { runToEnd, type Stop } from "./session.js";
@@ -65,7 +62,6 @@ export function fleetCommand<Options>(
     const options = rest as Options;
     return runToEnd(failed, async (stop) => {
       if (!yes && asks?.(options)) requireTerminal(command.name());
-      await checkFolders(output);
       return work(createSession(source, output, stop), options);
     });
   });
@@ -98,9 +94,7 @@ function createSession({ name: program, open }: FleetSource, output: OutputOptio
     /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
     print: async (report: AnyReport): Promise<number> => {
       const { json, jsonFile, markdownFile } = output;
-      printText(
-        renderReport(report, json ? "json" : "text", { table: tableOptionsOf(process.stdout), program }),
-      );
+      printText(renderReport(report, json ? "json" : "text", { paint, program }));
       if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
       if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
       return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
@@ -143,17 +137,4 @@ export function runCommand<Options>(
     about: about + STOPPING,
     work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
   });
-}
-
-/** Throws if a report could not be written, which would only show at the end of the run. */
-async function checkFolders({ markdownFile, jsonFile }: OutputOptions): Promise<void> {
-  for (const [flag, file] of Object.entries({ "--markdown-file": markdownFile, "--json-file": jsonFile })) {
-    if (file === undefined) continue;
-    const folder = dirname(resolve(file));
-    await access(folder, constants.W_OK).catch(() => {
-      throw new UsageError(
-        `${flag}: nothing can be written in the folder ${folder}; create it, or name a different one`,
-      );
-    });
-  }
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { EXIT } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";
-import { count } from "./document.js";
+import { count } from "./render.js";
 
 export const destroyCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(

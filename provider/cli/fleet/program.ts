@@ -4,10 +4,9 @@ import { endProcess, ENDINGS } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
 import type { FleetSource } from "./command.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
-import { planCommand } from "./plan.js";
 import { rotateCommand } from "./rotate.js";
 import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
-import { upCommand } from "./up.js";
+import { planCommand, upCommand } from "./up.js";
 import { watchCommand } from "./watch.js";
 
 /** The commands of a fleet. */

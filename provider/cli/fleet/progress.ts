@@ -1,9 +1,8 @@
 import type { FleetEvent, Outcome, StackReport } from "../../fleet/index.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { note } from "../output.js";
-import { count, duration } from "./document.js";
 import { lineOf } from "./failures.js";
-import { countChanges } from "./render.js";
+import { count, countChanges, duration } from "./render.js";
 
 /** While webhooks follow one another, a line says at this pace how many there were. */
 const COUNT_MS = 5000;

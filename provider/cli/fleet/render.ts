@@ -11,22 +11,11 @@ import type {
   StackReport,
   WebhookChange,
 } from "../../fleet/index.js";
-import { listNames } from "../../lib/plain-text.js";
+import { listNames, toPlainText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
 import type { DriftedProperty } from "../../webhook/provider.js";
-import { toJsonText } from "../output.js";
-import type { TableOptions } from "../table.js";
-import {
-  type Block,
-  MAX_ROWS,
-  count,
-  duration,
-  heading,
-  line,
-  tableOf,
-  toMarkdown,
-  toText,
-} from "./document.js";
+import { type Paint, toJsonText } from "../output.js";
+import { formatTable } from "../table.js";
 import { describeCause, groupFailures, lineOf } from "./failures.js";
 
 /** The report of any command. */
@@ -37,8 +26,8 @@ export type Format = "text" | "markdown" | "json";
 
 /** Where a report is shown. */
 export interface RenderOptions {
-  /** The capabilities of the terminal, for `text`. Default: no terminal. */
-  table?: TableOptions;
+  /** Paints for where it is shown, for `text`. Default: without colours. */
+  paint?: Paint;
   /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
   program?: string;
 }
@@ -50,11 +39,82 @@ export interface RenderOptions {
 export function renderReport(
   report: AnyReport,
   format: Format,
-  { table = { width: undefined, isColoured: false }, program = "node fleet.ts" }: RenderOptions = {},
+  { paint = withoutColours, program = "node fleet.ts" }: RenderOptions = {},
 ): string {
   if (format === "json") return toJsonText(report);
   const blocks = describeReport(report, program);
-  return format === "text" ? toText(blocks, table) : toMarkdown(blocks);
+  return format === "text" ? toText(blocks, paint) : toMarkdown(blocks);
+}
+
+const withoutColours: Paint = (_style, text) => text;
+
+interface Table {
+  type: "table";
+  /** In small letters. */
+  head: readonly string[];
+  rows: readonly (readonly string[])[];
+  /** The last row, which is never left out. */
+  totals?: readonly string[];
+  /** What the rows are, in the plural: "and 5 more failures". */
+  of: string;
+}
+
+/** A part of a report. */
+type Block = { type: "heading" | "line"; text: string } | Table;
+
+const heading = (text: string): Block => ({ type: "heading", text });
+
+const line = (text: string): Block => ({ type: "line", text });
+
+const lineIf = (isSo: boolean, text: string): Block[] => (isSo ? [line(text)] : []);
+
+/** A table, or nothing if it has no rows. */
+const tableOf = (table: Omit<Table, "type">): Block[] =>
+  table.rows.length === 0 ? [] : [{ type: "table", ...table }];
+
+/** For a terminal. Untrusted text cannot drive it. Only consecutive lines have no gap between them. */
+const toText = (blocks: readonly Block[], paint: Paint): string =>
+  blocks
+    .map((block, index) => {
+      const isJoined = index === 0 || (block.type === "line" && blocks[index - 1]?.type === "line");
+      return `${isJoined ? "" : "\n"}${formatBlock(block, paint)}`;
+    })
+    .join("");
+
+function formatBlock(block: Block, paint: Paint): string {
+  if (block.type === "table") return formatRows(block, paint);
+  const text = toPlainText(block.text);
+  return `${block.type === "heading" ? paint("bold", text) : text}\n`;
+}
+
+/** The most rows of a table. */
+const MAX_ROWS = 100;
+
+/** The colours of outcomes. A workspace of such a name gets them too. */
+const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
+
+function formatRows({ head, rows, totals, of }: Table, paint: Paint): string {
+  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
+  const names = head.map((word) => word.toUpperCase());
+  const more = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
+  return formatTable(names, shown, { paint, colours: COLOURS }) + more;
+}
+
+/** For the summary of a CI job: a block of code, in which markup, links and mentions have no effect. */
+function toMarkdown(blocks: readonly Block[]): string {
+  const text = toText(blocks, withoutColours);
+  const longest = Math.max(...(text.match(/`+/g) ?? []).map((run) => run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}text\n${text}${fence}\n`;
+}
+
+/** "1 stack", "4 stacks". */
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** "0.4 s", "12.3 s", "125 min 5 s". */
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
 function describeReport(report: AnyReport, program: string): Block[] {
@@ -71,8 +131,6 @@ function describeReport(report: AnyReport, program: string): Block[] {
 
 const HEAD = ["stack", "outcome", "create", "update", "delete", "same", "drifted", "failed", "seconds"];
 
-const isDone = ([, outcome]: readonly string[]): number => Number(outcome === "done");
-
 /** What was done with each stack, or would be. */
 function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
   const rows = [
@@ -82,8 +140,7 @@ function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<Flee
   const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
   return tableOf({
     head: HEAD,
-    // If some have to be left out, leave out those that are done.
-    rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
+    rows,
     totals: ["total", "", ...cellsOf(totals)],
     of: "stacks",
   });
@@ -163,8 +220,6 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...describeStop(plan),
   ];
 }
-
-const lineIf = (isSo: boolean, text: string): Block[] => (isSo ? [line(text)] : []);
 
 const describeCreates = ({ free, adopted, taken, unknown }: FleetPlan["creates"]): string =>
   `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown`;

@@ -3,7 +3,7 @@ import type { RotateOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
 import { EXIT } from "../output.js";
 import { runCommand, type FleetSource } from "./command.js";
-import { count } from "./document.js";
+import { count } from "./render.js";
 
 export const rotateCommand = (source: FleetSource): Command =>
   runCommand<RotateOptions>(

@@ -1,13 +1,34 @@
 import { Command } from "commander";
 import type { FleetPlan, UpOptions } from "../../fleet/index.js";
-import { EXIT, note } from "../output.js";
-import { tableOptionsOf } from "../table.js";
+import { parseCountOrNone } from "../option-values.js";
+import { ENDINGS, EXIT, note, paintOnStderr } from "../output.js";
 import { runCommand, type RunSession, type FleetSource } from "./command.js";
-import { count } from "./document.js";
-import { MAX_REMOVALS_OPTION } from "./plan.js";
-import { countChanges, listOthers, renderReport } from "./render.js";
+import { count, countChanges, listOthers, renderReport } from "./render.js";
 
 type UpCommandOptions = UpOptions & { skipPlan?: boolean };
+
+const MAX_REMOVALS_OPTION = [
+  "--max-removals <n>",
+  "how many workspaces that left the list may be removed (default 10)",
+  parseCountOrNone,
+] as const;
+
+export const planCommand = (source: FleetSource): Command =>
+  runCommand<UpOptions>(
+    source,
+    new Command("plan")
+      .description("report what each stack would do, and what is registered where a webhook would be created")
+      .option("--refresh", "query the service first, so that drift shows too")
+      .option(...MAX_REMOVALS_OPTION),
+    {
+      about: `Previews each stack. For every webhook that would be created, it queries what is registered: free, adopted (your
+URL) or taken (a different URL). It names the workspaces that are no longer in the list, and changes nothing.`,
+      examples: ["plan", "plan --refresh --json-file plan.json"],
+      endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
+      work: async ({ fleet, run, print }, options) =>
+        print(await run((given) => fleet.plan({ ...given, ...options }))),
+    },
+  );
 
 export const upCommand = (source: FleetSource): Command =>
   runCommand<UpCommandOptions>(
@@ -45,7 +66,7 @@ async function planFirst(
   options: UpOptions,
 ): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  process.stderr.write(renderReport(plan, "text", { table: tableOptionsOf(process.stderr), program }));
+  process.stderr.write(renderReport(plan, "text", { paint: paintOnStderr, program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(

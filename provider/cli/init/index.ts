@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -16,7 +16,7 @@ import {
 } from "./program.js";
 import { ENDINGS, EXIT, printResult } from "../output.js";
 import { type CommandRun, runToExit } from "../run-command.js";
-import { commandLine, isOfArchive } from "../../errors/index.js";
+import { commandLine, isOfArchive, shellQuote } from "../../errors/index.js";
 import { isLoopback, formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { VERSION } from "../../lib/version.js";
@@ -120,21 +120,12 @@ const toProjectName = (folder: string): string =>
     .replaceAll(/[^a-z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
-/** Writes all files or none. An existing one is never changed. */
+/** Writes all files. An existing one is never changed. */
 async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
-  const begun: string[] = [];
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      const path = join(folder, name);
-      const made = await mkdir(dirname(path), { recursive: true });
-      if (made !== undefined) begun.push(made);
-      await writeFile(path, "", { flag: "wx" });
-      begun.push(path);
-      await writeFile(path, text);
-    }
-  } catch (error) {
-    await Promise.all(begun.map((path) => rm(path, { recursive: true, force: true })));
-    throw error;
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: "wx" });
   }
 }
 
@@ -163,8 +154,8 @@ async function findPackage(): Promise<{ own: string; source?: string; clone?: st
 /** Puts a clone's `pulumi` and its Node on PATH, because the machine may have neither. */
 function pathLine(clone: string, language: ProgramLanguage | undefined): string {
   const host = language === undefined || language === "typescript" ? "" : ` -- --languages ${language}`;
-  const engine = `$(dirname "$(npm --prefix ${quote(clone)} run --silent engine${host})")`;
-  return `export PATH="${engine}":${quote(join(clone, "node_modules/.bin"))}:"$PATH"`;
+  const engine = `$(dirname "$(npm --prefix ${shellQuote(clone)} run --silent engine${host})")`;
+  return `export PATH="${engine}":${shellQuote(join(clone, "node_modules/.bin"))}:"$PATH"`;
 }
 
 /** The default workspace of `apichat emulator`. */
@@ -179,7 +170,7 @@ function nextCommands(
   { language, source, webhookUrl, baseUrl }: ProgramOptions,
   clone: string | undefined,
 ): string[] {
-  const enter = [...(clone === undefined ? [] : [pathLine(clone, language)]), `cd ${quote(folder)}`];
+  const enter = [...(clone === undefined ? [] : [pathLine(clone, language)]), `cd ${shellQuote(folder)}`];
   const prepare = [...enter, ...(source === undefined ? [] : ["npm install"])];
   // YAML and the dynamic provider need no SDK.
   if (language !== undefined && language !== "yaml") prepare.push(`${clone ? SDK_HINT : ""}pulumi install`);
@@ -192,7 +183,7 @@ function nextCommands(
   // The emulator's keys are test data, so the state may be in this folder, under a known passphrase.
   const backend = hasBackend()
     ? []
-    : [`export PULUMI_BACKEND_URL=${quote(`file://${folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
+    : [`export PULUMI_BACKEND_URL=${shellQuote(`file://${folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
@@ -213,7 +204,3 @@ function hasBackend(): boolean {
   const path = join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json");
   return existsSync(path) && /"current": *"[^"]/.test(readFileSync(path, "utf8"));
 }
-
-/** One word of a POSIX shell. */
-const quote = (text: string): string =>
-  /^[\w\-+=:,./@%]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

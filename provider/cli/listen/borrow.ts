@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../../client/index.js";
-import { commandLine, quoteUrl } from "../../errors/index.js";
+import { commandLine, shellQuote } from "../../errors/index.js";
 import { makeFolders, readFileIfExists, stateFolder, writePrivateFile } from "../../lib/files.js";
 import { lockFile } from "../../lib/sqlite.js";
 import { formatUrl, hideQuery, isSameUrl } from "../../lib/url.js";
@@ -130,8 +130,8 @@ const isSame = (a: Shown | undefined, b: Shown | undefined): boolean =>
 
 const howToUndo = ({ webhookUrl, before }: Note): string =>
   before === null
-    ? `to remove it: ${commandLine()} webhook delete --webhook-url ${quoteUrl(formatUrl(webhookUrl))}`
-    : `to register ${before} again: ${commandLine()} webhook set --replace --webhook-url ${quoteUrl(before)}`;
+    ? `to remove it: ${commandLine()} webhook delete --webhook-url ${shellQuote(formatUrl(webhookUrl))}`
+    : `to register ${before} again: ${commandLine()} webhook set --replace --webhook-url ${shellQuote(before)}`;
 
 /** Throws a UsageError if the key is not shown, or if the URL is this endpoint's, which would reject a different key. */
 function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registration, ours: Shown): void {

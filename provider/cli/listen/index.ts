@@ -22,7 +22,6 @@ interface ListenOptions extends CredentialOptions {
   forward?: string;
   tunnel?: TunnelProgram;
   replace?: boolean;
-  verbose?: boolean;
   json?: boolean;
 }
 
@@ -43,7 +42,6 @@ export function listenCommand(): Command {
       ).choices(TUNNEL_PROGRAMS),
     )
     .option("--replace", "with --tunnel: replace a different webhook until the end")
-    .option("--verbose", "also print headers and body")
     .option("--json", "print one JSON object per line, with headers and body");
   return addCredentialOptions(command, ["verificationKey", "baseUrl", "apiKey"])
     .addHelpText("after", HELP)
@@ -52,30 +50,23 @@ export function listenCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared,
-ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, also after
-Ctrl-C or a closed terminal, what was registered before is registered again. After a kill -9 the next start names the
-tunnel that may still run, and prints the command that registers what was there before. Anyone who knows the tunnel's
-URL can reach the endpoint; it accepts only what is signed.
+ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, what was
+registered before is registered again. Anyone who knows the tunnel's URL can reach the endpoint; it accepts only what
+is signed.
 
-Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
-any sender can copy.
-A delivery is answered with 200 if its signature is valid, else with 401, and printed in both cases.
-
-Accepted deliveries are forwarded once, byte for byte, with their end-to-end headers, in order within a conversation.
-The service gets its response without waiting for that. Nothing is stored or retried; for that, use apichat responder.
-
-The first line is the URL. With --json "type" is listening, registered, handshake, delivery, request or forward.
+The service gets its response without waiting for --forward. Nothing is stored or retried; for that, use
+apichat responder. With --json "type" is listening, registered, handshake, delivery, request or forward.
 
 Examples:
   $ apichat listen --port 8080
-  $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages --verbose
+  $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages
   $ apichat listen --tunnel cloudflared --credentials acme.yaml --forward http://127.0.0.1:3000/messages
   $ apichat listen --key-file acme.key --json | jq 'select(.signature == "wrong")'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
 async function listen(options: ListenOptions): Promise<void> {
-  const { verbose = false, json = false, tunnel, replace = false } = options;
+  const { json = false, tunnel, replace = false } = options;
   const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
   const borrowing = tunnel && {
@@ -90,7 +81,7 @@ async function listen(options: ListenOptions): Promise<void> {
   // Loaded here, because `--help` needs no HTTP.
   const { startListening } = await import("./run.js");
   const onEvent = (event: ListenEvent): void =>
-    print(redact(json ? toJsonLine(event) : formatListenEvent(event, verbose)));
+    print(redact(json ? toJsonLine(event) : formatListenEvent(event)));
   // A closed terminal must not leave the registration of a tunnel behind.
   const stopped = tunnel === undefined ? untilStopped() : untilStopped("SIGHUP");
   const listening = await startListening({ ...options, verificationKey, onEvent });

@@ -3,22 +3,17 @@ import { formatTime, paint } from "../output.js";
 import type { ForwardEvent, ListenEvent, SeenRequest } from "./watch.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
-const SHOWN_BODY_CHARACTERS = 10_000;
 const INDENT = " ".repeat(10);
 
-/**
- * Formats one event for people, with headers and body if `verbose`. Everything from the wire is escaped, so that it cannot drive the
- * terminal.
- */
-export function formatListenEvent(event: ListenEvent, verbose: boolean): string {
+/** Formats one event for people. Everything from the wire is escaped, so that it cannot drive the terminal. */
+export function formatListenEvent(event: ListenEvent): string {
   if (event.type === "listening") {
     const target = event.forwardTo === null ? "" : `, forwarding to ${event.forwardTo}`;
     return `listening on ${event.url}${target}; press Ctrl-C to stop\n`;
   }
   if (event.type === "registered") return `registered ${event.url}; press Ctrl-C to stop and restore\n`;
   const text = event.type === "forward" ? describeForward(event) : describe(event);
-  const line = `${formatTime(event.at)}  #${event.id} ${text}\n`;
-  return verbose && event.type !== "forward" ? line + formatWire(event) : line;
+  return `${formatTime(event.at)}  #${event.id} ${text}\n`;
 }
 
 function describe(seen: SeenRequest): string {
@@ -52,10 +47,3 @@ function describeForward({ status, reason, url, durationMs }: ForwardEvent): str
 
 const short = (before: string, value: string, after = ""): string[] =>
   value === "" ? [] : [before + toShortText(value, SHOWN_TEXT_CHARACTERS) + after];
-
-/** Headers and body, indented. */
-function formatWire(seen: SeenRequest): string {
-  const headers = seen.headers.map(([name, value]) => `${INDENT}${toPlainText(`${name}: ${value}`)}\n`);
-  const body = seen.type === "delivery" ? seen.body : "";
-  return headers.join("") + (body === "" ? "" : `${INDENT}${toShortText(body, SHOWN_BODY_CHARACTERS)}\n`);
-}

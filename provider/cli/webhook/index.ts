@@ -99,10 +99,8 @@ Examples:
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-If nothing is registered, it performs the handshake, then sets the webhook. If the same URL is registered, it adopts it
-and sets a changed key. If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
-With a bot URL, it also fails if a different bot answers; if nothing was registered, that is only known after the set,
-which is then undone. It stops waiting once the endpoint has rejected the key three times in the same way.
+If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL, it also
+fails if a different bot answers; if nothing was registered, that is only known after the set, which is then undone.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -119,18 +117,9 @@ Examples:
 ${ENDINGS}`;
 
 const PLAN_HELP = `
-The list:
-  webhookUrl: https://chat.example/webhooks/apichat    # the default
-  workspaces:
-    - name: acme
-      baseUrl: https://platform.example/acme/apichat
-    - name: globex
-      baseUrl: https://platform.example/globex/apichat
-      webhookUrl: https://chat.example/globex
-      apiKeyEnv: GLOBEX_API_KEY
-Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable,
-with API_KEY in it).
-An entry may also have botUrl: a different bot is then reported. The API key defaults to the command's.
+The list has an entry for each workspace, with name and baseUrl. Each of these may also be at the top for all:
+webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). An entry may also have botUrl:
+a different bot is then reported. The API key defaults to the command's.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the specification does not

@@ -225,9 +225,9 @@ function rejectOtherBot(
 }
 
 /** Describes how the workspace's bot differs from the given one. Returns undefined if none is given or it is the same. */
-function describeOtherBot(seen: Registration, { botUrl, credentials }: NamedWorkspace): string | undefined {
+function describeOtherBot(seen: Registration, { botUrl }: NamedWorkspace): string | undefined {
   if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return undefined;
-  return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)} of ${credentials.sourceOf("botUrl")}`;
+  return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)}`;
 }
 
 /** Removes the registration that was seen, and nothing that somebody has set in the meantime. */

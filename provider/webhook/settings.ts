@@ -1,0 +1,37 @@
+import { ApiChatError } from "../errors/index.js";
+
+/** The fallback sources of an input, and the error text if none of them provides it. */
+export const SETTINGS = {
+  baseUrl: {
+    config: "apichat:baseUrl",
+    environment: "APICHAT_BASE_URL",
+    missing:
+      "is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
+      "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL",
+  },
+  apiKey: {
+    config: "apichat:apiKey",
+    environment: "APICHAT_API_KEY",
+    missing:
+      "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
+      "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey",
+  },
+} as const;
+
+/** The error for an input that no source provides. `what` names the caller. */
+export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatError =>
+  new ApiChatError("invalid_config", what, {
+    operation: "check",
+    problems: [{ field: name, text: SETTINGS[name].missing }],
+  });
+
+/** Reads a value from the stack's configuration; secrets are decrypted. An empty value counts as missing. */
+type ReadConfig = (key: string) => string | undefined;
+
+/** The default base URL: from the stack's configuration, then from the environment. */
+export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
+  readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
+
+/** The default API keys: from the environment, then from the stack's configuration. */
+export const findApiKeys = (readConfig: ReadConfig): string[] =>
+  [process.env[SETTINGS.apiKey.environment], readConfig(SETTINGS.apiKey.config)].flatMap((key) => key || []);
