@@ -88,14 +88,10 @@ export const faultRule = z
     operation: z.enum(FAULT_OPERATIONS),
     /** Only calls of this workspace. Default: all workspaces. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
-    /** How many calls the fault applies to. Default 1; with `every` or `probability` unlimited. */
+    /** How many calls the fault applies to. Default 1; with `every` unlimited. */
     times: count.optional(),
     /** The fault applies to every n-th matching call. Default 1: every call. */
     every: z.int().min(1).optional(),
-    /** The probability of the fault, from 0 to 1. Default 1. */
-    probability: z.number().min(0).max(1).optional(),
-    /** The seed of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
-    seed: z.int().optional(),
     /** What goes wrong. */
     fault,
   })
@@ -121,7 +117,6 @@ export interface FaultView extends FaultRule {
 interface ActiveRule {
   view: FaultView;
   seen: number;
-  random: () => number;
 }
 
 /** The rules of one emulator, in the order of injection. */
@@ -139,12 +134,11 @@ export class FaultList {
 
   /** Appends a rule. */
   add(id: string, { times, ...rule }: FaultRule): FaultView {
-    const isEndless = rule.every !== undefined || rule.probability !== undefined;
-    const most = times ?? (isEndless ? Infinity : 1);
+    const most = times ?? (rule.every === undefined ? 1 : Infinity);
     // JSON has no Infinity: unlimited is null in `left`, and omits `times`.
     const left = most === Infinity ? null : most;
     const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
-    this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? 1) });
+    this.#rules.push({ view, seen: 0 });
     this.#onChange(this.views);
     return view;
   }
@@ -188,19 +182,6 @@ function isFor(rule: FaultView, operation: FaultOperation, workspace: string): b
 }
 
 function isDue(rule: ActiveRule): boolean {
-  const { every = 1, probability } = rule.view;
   rule.seen += 1;
-  if (rule.seen % every !== 0) return false;
-  return probability === undefined || rule.random() < probability;
-}
-
-/** Returns a generator of numbers from 0 to below 1 (mulberry32), the same for equal seeds. Not for secrets. */
-function createRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  return rule.seen % (rule.view.every ?? 1) === 0;
 }

@@ -80,7 +80,7 @@ function isDone(record: object, match: object): boolean {
 }
 
 /** Whether a value has all wanted fields, at any depth. */
-export function matchesPartially(value: unknown, wanted: unknown): boolean {
+function matchesPartially(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
   const fields = new Map(Object.entries(value));

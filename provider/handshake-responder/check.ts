@@ -4,7 +4,7 @@ import * as z from "zod";
 import { stateFolder } from "../lib/files.js";
 import { problemOfUrl } from "../lib/url.js";
 import { expected, onAnyObject, validatedBy } from "../lib/validate.js";
-import { isMap, withoutNulls } from "../lib/values.js";
+import { isMap } from "../lib/values.js";
 import {
   type CheckResult,
   type DiffResult,
@@ -89,7 +89,7 @@ export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
 ): Promise<CheckResult<ProcessInputs>> {
-  const { organization, derivedFrom, rotations, ...given } = withoutNulls(news);
+  const { organization, derivedFrom, rotations, ...given } = news;
   const instanceKey = await markStack(String(given["instanceKey"]), organization);
   const folder = given["dataDir"] ?? chooseDataDir(olds ?? {}, instanceKey);
   const inputs = {

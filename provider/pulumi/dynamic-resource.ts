@@ -5,7 +5,7 @@ import {
   type DiffResult,
   type RawInputs,
 } from "./check-and-diff.js";
-import { isMap } from "../lib/values.js";
+import { isMap, withoutNulls } from "../lib/values.js";
 import { report } from "./provider-process.js";
 import { markSecrets, type Path } from "./secret-values.js";
 import { isPlainName } from "../lib/validate.js";
@@ -38,9 +38,8 @@ export interface DynamicResource {
 /** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
 export function refuseUnknown({ args, added }: DynamicResource, news: object): CheckFailure[] {
   const known = [...args, ...added];
-  return Object.entries(news).flatMap(([name, value]) => {
-    // An argument that resolves to undefined arrives as null.
-    if (value === null || known.includes(name) || name.startsWith("__")) return [];
+  return Object.keys(news).flatMap((name) => {
+    if (known.includes(name) || name.startsWith("__")) return [];
     const shown = isPlainName(name) ? `: ${name}` : "";
     return fail(`no such input${shown}; the inputs are ${args.join(", ")}`);
   });
@@ -73,8 +72,10 @@ export function guardDynamic<L extends Lifecycle>(
       ),
     );
   const guarded: Lifecycle = {
-    check: (olds, news) =>
-      guard(news.name, async () => {
+    check: (olds, raw) =>
+      guard(raw.name, async () => {
+        // An argument that resolves to undefined arrives as null.
+        const news = withoutNulls(raw);
         const { name: _, ...given } = news;
         const { inputs, failures } = await lifecycle.check(olds, news);
         return { inputs, failures: [...refuseUnknown(resource, given), ...failures] };

@@ -201,7 +201,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const isManaged = options.instance !== undefined;
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
-  forwardBy(loaded, "started");
+  await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
   for (const warning of [warningOfMode(dataDir, "messages"), warningOfFileLimit()])

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { printLine, printWarning } from "../lib/progress.js";
 import { expected, validatedBy } from "../lib/validate.js";
-import { withoutNulls } from "../lib/values.js";
 import {
   type CheckResult,
   type DiffResult,
@@ -108,7 +107,7 @@ async function checkKey(
   olds: Record<string, unknown>,
   news: RawInputs,
 ): Promise<CheckResult<VerificationKeyInputs>> {
-  const { current: _current, keys: _keys, derivedFrom, ...given } = withoutNulls(news);
+  const { current: _current, keys: _keys, derivedFrom, ...given } = news;
   const inputs = given as unknown as VerificationKeyInputs;
   const { name, subject = name } = inputs;
   const problems =

@@ -103,14 +103,13 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
   const problems: FieldProblem[] = problemsOfKnown(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
-  if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
-    problems.push(...declareOnce(inputs, apiKey, context));
+  if (![inputs.baseUrl, apiKey].some(isUnknown)) problems.push(...declareOnce(inputs, context));
   return { inputs, problems, warnings: findWarnings(inputs) };
 }
 
 /** Records that the program declares the workspace. Returns a problem if another resource declares it. */
-function declareOnce(inputs: WebhookInputs, apiKey: string, context: OperationContext): FieldProblem[] {
-  const other = context.run.declare(inputs, apiKey, resourceOf(inputs, context));
+function declareOnce(inputs: WebhookInputs, context: OperationContext): FieldProblem[] {
+  const other = context.run.declare(inputs, resourceOf(inputs, context));
   if (other === undefined) return [];
   const names = joinQuotedNames([other, inputs.name]);
   const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;

@@ -155,14 +155,15 @@ async function apply(access: Access, found: Found): Promise<{ outs: WebhookState
     const left = result.standing ? toOuts(result.standing) : stateOfAttempt(access, found);
     throw left ? new UnfinishedError(left, result.failure) : result.failure;
   }
-  const adopted = result.how === "unchanged" && (ours?.applied.adopted ?? ours === undefined);
-  const outs = toOuts(result.registration, adopted);
+  const { registration, how } = result;
+  const adopted = how === "unchanged" && (ours?.applied.adopted ?? ours === undefined);
+  const outs = toOuts(registration, adopted);
   try {
-    run.claimBot(outs.botUrl, claim);
+    if (how !== "unchanged") run.claimBot(outs.botUrl, claim);
   } catch (error) {
     throw error instanceof ApiChatError ? new UnfinishedError(outs, error) : error;
   }
-  return { outs, how: result.how };
+  return { outs, how };
 }
 
 /** The state of a webhook that may be registered now. Undefined if not even its bot is known. */

@@ -116,9 +116,9 @@ export class Run {
   }
 
   /** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
-  declare(inputs: WebhookInputs, apiKey: string, resource: string): string | undefined {
+  declare(inputs: WebhookInputs, resource: string): string | undefined {
     const { baseUrl, name } = inputs;
-    const workspace = workspaceOf(baseUrl, apiKey);
+    const { apiKey, workspace } = this.targetOf(inputs);
     this.#declared.set(resource, [...this.#declarationsOf(resource), { baseUrl, apiKey }]);
     this.#log.append({ fact: "declared", workspace, resource, name });
     return this.#log.read().declarerOf(workspace, resource);

@@ -130,37 +130,6 @@ describe("an agent", () => {
     const template = { content_type: "button_template", content_attributes: { text, buttons } };
     await expectReply(page, service, { type: "text", text, ...template });
   });
-
-  test("replies with a carousel of two cards", async () => {
-    const { page, ...service } = await openAgent();
-    const picture = sampleOf(service, "image");
-    const link = sampleOf(service, "file");
-    await page.getByTestId("agent-kind").selectOption("generic_template");
-    await page.getByTestId("agent-text").fill("Nossos planos");
-    await page.getByRole("button", { name: "Add card" }).click();
-    const cardOf = (number: number) => page.getByRole("group", { name: `Card ${number}` });
-    for (const number of [1, 2]) {
-      await cardOf(number).getByLabel("Title", { exact: true }).fill(`Plano ${number}`);
-      await cardOf(number).getByLabel("Subtitle").fill(`R$ ${number},00`);
-      await cardOf(number).getByLabel("Picture URL").fill(picture);
-    }
-    await cardOf(2).getByLabel("Link URL").fill(link);
-    await cardOf(2).getByRole("button", { name: "Add button" }).click();
-    await cardOf(2).getByLabel("Title of button 1").fill("Quero");
-    await cardOf(2).getByLabel("Payload of button 1").fill("want-2");
-    const card = { image_url: picture, item_url: null, default_action: null, buttons: [] };
-    const button = { type: "postback", title: "Quero", payload: "want-2" };
-    const items = [
-      { ...card, title: "Plano 1", subtitle: "R$ 1,00" },
-      { ...card, title: "Plano 2", subtitle: "R$ 2,00", item_url: link, buttons: [button] },
-    ];
-    await expectReply(page, service, {
-      type: "text",
-      text: "Nossos planos",
-      content_type: "generic_template",
-      content_attributes: { ratio: "horizontal", items },
-    });
-  });
 });
 
 test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {

@@ -35,24 +35,6 @@ test("the page is live again when the emulator has restarted, with what happened
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
-test("the page has the browser's language, and keeps the one that is chosen after a reload", async () => {
-  const { page } = await openService({}, { locale: "pt-PT" });
-  const expectPage = async (lang: string, heading: string, button: string): Promise<void> => {
-    await page.getByRole("heading", { name: heading }).waitFor();
-    await page.getByRole("button", { name: button }).waitFor();
-    expect(await page.locator("html").getAttribute("lang")).toBe(lang);
-    expect(await page.title()).toBe(heading);
-  };
-  await expectPage("pt-BR", "Emulador do API Channel", "Nova conversa");
-  expect(await page.getByTestId("connection").innerText()).toBe("Ao vivo");
-  expect(await page.getByTestId("workspaces").innerText()).toMatch(/acme\s+verificado/);
-  await page.getByTestId("language").selectOption("en");
-  await expectPage("en", "API Channel emulator", "New conversation");
-  await page.reload();
-  await waitUntilLive(page);
-  await expectPage("en", "API Channel emulator", "New conversation");
-});
-
 test.each([360, 1280])("at %i pixels, no notice covers the composer", async (width) => {
   const { page, emulator, problems } = await openService(
     {},

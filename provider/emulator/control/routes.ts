@@ -25,7 +25,7 @@ import {
   type WorkspaceState,
 } from "../state.js";
 import { switchSettings } from "../open-point-options.js";
-import { listRecords, matchesPartially } from "../wait.js";
+import { listRecords } from "../wait.js";
 import {
   changeWorkspace,
   createWorkspace,
@@ -222,7 +222,6 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
-const recordQuery = listQuery.extend({ conversation: z.string().optional() });
 const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
 
 type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
@@ -237,10 +236,9 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   ];
   for (const [kind, path, list] of lists) {
     api.get(path, (context) => {
-      const { limit, ...wanted } = parseQuery(context, recordQuery);
-      if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
-      if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
-      const records = list().filter((record) => matchesPartially(record, wanted));
+      const { limit, workspace } = parseQuery(context, listQuery);
+      if (workspace !== undefined) requireWorkspace(state, workspace);
+      const records = list().filter((record) => workspace === undefined || record.workspace === workspace);
       return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
     });
 

@@ -36,14 +36,10 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** How one delivery differs from a right one. */
+/** What one delivery has of its own. */
 export interface DeliveryOptions {
   /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
   timeoutMs?: number;
-  /** Sent as `X-Hub-Signature-256` instead of the right signature. */
-  signature?: string;
-  /** Signed and sent instead of the message as JSON. */
-  body?: string;
 }
 
 /** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
@@ -51,12 +47,12 @@ export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
   message: OutboundMessage,
-  { body: written, ...options }: DeliveryOptions = {},
+  options: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
-  const { delivery } = recordOutbound(place, { from: "flow", body: message, written, url });
+  const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
   await queueDelivery({ ...place, delivery, ...options });
   // The record itself stays pending: a restart resumes it.
   return delivery.verdict === "pending"
@@ -90,8 +86,6 @@ export function sendReply(
 interface Outbound {
   from: "flow" | "agent";
   body: OutboundMessage;
-  /** Default: the body as `deliveryEncoding` writes it. */
-  written?: string | undefined;
   url: string;
   /** Default: now. */
   dueMs?: number;
@@ -100,7 +94,7 @@ interface Outbound {
 /** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
-  { from, body, written, url, dueMs = Date.now() }: Outbound,
+  { from, body, url, dueMs = Date.now() }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const { state } = place;
   const json = serializeMessage(body);
@@ -110,7 +104,7 @@ function recordOutbound(
   const delivery = {
     message: withDigits(body),
     url,
-    request: { headers: {}, body: written ?? encoded },
+    request: { headers: {}, body: encoded },
     dueAt: new Date(dueMs).toISOString(),
     resendOf: null,
   };
@@ -159,7 +153,7 @@ export function resendDelivery(
 }
 
 /** A delivery with everything that its attempts need. */
-interface DeliveryJob extends Place, Omit<DeliveryOptions, "body"> {
+interface DeliveryJob extends Place, DeliveryOptions {
   delivery: DeliveryRecord;
 }
 
@@ -241,8 +235,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   const { body } = delivery.request;
   const right = await signBody(key, body);
   const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
-  const signature =
-    fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (job.signature ?? repeated ?? right);
+  const signature = fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (repeated ?? right);
   const headers = {
     "content-type": "application/json",
     [SIGNATURE_HEADER]: signature,

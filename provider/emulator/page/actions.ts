@@ -2,7 +2,6 @@ import type { SentMessage } from "../contact.js";
 import type { ReplyAnswer } from "../control/shapes.js";
 import { ApiError, describeRefusal, send } from "./api.js";
 import { emptyData, type Scope } from "./data.js";
-import { t } from "./i18n/translate.js";
 import { connect, load } from "./live.js";
 import { agentBody, contactBody, type AgentContent, type ContactContent, type Party } from "./messages.js";
 import { attempt, showDone } from "./notices.js";
@@ -52,13 +51,13 @@ export async function sendAsContact(party: Party, content: ContactContent): Prom
 export async function sendAsAgent(party: Party, content: AgentContent): Promise<void> {
   const body = agentBody(party, content);
   const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
-  if (delivery === null) showDone(t("No webhook is registered: the reply was not delivered."));
+  if (delivery === null) showDone("No webhook is registered: the reply was not delivered.");
 }
 
 /** Sends a delivery again: the same bytes with the same signature, signed again, or with another body. */
 export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {
   await send("POST", ["deliveries", deliveryId, "resend"], how);
-  showDone(t("Sent again."));
+  showDone("Sent again.");
 }
 
 /** Shows the secrets, or their masks. */

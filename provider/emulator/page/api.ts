@@ -1,6 +1,5 @@
 import type { SentMessage } from "../contact.js";
 import type { ControlError } from "../control/shapes.js";
-import { t } from "./i18n/translate.js";
 import { parseJson } from "./json.js";
 import { revealed } from "./store.js";
 
@@ -24,8 +23,7 @@ export const MASK = "[redacted]";
 export const IN_CLEAR: Query = { reveal: "true" };
 
 /**
- * Reads from the control API what the page shows, with secrets masked unless they are revealed. Throws {@link ApiError} with a
- * text in the page's language, or the emulator's own.
+ * Reads from the control API what the page shows, with secrets masked unless they are revealed. Throws {@link ApiError}.
  */
 export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
   return request<Answer>("GET", routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) }), null);
@@ -51,15 +49,12 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const text = await response.text().catch(unreachable);
   const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new ApiError(
-    refusalOf(answer) ??
-      t("The emulator responded with {status} and no reason.", { status: response.status }),
-  );
+  throw new ApiError(refusalOf(answer) ?? `The emulator responded with ${response.status} and no reason.`);
 }
 
 /** The browser's own reason ("Failed to fetch") does not help. */
 function unreachable(cause: unknown): never {
-  throw new ApiError(t("No response. Is the emulator still running?"), { cause });
+  throw new ApiError("No response. Is the emulator still running?", { cause });
 }
 
 /** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */
@@ -71,4 +66,4 @@ function refusalOf(answer: unknown): string | undefined {
 
 /** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: SentMessage): string =>
-  t("bot_url responded with {status}: {body}", { status, body: JSON.stringify(body) ?? "" });
+  `bot_url responded with ${status}: ${JSON.stringify(body) ?? ""}`;

@@ -3,7 +3,6 @@ import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
 import { IN_CLEAR, read, routeOf } from "./api.js";
 import { applyEvents, type Data, type Scope } from "./data.js";
-import { t } from "./i18n/translate.js";
 import { attempt, showError } from "./notices.js";
 import { commandLine, connection, data, flows, linked, revealed } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
@@ -66,7 +65,7 @@ function receive(): void {
   const { scope, workspaces } = data.value;
   for (const event of events) {
     if (event.type === "flow-failed" && event.failure.workspace === scope.workspace) {
-      showError(t("The flow failed, so there is no reply: {reason}", { reason: event.failure.reason }));
+      showError(`The flow failed, so there is no reply: ${event.failure.reason}`);
     }
     const isOurs = event.type === "workspace-removed" && event.name === scope.workspace;
     // To look for an exchange that is gone would be an error.

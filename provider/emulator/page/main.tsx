@@ -3,7 +3,6 @@ import { render } from "preact";
 import { adoptBegun, choose } from "./actions.js";
 import { readAddress, addressOf } from "./address.js";
 import { App, searchOnSlash } from "./components/app.js";
-import { followLanguage } from "./i18n/translate.js";
 import { connect } from "./live.js";
 import { data, linked, turnTo } from "./store.js";
 
@@ -13,7 +12,6 @@ if (root === null) throw new Error("index.html has no element #app");
 /** Computed, so that not every event changes the history: browsers allow few changes a minute. */
 const address = computed(() => addressOf(data.value.scope, linked.value));
 
-followLanguage();
 turnTo(...readAddress(location.hash));
 render(<App />, root);
 effect(adoptBegun);

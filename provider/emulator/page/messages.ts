@@ -24,14 +24,15 @@ type TextOrMedia = { kind: "text"; text: string } | { kind: MediaKind; url: stri
 /** What a contact sends (section 4.2). */
 export type ContactContent = TextOrMedia | ({ kind: "button" } & PostbackButton);
 
-/** What a flow or an agent replies: the seven kinds of section 2.4. */
+/** What an agent writes on the page. */
 export type AgentContent =
-  | TextOrMedia
-  | { kind: "button_template"; text: string; buttons: readonly PostbackButton[] }
-  | { kind: "generic_template"; text: string; cards: readonly Card[] };
+  TextOrMedia | { kind: "button_template"; text: string; buttons: readonly PostbackButton[] };
+
+/** What a flow or an agent replies: the seven kinds of section 2.4. */
+type ReplyContent = AgentContent | { kind: "generic_template"; text: string; cards: readonly Card[] };
 
 /** What is shown of a message. A message of an unknown kind is shown as its JSON. */
-export type MessageContent = ContactContent | AgentContent | { kind: "unknown"; json: string };
+export type MessageContent = ContactContent | ReplyContent | { kind: "unknown"; json: string };
 
 /** The names of the kinds on the page. */
 export const KIND_NAMES = {
@@ -62,7 +63,7 @@ function inboundContent(message: Loose): ContactContent | undefined {
   return { kind, url: textOf(objectOf(listOf(message["attachments"])[0])["data_url"]) };
 }
 
-function outboundContent(message: Loose): AgentContent | undefined {
+function outboundContent(message: Loose): ReplyContent | undefined {
   const kind = outboundKindOf(message);
   const attributes = objectOf(message["content_attributes"]);
   const text = textOf(message["text"]);
@@ -140,24 +141,13 @@ function agentFields(content: AgentContent) {
   if (kind === "text") return { type: kind, text: content.text } as const;
   if (kind === "button_template") {
     const { text } = content;
-    const content_attributes = { text, buttons: content.buttons.map(postback) };
+    const buttons = content.buttons.map((button) => ({ type: "postback", ...button }) as const);
+    const content_attributes = { text, buttons };
     return { type: "text", text, content_type: kind, content_attributes } as const;
-  }
-  if (kind === "generic_template") {
-    const items = content.cards.map(({ buttons, item_url, ...card }) => ({
-      ...card,
-      item_url: item_url === "" ? null : item_url,
-      default_action: null,
-      buttons: buttons.map(postback),
-    }));
-    const content_attributes = { ratio: "horizontal", items };
-    return { type: "text", text: content.text, content_type: kind, content_attributes } as const;
   }
   const media: MediaFields = { type: kind, url: content.url };
   return media;
 }
-
-const postback = (button: PostbackButton) => ({ type: "postback", ...button });
 
 /** JSON.stringify would round a conversation id beyond the safe integers. */
 const withDigits = (key: string, { conversationId }: Party, rest: object): string =>

@@ -53,7 +53,8 @@ describe("a wrong input is named, with what was given, what is accepted and how 
   test.each<[Args, RegExp]>([
     [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
     [url(7), /^webhookUrl: must be a string, got a number; for example/],
-    [url(null), /^webhookUrl: must be a string, got null; for example/],
+    // An argument that resolves to undefined arrives as null.
+    [url(null), /^webhookUrl: must be a string, got nothing; for example/],
     [url(["a"]), /^webhookUrl: must be a string, got a list; for example/],
     [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
     [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
@@ -91,7 +92,6 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [{ onExisting: true }, "onExisting", /got a boolean/],
     [{ preflight: "REQUIRE" }, "preflight", /one of "require", "warn", "off", got "REQUIRE"; leave it out/],
     [{ timeouts: 30 }, "timeouts", /must be an object, got 30; write \{ requestSeconds: 30/],
-    [{ timeouts: null }, "timeouts", /got null/],
     [{ timeouts: [1] }, "timeouts", /got a list/],
     [timeout("requestSeconds", 0), "timeouts.requestSeconds", /from 1 to 3600, got 0; leave it out/],
     [timeout("requestSeconds", 3601), "timeouts.requestSeconds", /from 1 to 3600, got 3601/],
@@ -159,9 +159,11 @@ describe("defaults", () => {
   ])("of apiKey: %s is enough, and it does not enter the inputs", async (_name, config, environment) => {
     startRun(config);
     vi.stubEnv("APICHAT_API_KEY", environment);
-    const { inputs, failures } = await check({ ...BARE, baseUrl: VALID.baseUrl });
-    expect(failures).toEqual([]);
-    expect(inputs).not.toHaveProperty("apiKey");
+    for (const apiKey of [undefined, null]) {
+      const { inputs, failures } = await check({ ...BARE, baseUrl: VALID.baseUrl, apiKey });
+      expect(failures).toEqual([]);
+      expect(inputs).not.toHaveProperty("apiKey", expect.anything());
+    }
   });
 
   test("that are empty do not count, and others are checked like arguments", async () => {

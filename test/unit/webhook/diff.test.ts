@@ -93,7 +93,7 @@ describe("diff", () => {
   });
 
   test("fails if another state of the program holds the same bot, whatever the names are", () => {
-    run.declare(INPUTS, API_KEY, "acme");
+    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({});
     diff({});
     const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
@@ -102,7 +102,7 @@ describe("diff", () => {
 
   test("gives no state a claim that its program does not declare, or is about to change", () => {
     diff({});
-    run.declare(INPUTS, API_KEY, "acme");
+    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({ preflight: "off" });
     const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, other)).not.toThrow();

@@ -1,5 +1,4 @@
 import { signal } from "@preact/signals";
-import { t } from "../i18n/translate.js";
 import { dialogOpen } from "../notices.js";
 import { focusIn, view } from "../store.js";
 import { Chat } from "./chat.js";
@@ -12,17 +11,17 @@ import { WorkspacePanel } from "./workspaces.js";
 export function App() {
   return (
     <div class="app" data-view={view.value}>
-      <SkipLink part="chat" text={t("Skip to the chat")} />
-      <SkipLink part="wire" text={t("Skip to the wire")} />
+      <SkipLink part="chat" text="Skip to the chat" />
+      <SkipLink part="wire" text="Skip to the wire" />
       <Header />
       <ViewTabs />
-      <nav class="workspaces" aria-label={t("Workspaces and conversations")}>
+      <nav class="workspaces" aria-label="Workspaces and conversations">
         <WorkspacePanel />
       </nav>
-      <main class="chat flex flex-col" id="chat" tabIndex={-1} aria-label={t("Chat")}>
+      <main class="chat flex flex-col" id="chat" tabIndex={-1} aria-label="Chat">
         <Chat />
       </main>
-      <aside class="wire flex flex-col" id="wire" tabIndex={-1} aria-label={t("On the wire")}>
+      <aside class="wire flex flex-col" id="wire" tabIndex={-1} aria-label="On the wire">
         <Wire />
       </aside>
       {!dialogOpen.value && <Notices />}
@@ -62,13 +61,13 @@ narrow.addEventListener("change", () => (isNarrow.value = narrow.matches));
 /** Chooses what a narrow screen shows. */
 function ViewTabs() {
   const tabs = [
-    ...(isNarrow.value ? [["workspaces", t("Workspaces")] as const] : []),
-    ["chat", t("Chat")],
-    ["wire", t("On the wire")],
+    ...(isNarrow.value ? [["workspaces", "Workspaces"] as const] : []),
+    ["chat", "Chat"],
+    ["wire", "On the wire"],
   ] as const;
   const shown = view.value === "workspaces" && !isNarrow.value ? "chat" : view.value;
   return (
-    <nav class="tabs" aria-label={t("Views")}>
+    <nav class="tabs" aria-label="Views">
       {tabs.map(([name, text]) => (
         <button
           key={name}

@@ -1,6 +1,5 @@
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { ApiError } from "../api.js";
-import { t } from "../i18n/translate.js";
 import { attempt, showDone, showError } from "../notices.js";
 
 /** Outlines in a square of 24 by 24. */
@@ -62,7 +61,7 @@ interface CopyButtonProps extends Pick<ToolProps, "label" | "icon" | "compact"> 
 
 /** Puts a text on the clipboard, and shows whether that succeeded. */
 export function CopyButton({ text, inClear = false, ...tool }: CopyButtonProps) {
-  const done = inClear ? t("Copied with secrets in clear text.") : t("Copied to the clipboard.");
+  const done = inClear ? "Copied with secrets in clear text." : "Copied to the clipboard.";
   return <Tool icon="copy" {...tool} action={() => copy(text(), done)} />;
 }
 
@@ -76,9 +75,7 @@ async function copy(text: Promise<string>, done: string): Promise<void> {
     showError(
       error instanceof ApiError
         ? error
-        : t(
-            "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.",
-          ),
+        : "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.",
     );
   }
 }

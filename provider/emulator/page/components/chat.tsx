@@ -1,7 +1,6 @@
 import type { WorkspaceView } from "../../control/shapes.js";
 import { MASK } from "../api.js";
 import { shellQuote } from "../curl.js";
-import { t } from "../i18n/translate.js";
 import { commandLine, messages, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
 import { Message } from "./message.js";
@@ -12,16 +11,16 @@ import { Value } from "./workspaces.js";
 export function Chat() {
   const current = party.value;
   const place = workspace.value;
-  if (place === null) return <p class="text-light p-4">{t("There is no workspace yet.")}</p>;
+  if (place === null) return <p class="text-light p-4">There is no workspace yet.</p>;
   if (current === null) return <Start />;
   const { contactId, contactName, conversationId } = current;
   const id = `${place.name} ${contactId} ${conversationId}`;
   return (
     <>
       <div class="head hstack gap-2">
-        <h2>{contactName === "" ? t("no name") : <Text>{contactName}</Text>}</h2>
+        <h2>{contactName === "" ? "no name" : <Text>{contactName}</Text>}</h2>
         <p class="text-light">
-          <Text>{contactId}</Text> · {t("Conversation {id}", { id: conversationId })}
+          <Text>{contactId}</Text> · Conversation {conversationId}
         </p>
       </div>
       <MessageLog key={id} />
@@ -33,10 +32,10 @@ export function Chat() {
 /** The messages, oldest first. In a reversed column the browser follows the latest one, unless it is scrolled up. */
 function MessageLog() {
   return (
-    <div class="log flex" role="log" aria-live="polite" aria-label={t("Messages")} tabIndex={0}>
+    <div class="log flex" role="log" aria-live="polite" aria-label="Messages" tabIndex={0}>
       <div class="vstack p-4">
         {messages.value.length === 0 && (
-          <p class="text-light">{t("No messages yet. The first one opens the conversation.")}</p>
+          <p class="text-light">No messages yet. The first one opens the conversation.</p>
         )}
         {messages.value.map((message) => (
           <Message key={message.id} message={message} />
@@ -56,15 +55,15 @@ function Start() {
   const set = `${key}${commandLine.value} webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
   return (
     <div class="vstack p-4" data-testid="start">
-      <p class="text-light">{t("Choose a conversation or start a new one.")}</p>
+      <p class="text-light">Choose a conversation or start a new one.</p>
       <dl>
-        <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
-        <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-        <Value label={t("Start an endpoint")} of={() => `${key}${commandLine.value} listen --port 4002`} />
-        <Value label={t("Register it in another terminal")} of={(place) => withKey(set, place)} />
+        <Value label="Base URL" of={({ baseUrl }) => baseUrl} />
+        <Value label="API key" of={({ apiKey }) => apiKey} />
+        <Value label="Start an endpoint" of={() => `${key}${commandLine.value} listen --port 4002`} />
+        <Value label="Register it in another terminal" of={(place) => withKey(set, place)} />
         {isRegistered && (
           <Value
-            label={t("Show what is registered")}
+            label="Show what is registered"
             of={(place) => withKey(`${commandLine.value} webhook get`, place)}
           />
         )}

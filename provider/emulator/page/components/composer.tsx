@@ -1,17 +1,16 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
+import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
 import { sendAsAgent, sendAsContact } from "../actions.js";
-import { t } from "../i18n/translate.js";
-import { KIND_NAMES, type Card, type ContactContent, type Party, type PostbackButton } from "../messages.js";
+import { KIND_NAMES, type ContactContent, type Party, type PostbackButton } from "../messages.js";
 import { Icon, moveFocus, Tool } from "./buttons.js";
 import { Field, Form, Select } from "./form.js";
 import { AUTHORS } from "./message.js";
 
-/** The kinds of message for each role: a contact has no templates. */
+/** The kinds of message for each role: only an agent has buttons. A flow or the control API sends a carousel. */
 const KINDS = {
   contact: ["text", ...MEDIA_KINDS],
-  agent: ["text", "button_template", "generic_template", ...MEDIA_KINDS],
+  agent: ["text", "button_template", ...MEDIA_KINDS],
 } as const;
 
 type Kind = (typeof KINDS)["agent"][number];
@@ -22,8 +21,8 @@ const ROLES = ["contact", "agent"] as const;
 export function Composer({ party }: { party: Party }) {
   const chosen = useSignal<keyof typeof KINDS>("contact");
   return (
-    <section id="composer" class="head vstack gap-2" aria-label={t("Write a message")}>
-      <div class="hstack" role="radiogroup" aria-label={t("Write as")}>
+    <section id="composer" class="head vstack gap-2" aria-label="Write a message">
+      <div class="hstack" role="radiogroup" aria-label="Write as">
         {ROLES.map((role) => (
           <label key={role} class="flex items-center gap-2">
             <input
@@ -33,7 +32,7 @@ export function Composer({ party }: { party: Party }) {
               onChange={() => (chosen.value = role)}
               data-testid={`as-${role}`}
             />
-            {t(AUTHORS[role])}
+            {AUTHORS[role]}
           </label>
         ))}
       </div>
@@ -48,17 +47,15 @@ export function Composer({ party }: { party: Party }) {
 
 const emptyButton = (): PostbackButton => ({ title: "", payload: "" });
 
-const emptyCard = (): Card => ({ title: "", subtitle: "", image_url: "", item_url: "", buttons: [] });
-
 /** The content of the form for all kinds, so that it is kept when another kind is chosen. */
-const emptyDraft = () => ({ text: "", url: "", buttons: [emptyButton()], cards: [emptyCard()] });
+const emptyDraft = () => ({ text: "", url: "", buttons: [emptyButton()] });
 
-/** Writes a text or the address of a medium; as an agent also buttons and cards. */
+/** Writes a text or the address of a medium; as an agent also buttons. */
 function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }) {
   const chosen = useSignal<Kind>("text");
   const draft = useSignal(emptyDraft());
   const kind = chosen.value;
-  const { text, url, buttons, cards } = draft.value;
+  const { text, url, buttons } = draft.value;
   const set = (part: Partial<ReturnType<typeof emptyDraft>>) => {
     draft.value = { ...draft.value, ...part };
   };
@@ -71,12 +68,12 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
     if (draft.value === sent) draft.value = emptyDraft();
   }
   return (
-    <Form class="compose" aria-label={t(AUTHORS[from])} action={send}>
+    <Form class="compose" aria-label={AUTHORS[from]} action={send}>
       <Select<Kind>
-        label={t("Kind")}
+        label="Kind"
         value={kind}
         options={KINDS[from]}
-        nameOf={(name) => t(KIND_NAMES[name])}
+        nameOf={(name) => KIND_NAMES[name]}
         onChange={(name) => (chosen.value = name)}
         hideLabel
         data-testid={`${from}-kind`}
@@ -85,11 +82,11 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
         {!isMedia(kind) && (
           <textarea
             rows={2}
-            required={kind !== "generic_template"}
+            required
             value={text}
-            placeholder={t("Write a message. Enter sends, Shift+Enter starts a new line.")}
+            placeholder="Write a message. Enter sends, Shift+Enter starts a new line."
             dir="auto"
-            aria-label={t("Text")}
+            aria-label="Text"
             onInput={({ currentTarget }) => set({ text: currentTarget.value })}
             onKeyDown={submitOnEnter}
             data-testid={`${from}-text`}
@@ -98,12 +95,9 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
         {kind === "button_template" && (
           <ButtonRows buttons={buttons} onChange={(changed) => set({ buttons: changed })} />
         )}
-        {kind === "generic_template" && (
-          <CardRows cards={cards} onChange={(changed) => set({ cards: changed })} />
-        )}
         {isMedia(kind) && (
           <Field
-            label={t("URL of the media")}
+            label="URL of the media"
             value={url}
             onText={(changed) => set({ url: changed })}
             type="url"
@@ -114,7 +108,7 @@ function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }
         )}
       </div>
       <button data-testid={`${from}-send`}>
-        <Icon name="send" /> {from === "agent" ? t("Reply") : t("Send")}
+        <Icon name="send" /> {from === "agent" ? "Reply" : "Send"}
       </button>
     </Form>
   );
@@ -129,103 +123,45 @@ function submitOnEnter(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void 
   event.currentTarget.form?.requestSubmit();
 }
 
-interface Row<Item> {
-  item: Item;
-  number: number;
-  set: (part: Partial<Item>) => void;
-  remove: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
-}
-
-interface RowsProps<Item> {
-  items: readonly Item[];
-  onChange: (items: Item[]) => void;
-  /** The label of the button that adds an item. */
-  add: string;
-  create: () => Item;
-  children: (row: Row<Item>) => ComponentChildren;
-}
-
-/** A list of any length: a row for each item, and a button that adds one. */
-function Rows<Item>({ items, onChange, add, create, children }: RowsProps<Item>) {
-  return (
-    <div class="vstack gap-2 rows">
-      {items.map((item, index) =>
-        children({
-          item,
-          number: index + 1,
-          set: (part) => onChange(items.with(index, { ...item, ...part })),
-          remove: ({ currentTarget }) => {
-            moveFocus(currentTarget, ".rows", ":scope > button");
-            onChange(items.toSpliced(index, 1));
-          },
-        }),
-      )}
-      <Tool icon="plus" label={add} action={() => onChange([...items, create()])} />
-    </div>
-  );
-}
-
 interface ButtonRowsProps {
   buttons: readonly PostbackButton[];
   onChange: (buttons: PostbackButton[]) => void;
 }
 
-/** The buttons of a template: title and payload. */
+/** The buttons of a template, any number of them: title and payload. */
 function ButtonRows({ buttons, onChange }: ButtonRowsProps) {
+  const set = (index: number, part: Partial<PostbackButton>) =>
+    onChange(buttons.map((button, at) => (at === index ? { ...button, ...part } : button)));
+  function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>, index: number): void {
+    moveFocus(currentTarget, ".rows", ":scope > button");
+    onChange(buttons.toSpliced(index, 1));
+  }
   return (
-    <Rows items={buttons} onChange={onChange} add={t("Add button")} create={emptyButton}>
-      {({ item, number, set, remove }) => (
-        <div key={number} class="flex items-center gap-1">
+    <div class="vstack gap-2 rows">
+      {buttons.map(({ title, payload }, index) => (
+        <div key={index} class="flex items-center gap-1">
           <Field
             hideLabel
-            label={t("Title of button {number}", { number })}
-            value={item.title}
+            label={`Title of button ${index + 1}`}
+            value={title}
             required
-            onText={(title) => set({ title })}
+            onText={(text) => set(index, { title: text })}
           />
           <Field
             hideLabel
-            label={t("Payload of button {number}", { number })}
-            value={item.payload}
-            onText={(payload) => set({ payload })}
+            label={`Payload of button ${index + 1}`}
+            value={payload}
+            onText={(text) => set(index, { payload: text })}
           />
-          <Tool compact icon="close" label={t("Remove button {number}", { number })} action={remove} />
+          <Tool
+            compact
+            icon="close"
+            label={`Remove button ${index + 1}`}
+            action={(event) => remove(event, index)}
+          />
         </div>
-      )}
-    </Rows>
-  );
-}
-
-const CARD_FIELDS = [
-  { name: "title", label: "Title", required: true },
-  { name: "subtitle", label: "Subtitle" },
-  { name: "image_url", label: "Picture URL", type: "url" },
-  { name: "item_url", label: "Link URL", type: "url" },
-] as const;
-
-/** The cards of a carousel. */
-function CardRows({ cards, onChange }: { cards: readonly Card[]; onChange: (cards: Card[]) => void }) {
-  return (
-    <Rows items={cards} onChange={onChange} add={t("Add card")} create={emptyCard}>
-      {({ item, number, set, remove }) => (
-        <fieldset key={number} class="card vstack gap-2">
-          <legend>{t("Card {number}", { number })}</legend>
-          <div class="pairs">
-            {CARD_FIELDS.map(({ name, label, ...field }) => (
-              <Field
-                key={name}
-                {...field}
-                hideLabel
-                label={t(label)}
-                value={item[name]}
-                onText={(text) => set({ [name]: text })}
-              />
-            ))}
-          </div>
-          <ButtonRows buttons={item.buttons} onChange={(buttons) => set({ buttons })} />
-          <Tool label={t("Remove card {number}", { number })} action={remove} />
-        </fieldset>
-      )}
-    </Rows>
+      ))}
+      <Tool icon="plus" label="Add button" action={() => onChange([...buttons, emptyButton()])} />
+    </div>
   );
 }

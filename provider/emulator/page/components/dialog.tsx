@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { t } from "../i18n/translate.js";
 import { dialogOpen, dismiss, notices } from "../notices.js";
 import { Tool } from "./buttons.js";
 import { Form, type Fields } from "./form.js";
@@ -36,7 +35,7 @@ export function Dialog({ title, opener, children }: DialogProps) {
             <header>
               <div class="hstack justify-between">
                 <h2 id={heading}>{title}</h2>
-                <Tool compact icon="close" label={t("Close")} action={close} />
+                <Tool compact icon="close" label="Close" action={close} />
               </div>
             </header>
             {children(close)}
@@ -73,7 +72,7 @@ export function FormDialog({ action, onDone, submit, danger, children, ...dialog
           <div class="vstack">{children}</div>
           <footer>
             <button type="button" class="outline" onClick={close}>
-              {t("Cancel")}
+              Cancel
             </button>
             <button data-variant={danger && "danger"} data-testid="submit">
               {submit}
@@ -98,7 +97,7 @@ export function Notices() {
               notice.kind === kind && (
                 <div key={index} class={`card flex justify-between ${kind}`}>
                   <p>{visibleText(notice.text)}</p>
-                  <Tool compact icon="close" label={t("Dismiss")} action={() => dismiss(notice)} />
+                  <Tool compact icon="close" label="Dismiss" action={() => dismiss(notice)} />
                 </div>
               ),
           )}

@@ -7,7 +7,6 @@ import { resend } from "../actions.js";
 import { addressOf } from "../address.js";
 import { IN_CLEAR, read } from "../api.js";
 import { curlCommand } from "../curl.js";
-import { t } from "../i18n/translate.js";
 import { indentJson, isIndentable } from "../json.js";
 import { callsOf, conversationOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
@@ -25,12 +24,12 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
   }
   const link = addressOf({ workspace, conversation: conversationOf(exchange) }, { kind, id });
   return (
-    <div class="hstack gap-2" role="group" aria-label={t("Actions")}>
+    <div class="hstack gap-2" role="group" aria-label="Actions">
       {kind === "delivery" && (
         <>
-          <Tool label={t("Resend")} icon="again" action={() => resend(id)} data-testid="resend" />
+          <Tool label="Resend" icon="again" action={() => resend(id)} data-testid="resend" />
           <Tool
-            label={t("Sign and send again")}
+            label="Sign and send again"
             icon="again"
             action={() => resend(id, { sign: true })}
             data-testid="sign"
@@ -38,9 +37,9 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
           <EditDelivery id={id} />
         </>
       )}
-      <CopyButton label={t("Copy as curl")} text={copyCurl} inClear />
-      <CopyButton label={t("Copy link")} icon="link" text={async () => link} />
-      <Tool label={t("Save as JSON")} icon="save" action={() => download(`${kind}-${id}.json`, record)} />
+      <CopyButton label="Copy as curl" text={copyCurl} inClear />
+      <CopyButton label="Copy link" icon="link" text={async () => link} />
+      <Tool label="Save as JSON" icon="save" action={() => download(`${kind}-${id}.json`, record)} />
     </div>
   );
 }
@@ -53,15 +52,15 @@ function EditDelivery({ id }: { id: string }) {
   }
   return (
     <FormDialog
-      title={t("Send with another body")}
+      title="Send with another body"
       opener={(open) => (
-        <Tool label={t("Edit and send")} icon="pen" action={() => load().then(open)} data-testid="edit" />
+        <Tool label="Edit and send" icon="pen" action={() => load().then(open)} data-testid="edit" />
       )}
       action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
-      submit={t("Send")}
+      submit="Send"
     >
       <label class="field">
-        {t("Body")}
+        Body
         <code>
           <textarea
             rows={12}
@@ -73,7 +72,7 @@ function EditDelivery({ id }: { id: string }) {
         </code>
       </label>
       <Check name="sign" defaultChecked>
-        {t("Sign with the registered key (otherwise the old signature is kept)")}
+        Sign with the registered key (otherwise the old signature is kept)
       </Check>
     </FormDialog>
   );
@@ -103,19 +102,19 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const calls = callsOf(exchange);
   function titleOf(durationMs: number, index: number): string {
-    const title = calls.length === 1 ? t("Response") : t("Attempt {number}", { number: index + 1 });
+    const title = calls.length === 1 ? "Response" : `Attempt ${index + 1}`;
     return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
   }
   return (
     <>
-      <Line name={t("Address")} value={`${methodOf(exchange)} ${record.url}`} />
-      {kind === "handshake" && <Line name={t("Encoding")} value={record.encoding} />}
-      <Line name={t("Reason")} value={reasonOf(calls.at(-1), kind === "request" ? "" : record.reason)} />
-      {kind === "handshake" && <Line name={t("Hint")} value={record.hint ?? ""} />}
-      <HttpPart title={kind === "request" ? t("Received") : t("Sent")} part={record.request} />
+      <Line name="Address" value={`${methodOf(exchange)} ${record.url}`} />
+      {kind === "handshake" && <Line name="Encoding" value={record.encoding} />}
+      <Line name="Reason" value={reasonOf(calls.at(-1), kind === "request" ? "" : record.reason)} />
+      {kind === "handshake" && <Line name="Hint" value={record.hint ?? ""} />}
+      <HttpPart title={kind === "request" ? "Received" : "Sent"} part={record.request} />
       {calls.map((call, index) => (
         <Fragment key={index}>
-          {calls.length > 1 && <Line name={t("Reason")} value={reasonOf(call, call.reason)} />}
+          {calls.length > 1 && <Line name="Reason" value={reasonOf(call, call.reason)} />}
           <HttpPart title={titleOf(call.durationMs, index)} part={call.response} />
         </Fragment>
       ))}
@@ -125,7 +124,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
 
 /** An injected fault is the reason; what follows from it comes after it. */
 const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
-  [fault && `${t("Injected fault")}: ${fault}`, reason].filter(Boolean).join(" · ");
+  [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 
 function Line({ name, value }: { name: string; value: string }) {
   if (value === "") return null;
@@ -145,7 +144,7 @@ function HttpPart({ title, part }: { title: string; part: (HttpMessage & { statu
         {title}
         {part?.status !== undefined && ` · ${part.status}`}
       </h3>
-      {part === null && <p class="text-light">{t("no response")}</p>}
+      {part === null && <p class="text-light">no response</p>}
       {part !== null && <Headers headers={part.headers} />}
       {part !== null && <Body body={part.body} />}
     </section>
@@ -157,7 +156,7 @@ function Headers({ headers }: Pick<HttpMessage, "headers">) {
   if (entries.length === 0) return null;
   return (
     <details open>
-      <summary>{t("Headers")}</summary>
+      <summary>Headers</summary>
       <ul>
         {entries.map(([name, value]) => (
           <li key={name}>
@@ -180,14 +179,14 @@ function Body({ body }: { body: string }) {
     () => (indented.value && indentable ? indentJson(body) : body),
     [body, indented.value],
   );
-  if (body === "") return <p class="text-light">{`${t("Body")}: ${t("empty")}`}</p>;
+  if (body === "") return <p class="text-light">Body: empty</p>;
   const cut = !whole.value && text.length > SHOWN_CHARACTERS;
   return (
     <details open>
-      <summary>{t("Body")}</summary>
+      <summary>Body</summary>
       {indentable && (
         <Check checked={indented.value} onChange={(checked) => (indented.value = checked)}>
-          {t("Indented")}
+          Indented
         </Check>
       )}
       <pre dir="auto" data-testid="body">
@@ -195,7 +194,7 @@ function Body({ body }: { body: string }) {
       </pre>
       {cut && (
         <Tool
-          label={t("Show all {count} characters", { count: text.length })}
+          label={`Show all ${text.length.toLocaleString("en")} characters`}
           action={() => (whole.value = true)}
         />
       )}

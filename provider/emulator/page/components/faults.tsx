@@ -3,7 +3,6 @@ import type { TargetedMouseEvent } from "preact";
 import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-names.js";
 import type { FaultOperation, FaultView } from "../../faults.js";
 import { send } from "../api.js";
-import { t } from "../i18n/translate.js";
 import { data } from "../store.js";
 import { Icon, moveFocus, Tool, type ToolProps } from "./buttons.js";
 import { Dialog } from "./dialog.js";
@@ -28,23 +27,23 @@ function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
 
 const hasValue = (kind: FaultKind): kind is keyof typeof WITH_VALUE => Object.hasOwn(WITH_VALUE, kind);
 
-const nameOf = (kind: FaultKind): string => (hasValue(kind) ? t(WITH_VALUE[kind].label) : kind);
+const nameOf = (kind: FaultKind): string => (hasValue(kind) ? WITH_VALUE[kind].label : kind);
 
 /** Whether it can still match a call. */
 const isActive = ({ left }: FaultView): boolean => left !== 0;
 
-/** Injects faults, and lists them. */
+/** Injects faults, and lists those that can still match. */
 export function FaultPanel() {
   const active = data.value.faults.filter(isActive).length;
   return (
     <Dialog
-      title={t("Inject faults")}
+      title="Inject faults"
       opener={(open) => (
         <button type="button" class="outline" onClick={open} data-testid="open-faults">
-          <Icon name="crack" /> {t("Inject faults")}
+          <Icon name="crack" /> Inject faults
           {active > 0 && (
             <span class="badge" data-variant="danger">
-              {t("{count} active", { count: active })}
+              {active} active
             </span>
           )}
         </button>
@@ -67,28 +66,27 @@ function FaultForm() {
   const chosen = useSignal<FaultKind>("status");
   const kinds = faultKindsOf(operation.value);
   const kind = kinds.includes(chosen.value) ? chosen.value : "status";
-  const number = { type: "number", min: 0 } as const;
   return (
-    <Form aria-label={t("Inject faults")} action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
-      <p>{t("A fault applies to the next matching calls. Calls with a wrong API key never match.")}</p>
+    <Form aria-label="Inject faults" action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
+      <p>A fault applies to the next matching calls. Calls with a wrong API key never match.</p>
       <div class="pairs">
         <Select
-          label={t("Operation")}
+          label="Operation"
           name="operation"
           value={operation.value}
           options={FAULT_OPERATIONS}
           onChange={(name) => (operation.value = name)}
         />
         <Select
-          label={t("Workspace")}
+          label="Workspace"
           name="workspace"
           value={workspace.value}
           options={["", ...data.value.workspaces.keys()]}
-          nameOf={(name) => name || t("every workspace")}
+          nameOf={(name) => name || "every workspace"}
           onChange={(name) => (workspace.value = name)}
         />
         <Select
-          label={t("What goes wrong")}
+          label="What goes wrong"
           name="kind"
           value={kind}
           options={kinds}
@@ -97,45 +95,35 @@ function FaultForm() {
         />
         {hasValue(kind) && (
           <>
-            <Field key={kind} name="value" {...WITH_VALUE[kind]} label={t(WITH_VALUE[kind].label)} required />
-            <Check name="afterChange">{t("After the change is made")}</Check>
+            <Field key={kind} name="value" {...WITH_VALUE[kind]} label={WITH_VALUE[kind].label} required />
+            <Check name="afterChange">After the change is made</Check>
           </>
         )}
         <Field
-          label={t("How many calls")}
-          hint={t("Empty: no limit.")}
+          label="How many calls"
+          hint="Empty: no limit."
           name="times"
-          {...number}
+          type="number"
           min={1}
           defaultValue="1"
         />
-        <Field
-          label={t("Probability (0 to 1)")}
-          hint={t("Empty: every matching call.")}
-          name="probability"
-          {...number}
-          max={1}
-          step="any"
-        />
       </div>
       <footer>
-        <button data-testid="fault-add">{t("Inject fault")}</button>
+        <button data-testid="fault-add">Inject fault</button>
       </footer>
     </Form>
   );
 }
 
 /** The rule that the form describes. The emulator checks it. */
-function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...often }: Fields): object {
-  const { times, probability } = often;
+function faultRuleOf({ operation, workspace, kind = "", value, afterChange, times }: Fields): object {
   const known = kind === "statusField" ? value : numberOf(value);
   return {
     operation,
     workspace: workspace || undefined,
-    // With none of these the emulator takes one call.
-    every: times || probability ? undefined : 1,
+    // With neither the emulator takes one call.
+    every: times ? undefined : 1,
     times: numberOf(times),
-    probability: numberOf(probability),
     fault: value === undefined ? kind : { [kind]: known, afterChange: afterChange && true },
   };
 }
@@ -143,56 +131,42 @@ function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...o
 const numberOf = (text = ""): number | undefined => (text === "" ? undefined : Number(text));
 
 function FaultList() {
-  const { faults } = data.value;
-  const active = faults.filter(isActive);
-  const spent = faults.filter((fault) => !isActive(fault));
+  const active = data.value.faults.filter(isActive);
   return (
-    <section class="vstack gap-2" aria-label={t("Active faults")}>
+    <section class="vstack gap-2" aria-label="Active faults">
       <div class="hstack justify-between">
-        <h3>{t("Active faults")}</h3>
-        {faults.length > 0 && <Remove label={t("Remove all")} route={["faults"]} />}
+        <h3>Active faults</h3>
+        {active.length > 0 && <Remove label="Remove all" route={["faults"]} />}
       </div>
-      {active.length === 0 && <p class="text-light">{t("No active faults.")}</p>}
+      {active.length === 0 && <p class="text-light">No active faults.</p>}
       <ol class="vstack gap-2" data-testid="faults">
         {active.map((fault, index) => (
           <FaultItem key={fault.id} fault={fault} number={index + 1} />
         ))}
       </ol>
-      {spent.length > 0 && (
-        <details>
-          <summary>{t("{count} used up", { count: spent.length })}</summary>
-          <ol class="vstack gap-2" data-testid="spent-faults">
-            {spent.map((fault, index) => (
-              <FaultItem key={fault.id} fault={fault} number={active.length + index + 1} />
-            ))}
-          </ol>
-        </details>
-      )}
     </section>
   );
 }
 
 function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }) {
-  const { id, operation, workspace, fault, every = 1, probability, left, matched } = rule;
+  const { id, operation, workspace, fault, every = 1, left, matched } = rule;
   const kind = (typeof fault === "string" ? fault : Object.keys(fault)[0]) as FaultKind;
   return (
     <li class="flex justify-between">
       <span>
         <strong>{operation}</strong> ·{" "}
-        {workspace === undefined ? t("every workspace") : <Text>{workspace}</Text>}
+        {workspace === undefined ? "every workspace" : <Text>{workspace}</Text>}
         <br />
         {nameOf(kind)} {typeof fault === "object" && <Code>{JSON.stringify(fault)}</Code>}
         <br />
         <span class="text-light">
-          {every > 1 && `${t("one in {every} calls", { every })} · `}
-          {probability !== undefined &&
-            `${t("probability {probability}", { probability: String(probability) })} · `}
-          {left === null && `${t("until removed")} · `}
-          {left !== null && left > 0 && `${t("{count} left", { count: left })} · `}
-          {t("matched {count}", { count: matched })}
+          {every > 1 && `one in ${every} calls · `}
+          {left === null && "until removed · "}
+          {left !== null && `${left} left · `}
+          matched {matched}
         </span>
       </span>
-      <Remove compact icon="close" label={t("Remove fault {number}", { number })} route={["faults", id]} />
+      <Remove compact icon="close" label={`Remove fault ${number}`} route={["faults", id]} />
     </li>
   );
 }

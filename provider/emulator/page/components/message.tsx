@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { MessageRecord } from "../../state.js";
 import { sendAsContact, showExchange } from "../actions.js";
-import { clockOf, t } from "../i18n/translate.js";
+import { clockOf } from "../times.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
 import { attempt } from "../notices.js";
 import { party } from "../store.js";
@@ -20,7 +20,7 @@ export function Message({ message }: { message: MessageRecord }) {
         <Content content={content} />
       </div>
       <small>
-        <strong>{t(AUTHORS[from])}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
+        <strong>{AUTHORS[from]}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
         {from !== "contact" && <DeliveryState {...message} />}
       </small>
     </article>
@@ -38,13 +38,13 @@ function Content({ content }: { content: MessageContent }) {
         <>
           <Words>{content.title}</Words>
           <small>
-            {t("pressed a button")}: <Text>{t("payload {payload}", { payload: content.payload })}</Text>
+            pressed a button: payload <Text>{content.payload}</Text>
           </small>
         </>
       )}
       {content.kind === "unknown" && (
         <>
-          <small>{t("Unknown kind of message:")}</small>
+          <small>Unknown kind of message:</small>
           <pre>{visibleText(content.json)}</pre>
         </>
       )}
@@ -64,16 +64,16 @@ const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "
 
 /** Leads to the delivery on the wire. */
 function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delivery" | "verdict">) {
-  if (delivery === null) return <span class="bad">{t("not delivered: no webhook registered")}</span>;
+  if (delivery === null) return <span class="bad">not delivered: no webhook registered</span>;
   const verdict = known ?? "pending";
   return (
     <button
       type="button"
       class={`ghost link ${verdict === "failed" ? "bad" : ""}`}
-      title={t("Show the delivery")}
+      title="Show the delivery"
       onClick={() => showExchange({ kind: "delivery", id: delivery })}
     >
-      {t(VERDICTS[verdict])}
+      {VERDICTS[verdict]}
     </button>
   );
 }
@@ -87,11 +87,11 @@ function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
   if (broken.value) {
     return (
       <p>
-        <small>{t("Could not be loaded:")}</small> <Link url={url}>{(address) => address}</Link>
+        <small>Could not be loaded:</small> <Link url={url}>{(address) => address}</Link>
       </p>
     );
   }
-  const label = `${t(KIND_NAMES[kind])} ${fileNameOf(safe)}`;
+  const label = `${KIND_NAMES[kind]} ${fileNameOf(safe)}`;
   const props = { src: safe, onError: () => (broken.value = true) };
   const player = { ...props, controls: true, preload: "metadata", "aria-label": label } as const;
   return (
@@ -122,11 +122,11 @@ function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
           type="button"
           class="ghost postback"
           aria-disabled={busy.value}
-          title={t("payload {payload}", { payload: button.payload })}
+          title={`payload ${button.payload}`}
           onClick={() => void press(button)}
           data-testid="postback"
         >
-          {visibleText(button.title || t("untitled"))}
+          {visibleText(button.title || "untitled")}
         </button>
       ))}
     </div>
@@ -135,7 +135,7 @@ function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
 
 /** Cards side by side, one in view. They slide by finger, wheel, and arrow keys. */
 function Carousel({ cards }: { cards: readonly Card[] }) {
-  const label = t("Carousel of {count} cards", { count: cards.length });
+  const label = `Carousel of ${cards.length} cards`;
   return (
     <ul class="carousel" tabIndex={0} aria-label={label} data-testid="carousel">
       {cards.map((card, index) => (

@@ -1,4 +1,3 @@
-import { t } from "../i18n/translate.js";
 import { Icon } from "./buttons.js";
 
 /**
@@ -57,7 +56,7 @@ export function Link({ url, children }: { url: string; children: (safe: string) 
   if (safe === null) {
     return (
       <p data-testid="unsafe-url">
-        <small>{t("Not an http or https address, shown as text:")}</small> <Code>{url}</Code>
+        <small>Not an http or https address, shown as text:</small> <Code>{url}</Code>
       </p>
     );
   }

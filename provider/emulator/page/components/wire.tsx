@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { t, timeOf } from "../i18n/translate.js";
+import { timeOf } from "../times.js";
 import { loadOlder } from "../live.js";
 import { KIND_NAMES, type MessageContent } from "../messages.js";
 import { data, exchanges, held, isLinked, linked } from "../store.js";
@@ -52,19 +52,19 @@ export function Wire() {
     <>
       <div class="head vstack gap-2">
         <div class="hstack justify-between">
-          <h2>{t("On the wire")}</h2>
+          <h2>On the wire</h2>
           <Select
-            label={t("Kind")}
+            label="Kind"
             value={kind.value}
             options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
-            nameOf={(name) => t(WIRE_NAMES[name])}
+            nameOf={(name) => WIRE_NAMES[name]}
             onChange={(chosen) => choose(kind, chosen)}
             hideLabel
             data-testid="wire-kind"
           />
         </div>
         <Field
-          label={t("Search URL, status, operation or body")}
+          label="Search URL, status, operation or body"
           value={search.value}
           onText={(text) => choose(search, text)}
           type="search"
@@ -73,10 +73,10 @@ export function Wire() {
         />
         <div class="hstack">
           <Check checked={onlyConversation.value} onChange={(checked) => choose(onlyConversation, checked)}>
-            {t("Only this conversation")}
+            Only this conversation
           </Check>
           <Check checked={onlyFailed.value} onChange={(checked) => choose(onlyFailed, checked)}>
-            {t("Failed only")}
+            Failed only
           </Check>
         </div>
       </div>
@@ -112,24 +112,24 @@ function Exchanges({ entries }: { entries: readonly Exchange[] }) {
     <div class="exchanges" ref={frame} onScroll={hold}>
       {waiting.length > 0 && (
         <button type="button" class="pill" onClick={showNew} data-testid="new-exchanges">
-          {t("{count} new", { count: waiting.length })}
+          {waiting.length} new
         </button>
       )}
       {entries.length === 0 && (
         <p class="text-light p-4">
-          {exchanges.value.length === 0 ? t("Nothing on the wire yet.") : t("No exchange matches.")}
+          {exchanges.value.length === 0 ? "Nothing on the wire yet." : "No exchange matches."}
         </p>
       )}
-      <ol aria-label={t("Exchanges, newest first")} onKeyDown={walk} data-testid="wire">
+      <ol aria-label="Exchanges, newest first" onKeyDown={walk} data-testid="wire">
         {settled.slice(0, count).map((entry) => (
           <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} onFold={hold} />
         ))}
       </ol>
       {(older > 0 || isCut) && (
         <div class="text-light vstack gap-2 p-4">
-          {older <= 0 && t("The newest {count} of each kind are searched.", { count: reach })}
+          {older <= 0 && `The newest ${reach.toLocaleString("en")} of each kind are searched.`}
           <Tool
-            label={older > 0 ? t("Show {count} older", { count: older }) : t("Load older")}
+            label={older > 0 ? `Show ${older} older` : "Load older"}
             action={older > 0 ? () => (shown.value = count + SHOWN_AT_FIRST) : loadOlder}
           />
         </div>
@@ -196,17 +196,15 @@ function Line({ entry }: { entry: Exchange }) {
       <StatusBadge entry={entry} />
       <small class="facts hstack gap-2">
         {kind !== "request" && record.verdict !== "pending" && (
-          <span class={record.verdict === "failed" ? "bad" : "good"}>{t(record.verdict)}</span>
+          <span class={record.verdict === "failed" ? "bad" : "good"}>{record.verdict}</span>
         )}
         {kind === "handshake" && record.reason !== "" && <Text>{record.reason}</Text>}
-        {kind === "delivery" && record.signature === "right" && <span>{t("valid signature")}</span>}
-        {kind === "delivery" && record.signature === "wrong" && (
-          <span class="bad">{t("invalid signature")}</span>
-        )}
-        {calls.length > 1 && <span>{t("{count} attempts", { count: calls.length })}</span>}
+        {kind === "delivery" && record.signature === "right" && <span>valid signature</span>}
+        {kind === "delivery" && record.signature === "wrong" && <span class="bad">invalid signature</span>}
+        {calls.length > 1 && <span>{calls.length} attempts</span>}
         {faults.size > 0 && (
           <span class="badge" data-variant="warning">
-            {t("Injected fault")}: {[...faults].join(", ")}
+            Injected fault: {[...faults].join(", ")}
           </span>
         )}
         <span>{Math.round(durationMs)} ms</span>
@@ -217,30 +215,30 @@ function Line({ entry }: { entry: Exchange }) {
 }
 
 function nameOf({ kind, record }: Exchange): string {
-  if (kind === "handshake") return t("Handshake");
+  if (kind === "handshake") return "Handshake";
   if (kind === "delivery") {
-    return record.resendOf === null ? t("Delivery") : `${t("Delivery")} (${t("resent")})`;
+    return record.resendOf === null ? "Delivery" : "Delivery (resent)";
   }
-  return record.interface === "bot" ? t("Message") : (record.operation ?? t("Request"));
+  return record.interface === "bot" ? "Message" : (record.operation ?? "Request");
 }
 
 /** Distinguishes one delivery from the next without opening it. */
 function subjectOf(content: MessageContent | null): string {
   if (content === null || content.kind === "unknown") return "";
   if (content.kind === "text") return content.text.slice(0, SUBJECT_CHARACTERS);
-  if (content.kind === "button") return `${t("pressed a button")}: ${content.title}`;
-  if (content.kind === "button_template") return `${t("Buttons")}: ${content.text}`;
-  return t(KIND_NAMES[content.kind]);
+  if (content.kind === "button") return `pressed a button: ${content.title}`;
+  if (content.kind === "button_template") return `Buttons: ${content.text}`;
+  return KIND_NAMES[content.kind];
 }
 
 function StatusBadge({ entry }: { entry: Exchange }) {
   const status = callsOf(entry).at(-1)?.response?.status;
   if (status === undefined && outcomeOf(entry) === "pending") {
-    return <span class="badge outline">{t("in progress")}</span>;
+    return <span class="badge outline">in progress</span>;
   }
   return (
     <span class="badge" data-variant={isSuccess(status) ? "success" : "danger"}>
-      {status ?? t("no response")}
+      {status ?? "no response"}
     </span>
   );
 }

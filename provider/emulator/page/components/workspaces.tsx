@@ -4,12 +4,12 @@ import type { WorkspaceView } from "../../control/shapes.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
-import { clockOf, t } from "../i18n/translate.js";
+import { clockOf } from "../times.js";
 import { attempt, showDone } from "../notices.js";
 import { begun, connection, conversations, data, flows, workspace } from "../store.js";
 import { CopyButton, Tool, walk } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
-import { Check, Field, Form, Select, type Fields } from "./form.js";
+import { Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
 /** All workspaces, and the registration and conversations of the chosen one. */
@@ -17,12 +17,9 @@ export function WorkspacePanel() {
   const { workspaces } = data.value;
   return (
     <>
-      <div class="head hstack justify-between">
-        <h2>{t("Workspaces")}</h2>
-        <NewWorkspace />
-      </div>
+      <h2 class="head">Workspaces</h2>
       {workspaces.size === 0 && connection.value === "live" && (
-        <p class="text-light p-4">{t("There is no workspace yet.")}</p>
+        <p class="text-light p-4">There is no workspace yet.</p>
       )}
       <ul class="list" onKeyDown={walk} data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
@@ -60,94 +57,47 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
   );
 }
 
-function NewWorkspace() {
-  return (
-    <FormDialog
-      title={t("New workspace")}
-      opener={(open) => (
-        <Tool compact icon="plus" label={t("New workspace")} action={open} data-testid="new-workspace" />
-      )}
-      action={async ({ name = "", apiKey }) => {
-        await send("POST", ["workspaces"], { name, apiKey });
-        choose({ workspace: name, conversation: null });
-      }}
-      submit={t("Create workspace")}
-    >
-      <Field
-        label={t("Name")}
-        hint={t("Letters, digits, “.”, “_” and “-”.")}
-        name="name"
-        pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
-        required
-        autofocus
-      />
-      <Field label={t("API key")} name="apiKey" required />
-    </FormDialog>
-  );
-}
-
-/** The `webhook_status`; only the one that the specification names is translated. */
+/** The `webhook_status`. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
-  if (status === "") return <span class="badge outline">{t("not registered")}</span>;
+  if (status === "") return <span class="badge outline">not registered</span>;
   return (
     <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
-      {status === "verified" ? t("verified") : visibleText(status)}
+      {visibleText(status)}
     </span>
   );
 }
 
 /** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
-function Registration({ name, registration, flow, mayManageFlow }: WorkspaceView) {
-  async function change(part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>): Promise<void> {
-    const isDone = await attempt(() => send("PATCH", ["workspaces", name], part));
+function Registration({ name, registration, flow }: WorkspaceView) {
+  async function chooseFlow(chosen: string): Promise<void> {
+    const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
   // A function given in code is not in the list, but may be the flow that replies.
   const choices = [...new Set([...flows.value, flow])];
   return (
-    <section class="card vstack gap-2" aria-label={t("Registration")} data-testid="registration">
+    <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
-        <dt>{t("Status")}</dt>
-        <dd>
-          <StatusBadge registration={registration} />
-        </dd>
-        <Value label={t("Webhook")} of={({ registration: shown }) => shown?.webhook_url} />
-        <Value label={t("Bot URL")} of={({ botUrl }) => botUrl} />
+        <Value label="Webhook" of={({ registration: shown }) => shown?.webhook_url} />
+        <Value label="Bot URL" of={({ botUrl }) => botUrl} />
       </dl>
       <Select
-        label={t("Flow that replies")}
+        label="Flow that replies"
         value={flow}
         options={choices}
-        onChange={(chosen) => change({ flow: chosen })}
+        onChange={chooseFlow}
         data-testid="flow"
       />
       <details>
-        <summary>{t("Addresses and keys")}</summary>
-        <div class="vstack">
-          <dl>
-            <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
-            <Value label={t("API key")} of={({ apiKey }) => apiKey} />
-            <Value label={t("Flow API key")} of={({ flowApiKey }) => flowApiKey} />
-            <Value
-              label={t("Verification key")}
-              of={({ registration: shown }) => shown?.webhook_verification_key}
-            />
-          </dl>
-          <Check checked={mayManageFlow} onChange={(checked) => change({ mayManageFlow: checked })}>
-            {t("Flow key has “Gerenciar Fluxo”")}
-          </Check>
-          <FormDialog
-            title={t("Delete {name}?", { name })}
-            opener={(open) => <Tool label={t("Delete workspace")} action={open} />}
-            action={() => send("DELETE", ["workspaces", name])}
-            submit={t("Delete workspace")}
-            danger
-          >
-            <p>{t("Also deletes its registration and conversations. This cannot be undone.")}</p>
-          </FormDialog>
-        </div>
+        <summary>Addresses and keys</summary>
+        <dl>
+          <Value label="Base URL" of={({ baseUrl }) => baseUrl} />
+          <Value label="API key" of={({ apiKey }) => apiKey} />
+          <Value label="Flow API key" of={({ flowApiKey }) => flowApiKey} />
+          <Value label="Verification key" of={({ registration: shown }) => shown?.webhook_verification_key} />
+        </dl>
       </details>
       <OutsideChange workspace={name} registered={Boolean(registration?.webhook_url)} />
     </section>
@@ -172,7 +122,7 @@ export function Value({ label, of: valueOf }: ValueProps) {
           <Code>{value}</Code>
           <CopyButton
             compact
-            label={t("Copy {what}", { what: label })}
+            label={`Copy ${label}`}
             text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
             inClear
           />
@@ -187,27 +137,27 @@ function OutsideChange({ workspace: name, registered }: { workspace: string; reg
   const route = ["workspaces", name, "registration"];
   async function register(fields: Fields): Promise<void> {
     await send("PUT", route, fields);
-    showDone(t("Registered from outside."));
+    showDone("Registered from outside.");
   }
   async function remove(): Promise<void> {
     await send("DELETE", route);
-    showDone(t("Removed from outside."));
+    showDone("Removed from outside.");
   }
   const url = "https://somebody-else.example/webhook";
   return (
     <details>
-      <summary>{t("Simulate an outside change")}</summary>
+      <summary>Simulate an outside change</summary>
       <Form class="vstack" action={register}>
-        <small>{t("Acts as another system that changes this workspace. No handshake is made.")}</small>
-        <Field label={t("Other webhook URL")} name="webhook_url" defaultValue={url} type="url" required />
+        <small>Acts as another system that changes this workspace. No handshake is made.</small>
+        <Field label="Other webhook URL" name="webhook_url" defaultValue={url} type="url" required />
         <Field
-          label={t("Other verification key")}
+          label="Other verification key"
           name="webhook_verification_key"
           defaultValue="somebody-elses-key"
           required
         />
-        <button class="outline small">{t("Register from outside")}</button>
-        <Tool label={t("Remove from outside")} disabled={!registered} action={remove} />
+        <button class="outline small">Register from outside</button>
+        <Tool label="Remove from outside" disabled={!registered} action={remove} />
       </Form>
     </details>
   );
@@ -216,25 +166,22 @@ function OutsideChange({ workspace: name, registered }: { workspace: string; reg
 /** The conversations of a workspace, the latest first. */
 function ConversationList() {
   return (
-    <section aria-label={t("Conversations")}>
+    <section aria-label="Conversations">
       <div class="head hstack justify-between">
-        <h2>{t("Conversations")}</h2>
+        <h2>Conversations</h2>
         <NewConversation />
       </div>
       {conversations.value.length === 0 && begun.value === null && (
-        <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
+        <p class="text-light p-4">No conversation yet. Start one and write as its contact.</p>
       )}
       <ul class="list" onKeyDown={walk} data-testid="conversations">
         {conversations.value.map(({ id, messageCount: count, lastAt, ...item }) => (
           <Choice key={id} workspace={item.workspace} conversation={id}>
-            <strong>
-              {item.contactName === "" ? <em>{t("no name")}</em> : <Text>{item.contactName}</Text>}
-            </strong>
+            <strong>{item.contactName === "" ? <em>no name</em> : <Text>{item.contactName}</Text>}</strong>
             <time dateTime={lastAt}>{clockOf(lastAt)}</time>
             <small>
-              {t("Contact")} <Text>{item.contactId}</Text> ·{" "}
-              {t("Conversation {id}", { id: item.conversationId })} ·{" "}
-              {count === 1 ? t("1 message") : t("{count} messages", { count })}
+              Contact <Text>{item.contactId}</Text> · Conversation {item.conversationId} ·{" "}
+              {count === 1 ? "1 message" : `${count} messages`}
             </small>
           </Choice>
         ))}
@@ -247,15 +194,15 @@ function ConversationList() {
 function NewConversation() {
   return (
     <FormDialog
-      title={t("New conversation")}
+      title="New conversation"
       opener={(open) => (
-        <Tool icon="plus" label={t("New conversation")} action={open} data-testid="new-conversation" />
+        <Tool icon="plus" label="New conversation" action={open} data-testid="new-conversation" />
       )}
       action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
         begin({ contactId, contactName, conversationId })
       }
       onDone={() => document.querySelector<HTMLElement>("#composer textarea")?.focus()}
-      submit={t("Start conversation")}
+      submit="Start conversation"
     >
       <PartyFields />
     </FormDialog>
@@ -267,17 +214,11 @@ function PartyFields() {
   const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
   return (
     <>
+      <Field label="Contact id" name="contactId" defaultValue={`contact-${contact}`} required autofocus />
+      <Field label="Contact name" name="contactName" defaultValue="Maria Souza" />
       <Field
-        label={t("Contact id")}
-        name="contactId"
-        defaultValue={`contact-${contact}`}
-        required
-        autofocus
-      />
-      <Field label={t("Contact name")} name="contactName" defaultValue="Maria Souza" />
-      <Field
-        label={t("Conversation id")}
-        hint={t("A whole number.")}
+        label="Conversation id"
+        hint="A whole number."
         name="conversationId"
         defaultValue={conversation}
         pattern="-?(0|[1-9][0-9]*)"
