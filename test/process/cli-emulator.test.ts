@@ -6,7 +6,7 @@ import { freePort, startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { makeWriter, readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
-import { run, type ProgramOptions } from "./program.ts";
+import type { ProgramOptions } from "./program.ts";
 
 interface StartedWorkspace {
   name: string;
