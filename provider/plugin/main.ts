@@ -5,18 +5,31 @@
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setFromArchive } from "../errors/index.js";
+import { commandLine, setFromArchive } from "../errors/index.js";
 import { setResponderCommand } from "../handshake-responder/provider.js";
 import { printLinesWith } from "../lib/progress.js";
+import { VERSION } from "../lib/version.js";
 import { endWithStdin, findEngineAddress } from "../pulumi/provider-process.js";
 import { EngineClient } from "./engine.js";
 import { serve } from "./server.js";
 
 const [node = "", script = "", first = "", ...words] = process.argv;
 
+const describe =
+  (): string => `pulumi-resource-apichat ${VERSION}: webhooks of the API Channel service, for Pulumi programs
+
+Pulumi starts it. With the address of an engine it serves that engine, and prints its port. By hand:
+
+  pulumi-resource-apichat responder --config <file>   run a responder
+  pulumi-resource-apichat --version                   print the version
+
+For everything else, such as the emulator, run: ${commandLine()} --help`;
+
 async function main(): Promise<void> {
   // The archive of a release also has the command line.
   if (existsSync(join(dirname(script), "cli"))) setFromArchive();
+  if (first === "--help" || first === "-h") return console.log(describe());
+  if (first === "--version") return console.log(VERSION);
   if (first === "responder") {
     const { runResponder } = await import("./responder-program.js");
     return runResponder(words);

@@ -204,6 +204,9 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
       await symlink(own, join(folder, "link"));
       expect((await execa(join(folder, "link"), ["--version"])).stdout).toBe(version);
+      expect((await start(`${dirname(own)}/pulumi-resource-apichat`, "--help")).all).toContain(
+        "apichat --help",
+      );
     },
   );
 });

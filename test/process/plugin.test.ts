@@ -20,6 +20,23 @@ test.each([[["127.0.0.1:1"]], [[]]])(
   },
 );
 
+test.each([
+  [
+    "--help",
+    /^pulumi-resource-apichat \d+\.\d+\.\d+: .*\n[^]*responder --config[^]*npx --package pulumi-apichat apichat/,
+  ],
+  ["-h", /^pulumi-resource-apichat \d/],
+  ["--version", /^\d+\.\d+\.\d+\n$/],
+])("says with %s what it is, and ends", async (word, shown) => {
+  const said = await startProgram([word], { script }).ended;
+  expect(said).toEqual({
+    exitCode: 0,
+    signal: null,
+    stdout: expect.stringMatching(shown) as unknown,
+    stderr: "",
+  });
+});
+
 test("says why a responder does not start, without its key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
