@@ -48,8 +48,12 @@ const paintOn =
 export const paint = paintOn(process.stdout);
 export const paintOnStderr = paintOn(process.stderr);
 
-/** The local time of an event. */
-export const formatTime = (at: string): string => new Date(at).toLocaleTimeString("sv");
+/** In the locale that writes a date as ISO 8601 does. */
+const STARTED_ON = new Date().toLocaleDateString("sv");
+
+/** The local time of an event, with its date if the process did not start on that day. */
+export const formatTime = (at: string): string =>
+  new Date(at).toLocaleString("sv").replace(`${STARTED_ON} `, "");
 
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);

@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { formatTime } from "../../../provider/cli/output.js";
+
+test("an event of a later day than the start has its date", () => {
+  const now = new Date();
+  const later = new Date(now.getTime() + 3 * 86_400_000);
+  expect(formatTime(now.toISOString())).toMatch(/^\d\d:\d\d:\d\d$/);
+  expect(formatTime(later.toISOString())).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+});
