@@ -6,6 +6,16 @@ import { noteIfSlow } from "./run-command.js";
 /** How much of the response is read, in bytes: only its status is shown. */
 const READ_BYTES = 64 * 1024;
 
+const CHECK_KEY = "does the endpoint have the verification key that signed this?";
+const CHECK_PATH = "check the path of the URL, and that the endpoint takes POST there";
+
+const HINTS: Partial<Record<number, string>> = {
+  401: CHECK_KEY,
+  403: CHECK_KEY,
+  404: CHECK_PATH,
+  405: CHECK_PATH,
+};
+
 interface DeliverOptions {
   to: string;
   /** In seconds. */
@@ -32,6 +42,8 @@ export async function deliverOnce(
   const ms = Math.round(performance.now() - begun);
   const isAccepted = httpStatus >= 200 && httpStatus <= 299;
   const verdict = isAccepted ? "delivered" : "not accepted";
-  printResult({ json }, { httpStatus, ms }, () => `${verdict}  HTTP ${httpStatus} in ${ms} ms\n`);
+  const hint = HINTS[httpStatus];
+  const advice = hint === undefined ? "" : `hint: ${hint}\n`;
+  printResult({ json }, { httpStatus, ms }, () => `${verdict}  HTTP ${httpStatus} in ${ms} ms\n${advice}`);
   return isAccepted ? EXIT.done : EXIT.failed;
 }
