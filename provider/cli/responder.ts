@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
-import { endProcess, EXIT } from "./output.js";
+import { endProcess, EXIT, note } from "./output.js";
 import { reportError } from "./report-error.js";
 import { parsePort, parseWaitingSeconds } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
@@ -77,7 +77,19 @@ async function serve({ config, ...options }: ResponderCommandOptions): Promise<v
     throw new UsageError("pass the configuration with --config <file>; see apichat responder --help");
   if (options.metricsHost !== undefined && options.metricsPort === undefined)
     throw new UsageError("pass --metrics-port with --metrics-host; see apichat responder --help");
+  if (process.stderr.isTTY) await printUrls(config);
   // Loaded here, because `--help` needs neither node:sqlite nor zod.
   const { serveUntilSignal } = await import("../server/index.js");
   await serveUntilSignal({ configFile: config, ...options });
+}
+
+/** Prints what to register, for people: the log is for programs. */
+async function printUrls(config: string): Promise<void> {
+  const [{ readPlace }, { urlsOf }] = await Promise.all([
+    import("../server/remote.js"),
+    import("../handshake-responder/provider.js"),
+  ]);
+  const urls = Object.entries(urlsOf(await readPlace(config)));
+  for (const [name, url] of urls.slice(0, 5)) note(`webhook URL of ${name}: ${url}`);
+  if (urls.length > 5) note(`and ${urls.length - 5} more workspaces`);
 }

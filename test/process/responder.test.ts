@@ -28,6 +28,20 @@ describe("the responder as a process", () => {
     expect(names).toEqual(["started", "stopping", "stopped"]);
   });
 
+  it("prints the URLs to register where stderr is a terminal, here one that Node only believes in", async () => {
+    const acme = { verificationKeys: KEY };
+    const workspaces = { acme, globex: { verificationKeys: SECOND_KEY, path: "/o/globex" } };
+    const home = await makeHome({ host: "0.0.0.0", port: await freePort(), workspaces });
+    const hook = join(home.folder, "terminal.mjs");
+    await writeFile(hook, "process.stderr.isTTY = true;");
+    const environment = { NODE_OPTIONS: `--import=${hook}` };
+    const { child, ended, origin } = await startResponder(home, [], { environment });
+    child.kill("SIGTERM");
+    expect((await ended).stderr).toMatch(
+      `webhook URL of acme: ${origin}/acme\nwebhook URL of globex: ${origin}/o/globex\n{`,
+    );
+  });
+
   it("says in its log that it may open too few files", async () => {
     const { child, ended } = await startResponder(await makeHome(), [], { ulimit: "-n 64" });
     child.kill("SIGTERM");
