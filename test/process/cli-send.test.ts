@@ -75,6 +75,10 @@ describe("apichat send", () => {
     [["image", "not-a-url", ...CONTACT], /url/, "invalid_config"],
     [["text", "Hello", ...CONTACT, "--conversation-id", "9007199254740992"], /--conversation-id/],
     [["text", "Hello", ...CONTACT, "--bot-url", ""], /bot URL/],
+    [
+      ["text", "Hello", ...CONTACT, "--bot-url", "http://127.0.0.1:9/acme/apichat"],
+      /npx --package pulumi-apichat apichat webhook get prints it/,
+    ],
   ])("%j is wrong use, and nothing is sent", async (parameters, message, code) => {
     expect(await send([...parameters, "--json"])).toMatchObject(usageError(message, code));
     expect(received()).toEqual([]);
