@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { commandLine } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
-import { problemOfUrl } from "../lib/url.js";
+import { botCodeOf, formatUrl, isSameUrl, problemOfUrl } from "../lib/url.js";
 import { problemOfSecret } from "../lib/values.js";
 import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
@@ -166,6 +167,7 @@ export class Credentials {
     if (url === undefined) return undefined;
     const problem = problemOfUrl(url, example);
     if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
+    if (kind === "botUrl") rejectBaseUrl(url, await this.findAddress("baseUrl"));
     return url;
   }
 
@@ -210,4 +212,14 @@ function requireValid(kind: SecretKind, name: string, secret: string): string {
   const problem = problemOfSecret(secret, SECRETS[kind].hint);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   return secret;
+}
+
+/** The two are easily mixed up: both come from the service, and both mention apichat. */
+function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
+  const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
+  if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
+  const { flag, variable, example } = ADDRESSES.botUrl;
+  throw new UsageError(
+    `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; ${commandLine()} webhook get prints it`,
+  );
 }

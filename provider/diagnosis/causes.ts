@@ -13,6 +13,9 @@ const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
 const ANSWER_AT_ONCE = "answer the handshake at once, before any other work";
 const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";
+/** What to do if an endpoint fails on the forms of a handshake only. */
+export const FORMS_FAIL =
+  "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
 
 /** All texts about each cause, in one place. */

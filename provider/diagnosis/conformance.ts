@@ -5,7 +5,7 @@ import { orAborted, NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { postOnce, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
-import { CAUSES } from "./causes.js";
+import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, sendHandshake } from "./handshake.js";
@@ -145,14 +145,13 @@ interface Seen {
   ms: number;
 }
 
-function judge(vector: Vector, seen: Seen | undefined, slowMs: number): EndpointCheck {
+function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs: number): EndpointCheck {
   const { name, rule, accepted } = vector;
   if (seen === undefined) return { name, rule, result: "skipped", response: "" };
   const { outcome, response, ms } = seen;
   if (outcome !== (accepted ? "accepted" : "rejected")) {
     const result = outcome === "accepted" ? "unsafe" : "wrong";
-    const hint = outcome === "redirected" ? NO_REDIRECT : vector.hint;
-    return { name, rule, result, response, hint };
+    return { name, rule, result, response, hint: findHint(vector, outcome) };
   }
   if (ms < slowMs) return { name, rule, result: "right", response };
   const slow = `${response} after ${(ms / 1000).toFixed(1)} s`;
@@ -161,6 +160,12 @@ function judge(vector: Vector, seen: Seen | undefined, slowMs: number): Endpoint
 
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
 const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
+
+function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
+  if (outcome === "redirected") return NO_REDIRECT;
+  const isForm = "encoding" in vector && (vector.encoding === "form" || vector.encoding === "multipart");
+  return isForm && vector.accepted && outcome === "failed" ? FORMS_FAIL : vector.hint;
+}
 
 async function shakeHands(
   { encoding, challenge, contentType, fields }: HandshakeVector,

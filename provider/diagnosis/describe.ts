@@ -1,7 +1,7 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
 import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
-import { CAUSES } from "./causes.js";
+import { CAUSES, FORMS_FAIL } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */
 const SHOWN_ADDRESSES = 4;
@@ -96,6 +96,9 @@ export interface HandshakeWarning {
   text: string;
 }
 
+const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
+  cause === "server_error" && encoding === "form";
+
 /**
  * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
  * reached from outside.
@@ -117,7 +120,9 @@ export function findHandshakeWarnings({
   const failed = steps.filter(({ rule }) => rule !== undefined);
   if (passed[0] && failed.length > 0) {
     const others = failed.map(describeStep).join("; not as ");
-    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}`);
+    const failsOnForms = failed.some(isServerErrorOnForm) && passed[0].encoding === "json";
+    const advice = failsOnForms ? `; ${FORMS_FAIL}` : "";
+    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}${advice}`);
   }
   const statuses = new Set(passed.map(({ httpStatus }) => httpStatus).filter((status) => status !== 200));
   if (statuses.size > 0) {

@@ -155,6 +155,14 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
       /HTTP 400, body "not so"/,
     ],
   ),
+  [
+    "a challenge that fails as a form, as FastAPI's without its package",
+    answerWith((encoding) => (encoding === "form" ? 500 : 200)),
+    {},
+    ["only_as_json"],
+    2,
+    /HTTP 500.*pip install python-multipart/,
+  ],
   ["a challenge with 201", answerWith(() => 201), {}, ["not_200"], 2, /with HTTP 201; the specification/],
   [
     "a challenge with 202 as JSON only",

@@ -151,13 +151,14 @@ const failOnForms: Steps["parameters"] = (received) => {
   return RIGHT.parameters(received);
 };
 
-test("an endpoint that fails on each form breaks one rule", async () => {
+test("an endpoint that fails on each form gets one hint for all of them", async () => {
   const failed = await check(await start({ parameters: failOnForms }));
   const forms = vectors.handshakes.filter(({ encoding }) => encoding === "form" || encoding === "multipart");
   expect(failed.map(({ name }) => name)).toEqual(forms.map(({ name }) => name));
   expect(new Set(failed.map(({ response, rule }) => `${response}, rule ${rule}`))).toEqual(
     new Set(["HTTP 500, rule 1"]),
   );
+  for (const { hint } of failed) expect(hint).toContain("pip install python-multipart");
 });
 
 test("a key without letters is not sent in other case", async () => {
