@@ -167,8 +167,8 @@ async function apply(access: Access, found: Found): Promise<{ outs: WebhookState
 }
 
 /** The state of a webhook that may be registered now. Undefined if not even its bot is known. */
-function stateOfAttempt({ inputs, toOuts }: Access, { seen, ours }: Found): WebhookState | undefined {
-  if (ours) return withAttempt(ours, inputs);
+function stateOfAttempt({ inputs, claim, toOuts }: Access, { seen, ours }: Found): WebhookState | undefined {
+  if (ours) return withAttempt(ours, inputs, claim.claimId);
   // If the workspace already had a webhook, its bot is known.
   return seen && seen.botUrl !== "" ? toOuts({ ...inputs, botUrl: seen.botUrl, status: "" }) : undefined;
 }
@@ -201,7 +201,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     const manager = declarer();
     if (manager !== undefined) return printStays(manager);
     if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name }, run.logProblem);
-    await remove(observed.client, state.baseUrl, mayDelete);
+    await remove(observed.client, state.baseUrl, (seen) => mayDelete(seen) && declarer() === undefined);
   });
   run.releaseBot(botUrl, claimId);
 }

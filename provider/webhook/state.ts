@@ -70,10 +70,17 @@ export const toWebhookState = (
   applied: toApplied(inputs, seen, by),
 });
 
-/** The previous state, plus the URL that may be registered now, which counts as ours too. */
-export function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): WebhookState {
+/**
+ * The previous state, plus the URL that may be registered now, which counts as ours too. A create that replaces a resource
+ * has a claim of its own.
+ */
+export function withAttempt(
+  state: WebhookState,
+  { name, webhookUrl }: WebhookInputs,
+  claimId: string,
+): WebhookState {
   const attempted = [...new Set([...(state.applied.attempted ?? []), webhookUrl])];
-  return { ...state, name, applied: { ...state.applied, attempted } };
+  return { ...state, name, applied: { ...state.applied, attempted, claimId } };
 }
 
 /** Distinguishes the state of a create or an import from all others. */

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readFile, readlink, realpath, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { beforeAll, describe, expect, test, vi } from "vitest";

@@ -396,6 +396,19 @@ describe("an answer that gets lost", () => {
   });
 });
 
+test("a replacement whose set-webhook lost its response has a claim of its own in the state", async () => {
+  const { args, emulator } = await startAcme();
+  const previous = await create(args);
+  startRun();
+  await refresh(previous);
+  const endpoint = await startEndpoint();
+  emulator.injectFault({ operation: "set-webhook", fault: "html" });
+  emulator.injectFault(secondLookFails);
+  const { state } = await unfinishedBy(create({ ...args, webhookUrl: endpoint.url }));
+  expect(state.applied).toMatchObject({ url: args.webhookUrl, attempted: [endpoint.url] });
+  expect(state.applied.claimId).not.toBe(previous.applied.claimId);
+});
+
 test("two resources that reach one bot are a conflict that names both, and the second writes nothing", async () => {
   const { acme, args, emulator, actions } = await startAcme();
   const apiKey = "ak-alias-0123456789";
