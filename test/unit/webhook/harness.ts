@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
 import {
   startEmulator,
@@ -43,13 +46,17 @@ export const rejectHandshake = { operation: "handshake", fault: { status: 500 } 
 /** Each test is a run of its own: nothing declared, no configuration, no environment. Gives the lines it printed. */
 export function isolateRuns(): string[] {
   const lines: string[] = [];
+  let stateHome = "";
   beforeEach(() => {
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     vi.stubEnv("APICHAT_API_KEY", undefined);
     vi.stubEnv("APICHAT_BASE_URL", undefined);
+    // The address of a test's engine may be that of an earlier one, whose facts are still in force.
+    vi.stubEnv("XDG_STATE_HOME", (stateHome = mkdtempSync(join(tmpdir(), "apichat-state-"))));
     startRun();
   });
   afterEach(() => {
+    rmSync(stateHome, { recursive: true });
     lines.length = 0;
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
