@@ -114,14 +114,21 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs the command again, and cancels as it prints, until it is done. Gives how often it ran. */
+/**
+ * Runs the command again, and cancels as it prints, until it is done. Gives how often it ran. A state that the engine was
+ * writing as it was killed may be empty: docs/operations.md says what to do.
+ */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
     if (exitCode === 0) return runs;
+    expect(runs, output).toBeLessThan(5);
+    if (output.includes("error: EOF")) {
+      await folder.restoreEmptyStates();
+      continue;
+    }
     const cancels = new Set(output.match(/pulumi cancel --cwd \S+ --stack [\w-]+/g));
     expect([...cancels], output).not.toEqual([]);
-    expect(runs, output).toBeLessThan(4);
     for (const words of cancels) {
       const cancelled = await startShell(`${words} --yes`).done;
       expect(cancelled.exitCode, cancelled.output).toBe(0);
