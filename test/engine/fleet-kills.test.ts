@@ -123,7 +123,7 @@ async function converge(action: string): Promise<number> {
     const { exitCode, output } = await start(action).done;
     if (exitCode === 0) return runs;
     expect(runs, output).toBeLessThan(5);
-    if (output.includes("error: EOF")) {
+    if (/error: (?:EOF|.*unexpected end of JSON input)/.test(output)) {
       await folder.restoreEmptyStates();
       continue;
     }
