@@ -116,8 +116,10 @@ export class Forwarder {
       this.#targets = unchanged;
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
-      this.#targets = targets;
+      // What has waited, and nothing that the new target is given: that would have one attempt more.
       await this.#persist(() => this.#spool.retry(moved));
+      this.#targets = targets;
+      this.#lookSoon();
     });
   }
 

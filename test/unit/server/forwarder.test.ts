@@ -155,12 +155,9 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   await untilDead(spool, 1);
   await untilIds(spool, []);
   const [letter] = spool.listDeadLetters({ limit: 1 });
-  expect(letter).toMatchObject({ id: bad?.id, failure: "HTTP 503" });
-  // A timer may end a millisecond early: the next attempt is the last one then.
-  const attempts = letter?.attempts ?? 0;
-  expect(attempts).toBeGreaterThanOrEqual(2);
+  expect(letter).toMatchObject({ id: bad?.id, failure: "HTTP 503", attempts: 2 });
   expect((letter?.buriedMs ?? 0) - (letter?.acceptedMs ?? 0)).toBeGreaterThanOrEqual(200);
-  expect(sentIds(target)).toEqual([...Array.from({ length: attempts }, () => bad?.id), behind?.id]);
+  expect(sentIds(target)).toEqual([bad?.id, bad?.id, behind?.id]);
 });
 
 /** Makes these times of a spool's file two days older. */
