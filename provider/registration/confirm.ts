@@ -7,7 +7,7 @@ import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
 import type { SetRequest, SetResult } from "./set-result.js";
 import { restore, withRunAgain, withSentence } from "./settle.js";
-import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
+import { VERIFIED, type WantedWebhook, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** Whether get-webhook returns what set-webhook returned, by the origin of the service. */
 export class Confirmations {
@@ -63,7 +63,7 @@ export async function confirmUntilVerified(
     if (seen.status === VERIFIED) return { registration: seen };
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
-    const isKnown = shown && hasWantedUrl(shown, wanted) && shown.botUrl !== "";
+    const isKnown = shown && showsWanted(shown, wanted);
     const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
     return { failure: withRunAgain(error).with({ summary }), standing: isKnown ? shown : undefined };
   }

@@ -5,7 +5,7 @@ import { Confirmations, confirmUntilVerified } from "./confirm.js";
 import { tryHandshake } from "./try-handshake.js";
 import type { SetRequest, SetResult, Uncertain } from "./set-result.js";
 import { settle } from "./settle.js";
-import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf } from "./wanted.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** What to ensure, and what is known. */
 export interface EnsureOptions extends SetRequest {
@@ -64,4 +64,4 @@ async function setAndConfirm(options: EnsureOptions, deadline: number): Promise<
 
 /** Whether a response is the full configuration (section 3): our URL, verified, and a bot URL. */
 const isComplete = (shown: Registration, wanted: WantedWebhook): boolean =>
-  hasWantedUrl(shown, wanted) && shown.status === VERIFIED && shown.botUrl !== "";
+  showsWanted(shown, wanted) && shown.status === VERIFIED;

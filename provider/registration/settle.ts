@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Registration } from "../client/internal.js";
-import { isRetryableRejection } from "../client/internal.js";
+import { isRetryableRejection, type Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import { toRestorable } from "./applied.js";
 import type { SetRequest, SetResult } from "./set-result.js";
-import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
+import { VERIFIED, type WantedWebhook, hasWantedUrl, showsWanted } from "./wanted.js";
 
 /**
  * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
@@ -32,8 +31,7 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
   const { isRestored, left } = await restore(options, now);
   const settled = withSentence(failure, left);
   if (isAmbiguous) return { failure: settled };
-  const isLeftBehind =
-    !isRestored && now && now.botUrl !== "" && hasWantedUrl(now, wanted) && !isDeepStrictEqual(now, seen);
+  const isLeftBehind = !isRestored && now && showsWanted(now, wanted) && !isDeepStrictEqual(now, seen);
   if (!isLeftBehind) throw settled;
   return { failure: settled, standing: now };
 }
@@ -62,7 +60,7 @@ function describeRejection(
 }
 
 function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boolean {
-  if (!hasWantedUrl(now, wanted) || now.botUrl === "") return false;
+  if (!showsWanted(now, wanted)) return false;
   const hadWantedUrl = seen !== undefined && hasWantedUrl(toRestorable(seen, ours), wanted);
   return !hadWantedUrl || now.webhookVerificationKey === wanted.webhookVerificationKey;
 }

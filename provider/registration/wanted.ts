@@ -26,5 +26,9 @@ export interface WantedWebhook {
 export const hasWantedUrl = (seen: Pick<Registration, "webhookUrl">, wanted: WantedWebhook): boolean =>
   isSameUrl(seen.webhookUrl, wanted.webhookUrl);
 
+/** Whether a response shows the wanted webhook as registered: its URL, and a bot URL. */
+export const showsWanted = (shown: Registration, wanted: WantedWebhook): boolean =>
+  hasWantedUrl(shown, wanted) && shown.botUrl !== "";
+
 /** How long the endpoint and the service may take to be ready, in seconds. */
 export const readySecondsOf = ({ timeouts }: WantedWebhook): number => timeouts?.readySeconds ?? 60;
