@@ -4,7 +4,7 @@ import { commandLine } from "../errors/index.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { SpoolChanges } from "../server/remote.js";
-import type { DeadLetter, KeptDelivery, Spool } from "../server/spool/index.js";
+import type { DeadLetter, KeptDelivery, SpoolStore } from "../server/spool/index.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
 import { JSON_FAILURES, note, print, printResult } from "./output.js";
 import { runToExit } from "./run-command.js";
@@ -32,7 +32,7 @@ interface ResendCommandOptions extends PlaceOptions {
 }
 
 type Row = KeptDelivery | DeadLetter;
-type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
+type ReadPage = (spool: SpoolStore, page: Parameters<SpoolStore["list"]>[0]) => readonly Row[];
 
 export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
@@ -246,8 +246,8 @@ const retry = (options: PlaceOptions): Promise<void> =>
 async function change(
   { json }: PlaceOptions,
   name: string,
-  { spool, dataDir }: { spool: Spool; dataDir: string },
-  make: (kept: SpoolChanges) => Promise<number>,
+  { spool, dataDir }: { spool: SpoolStore; dataDir: string },
+  make: (kept: SpoolChanges) => number | Promise<number>,
 ): Promise<number> {
   // Loaded here, because `--help` needs no HTTP.
   const { findRunning, spoolOf, takeDataDir } = await import("../server/remote.js");
@@ -271,7 +271,7 @@ async function change(
  */
 async function withSpool<T>(
   { dataDir: named, config }: PlaceOptions,
-  work: (spool: Spool, dataDir: string) => T | Promise<T>,
+  work: (spool: SpoolStore, dataDir: string) => T | Promise<T>,
 ): Promise<T> {
   if ((named === undefined) === (config === undefined)) {
     throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");

@@ -188,10 +188,19 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
   26: { code: "foreign", message: "the file is not a SQLite database" },
 };
 
+const DISK_FAILURE = 10;
+
+/** Whether the disk has failed: what it has of earlier writes is unknown then. */
+export const isDiskFailure = ({ cause, code }: SqliteError): boolean =>
+  code === "failed" && (resultCodeOf(cause) & 0xff) === DISK_FAILURE;
+
+const resultCodeOf = (error: unknown): number =>
+  error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+
 /** Converts an error of SQLite to one with a `code`; returns a SqliteError unchanged. */
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
-  const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  const extended = resultCodeOf(error);
   // SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk.
   const primary = extended === 4874 ? FULL : extended & 0xff;
   const { code, message } = KNOWN_FAILURES[primary] ?? {

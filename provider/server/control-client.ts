@@ -2,7 +2,7 @@ import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { CONTROL_HOST, INSTANCE_HEADER, isHeld, nameOf, readInstance, type Instance } from "./data-dir.js";
-import type { Spool, SpoolCounts } from "./spool/spool.js";
+import type { DeadLetterChoice, SpoolCounts } from "./spool/store.js";
 
 export { makeDataDir, readInstance, takeDataDir, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
@@ -81,7 +81,12 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 /** What changes the deliveries that are kept. */
-export type SpoolChanges = Pick<Spool, "retry" | "replay">;
+export interface SpoolChanges {
+  /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
+  retry(workspaces?: readonly string[]): number | Promise<number>;
+  /** Forwards dead letters again. Returns their number. */
+  replay(choice: DeadLetterChoice): number | Promise<number>;
+}
 
 /** Returns the spool of a running responder. Changes throw `unavailable` if it is gone or its disk fails. */
 export const spoolOf = (running: Instance): SpoolChanges => ({
@@ -95,7 +100,7 @@ export const spoolOf = (running: Instance): SpoolChanges => ({
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
-  const { findSpool } = await import("./spool/spool.js");
+  const { findSpool } = await import("./spool/store.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) return 0;
   try {
