@@ -98,10 +98,10 @@ export class Forwarder {
       // Until it is recorded what has a target, because the age of a delivery depends on it, and until the pauses have
       // ended at the previous one, and at no other.
       const { limits } = this.#settings;
-      await this.#persist(() => this.#spool.handOut({ limits, except: moved }));
+      await this.#persist(() => this.#spool.handOut(limits, moved));
       await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
       await this.#persist(() => this.#spool.retry(moved));
-      await this.#persist(() => this.#spool.handOut({ limits }));
+      await this.#persist(() => this.#spool.handOut(limits));
     });
   }
 
@@ -121,7 +121,7 @@ export class Forwarder {
    */
   async close(): Promise<void> {
     this.#isClosing = true;
-    void this.#persist(() => this.#spool.handOut({ limits: { perWorkspace: 0, total: 0 } }));
+    void this.#persist(() => this.#spool.handOut({ perWorkspace: 0, total: 0 }));
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
     await this.#changes.idle();
     await Promise.all(this.#attempts);
@@ -179,8 +179,9 @@ export class Forwarder {
       const hasMoved = this.#targets.get(workspace) !== target;
       // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
       const backOff = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
-      const attempt = { failure, pauseMs: hasMoved ? 0 : backOff, maxAgeMs: this.#maxAgeMs };
-      if (await this.#spool.reschedule(delivery, attempt, { timedOut })) {
+      const pauseMs = hasMoved ? 0 : backOff;
+      const attempt = { failure, pauseMs, maxAgeMs: this.#maxAgeMs, timedOut };
+      if (await this.#spool.reschedule(delivery, attempt)) {
         this.#log.limited("warn", "not forwarded", kind, fields);
         return;
       }

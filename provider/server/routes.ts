@@ -154,7 +154,9 @@ export class Routes implements Pick<Responder, "answer"> {
     try {
       const checked = this.#store.check().then(() => OK);
       // A restart does not make a slow disk faster.
-      return await (probe === "ready" ? checked : Promise.race([checked, sleep(HEALTH_WAIT_MS).then(() => OK)]));
+      return await (probe === "ready"
+        ? checked
+        : Promise.race([checked, sleep(HEALTH_WAIT_MS).then(() => OK)]));
     } catch (cause) {
       const error = messageOfError(cause);
       this.#log.limited("error", "not well", error, { error });

@@ -1,72 +1,21 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type SqliteError, toSqliteError } from "../../lib/sqlite.js";
 import type { KeptDelivery } from "./database.js";
-import { type AttemptLimits, Lanes } from "./lanes.js";
-import { type DeadLetterChoice, type SpoolCounts, SpoolStore, type StoredDelivery } from "./store.js";
+import { SpoolStore } from "./store.js";
 import { SpoolVolume } from "./volume.js";
 
-/** A failed attempt: why, and how long to wait before the next one. */
-export interface FailedAttempt {
-  failure: string;
-  pauseMs: number;
-  /** How long a delivery is tried. */
-  maxAgeMs: number;
-}
+/** Need room. */
+const ADDS = ["accept", "check"] as const;
+/** Free or change rows. */
+const FREES = ["complete", "reschedule", "bury", "setForwarded", "retryEach", "replayEach"] as const;
+/** Write nothing. */
+const READS = ["release", "handOut", "chooseWaiting", "chooseDead", "counts"] as const;
 
-/** Which deliveries may be forwarded. */
-export interface HandOutOptions {
-  limits: AttemptLimits;
-  /** Workspaces of which none is. */
-  except?: readonly string[];
-}
-
-/** How an attempt ended, beside its outcome. */
-export interface AttemptEnd {
-  /** The target did not respond in time. */
-  timedOut?: boolean;
-}
-
-/** What the spool can do. */
-interface Calls {
-  accept(delivery: StoredDelivery, acceptedMs: number): number;
-  check(): void;
-  complete(position: number, end: AttemptEnd): void;
-  reschedule(position: number, attempt: FailedAttempt, end: AttemptEnd): boolean;
-  bury(position: number, failure: string, end: AttemptEnd): void;
-  setForwarded(workspaces: readonly string[]): void;
-  retry(positions: readonly number[]): number;
-  replay(positions: readonly number[]): number;
-  release(position: number): void;
-  handOut(options: HandOutOptions): void;
-  chooseWaiting(workspaces?: readonly string[]): number[];
-  chooseDead(choice: DeadLetterChoice): number[];
-  counts(): Map<string, SpoolCounts>;
-}
-
-export type CallName = keyof Calls;
-export type ParametersOf<Name extends CallName> = Parameters<Calls[Name]>;
-export type ResultOf<Name extends CallName> = ReturnType<Calls[Name]>;
+/** What the keeper does with its store when it is asked to. */
+export type CallName = (typeof ADDS | typeof FREES | typeof READS)[number];
+export type CallOf<Name extends CallName> = readonly [name: Name, ...Parameters<SpoolStore[Name]>];
+export type ResultOf<Name extends CallName> = ReturnType<SpoolStore[Name]>;
 export type Call = readonly [name: CallName, ...parameters: readonly unknown[]];
-
-type Kind = "adds" | "frees" | "reads";
-
-const KINDS: Record<CallName, Kind> = {
-  accept: "adds",
-  check: "adds",
-  complete: "frees",
-  reschedule: "frees",
-  bury: "frees",
-  setForwarded: "frees",
-  retry: "frees",
-  replay: "frees",
-  release: "reads",
-  handOut: "reads",
-  chooseWaiting: "reads",
-  chooseDead: "reads",
-  counts: "reads",
-};
-
-const kindOf = ({ call: [name] }: Job): Kind => KINDS[name];
 
 /** What came of a call. */
 export interface Outcome {
@@ -77,10 +26,11 @@ export interface Outcome {
 /** A delivery to forward now. */
 export interface HandedOut {
   position: number;
+  /** How many attempts have failed. */
   attempts: number;
-  /** It was accepted by this call of the batch. */
+  /** Which call of the batch has accepted it. */
   call?: number;
-  /** Missing if it was. */
+  /** Missing if one has. */
   delivery?: KeptDelivery;
 }
 
@@ -91,15 +41,6 @@ interface Job extends Outcome {
 /** Bytes of deliveries that are read at a time. What is due beyond that follows at once. */
 const HAND_OUT_BYTES = 8 * 1024 * 1024;
 
-/** Larger than most deliveries. */
-const CHECKED: StoredDelivery = {
-  id: "",
-  workspace: "",
-  conversation: undefined,
-  headers: "[]",
-  body: new Uint8Array(32 * 1024),
-};
-
 /**
  * Keeps the spool's file: carries out calls, a batch in one transaction, and decides what to forward. Blocks its thread
  * while the disk works.
@@ -107,17 +48,11 @@ const CHECKED: StoredDelivery = {
 export class SpoolKeeper {
   readonly #store: SpoolStore;
   readonly #volume: SpoolVolume;
-  readonly #lanes: Lanes;
-  /** The forwarded workspaces in the file, once they have been read. */
-  #forwarded: ReadonlySet<string> | undefined;
-  /** What follows from the calls of a transaction once that is committed. */
-  readonly #effects: (() => void)[] = [];
   /** When to hand out again, in running time. */
   #nextMs = Infinity;
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
     this.#store = new SpoolStore(database);
-    this.#lanes = new Lanes(this.#store);
     this.#volume = new SpoolVolume(database, tidyAfterMs);
     this.#volume.tidy();
   }
@@ -128,24 +63,27 @@ export class SpoolKeeper {
    */
   run(calls: readonly Call[], bytes: number): { outcomes: Outcome[]; handedOut: HandedOut[] } {
     const jobs = calls.map((call): Job => ({ call }));
-    const { adds = [], frees = [], reads = [] } = Object.groupBy(jobs, kindOf);
+    const of = (names: readonly string[]) => jobs.filter(({ call: [name] }) => names.includes(name));
+    const [adds, frees, reads] = [of(ADDS), of(FREES), of(READS)];
     const refusal = adds.length > 0 ? this.#volume.findRefusal(bytes) : undefined;
     this.#commit(refusal === undefined ? [...frees, ...adds] : frees);
-    for (const job of reads) this.#settle([job], () => void (job.value = this.#perform(job.call)));
+    for (const job of reads) this.#perform(job);
     const failure = refusal ?? (adds.length > 0 ? this.#volume.findFailure() : undefined);
-    if (failure !== undefined) for (const job of adds) job.error = toFailure(failure);
+    if (failure !== undefined) fail(adds, failure);
     const handedOut = this.handOut(jobs);
     return { outcomes: jobs.map(({ value, error }) => (error ? { error } : { value })), handedOut };
   }
 
   /** Returns what is to be forwarded now. */
   handOut(jobs: readonly Job[] = []): HandedOut[] {
-    const accepted = new Map(jobs.map(({ call: [name], value }, index) => [name === "accept" && value, index]));
+    const accepted = new Map(
+      jobs.map(({ call: [name], value }, index) => [name === "accept" && value, index]),
+    );
     const handedOut: HandedOut[] = [];
     let bytes = 0;
-    for (const { position, attempts } of this.#lanes.take(this.#store.nowMs())) {
+    for (const { position, attempts } of this.#store.lanes.take(this.#store.nowMs())) {
       const call = accepted.get(position);
-      if (call !== undefined && !jobs[call]?.error) handedOut.push({ position, attempts, call });
+      if (call !== undefined) handedOut.push({ position, attempts, call });
       else {
         const delivery = this.#store.read(position);
         handedOut.push({ position, attempts, delivery });
@@ -153,7 +91,7 @@ export class SpoolKeeper {
       }
       if (bytes > HAND_OUT_BYTES) break;
     }
-    this.#nextMs = this.#lanes.nextMs();
+    this.#nextMs = this.#store.lanes.nextMs();
     return handedOut;
   }
 
@@ -173,104 +111,35 @@ export class SpoolKeeper {
    */
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;
-    const error = this.#settle(jobs, () =>
-      this.#store.write(() => {
-        for (const job of jobs) job.value = this.#perform(job.call);
-      }),
-    );
-    if (error === undefined) this.#volume.tidyLater();
-    // Waiting for another process takes long, so do not repeat it for each call.
-    if (error === undefined || isLast || error.code === "busy") return;
-    this.#volume.noteFailure(error);
-    if (jobs.length > 1) for (const job of jobs) this.#commit([job]);
-    else {
-      if (error.code === "full") this.#volume.makeRoom();
-      this.#commit(jobs, true);
-    }
-  }
-
-  /** Notes what came of jobs. Returns the error if they failed. */
-  #settle(jobs: readonly Job[], work: () => void): SqliteError | undefined {
-    let error: SqliteError | undefined;
     try {
-      work();
-    } catch (cause) {
-      error = toSqliteError(cause);
-    }
-    const effects = this.#effects.splice(0);
-    if (error === undefined) for (const effect of effects) effect();
-    for (const job of jobs) {
-      if (error === undefined) delete job.error;
-      else job.error = toFailure(error);
-    }
-    return error;
-  }
-
-  #perform([name, ...parameters]: Call): unknown {
-    return (this.#calls[name] as (...given: readonly unknown[]) => unknown)(...parameters);
-  }
-
-  readonly #calls: Calls = {
-    accept: (delivery, acceptedMs) => {
-      const position = this.#store.add(delivery, acceptedMs);
-      this.#after(() => this.#lanes.wake(delivery.workspace));
-      return position;
-    },
-    check: () => {
-      const position = this.#store.add(CHECKED, 0);
-      this.#store.remove({ ...CHECKED, conversation: null, position, ageFromMs: 0, attempts: 0 });
-    },
-    complete: (position, end) => {
-      this.#store.remove(this.#lanes.taken(position));
-      this.#endAttempt(position, end);
-    },
-    reschedule: (position, { failure, pauseMs, maxAgeMs }, end) => {
-      const row = this.#lanes.taken(position);
-      const [nowMs, endMs] = [this.#store.nowMs(), row.ageFromMs + maxAgeMs];
-      if (nowMs >= endMs) return false;
-      this.#store.reschedule(row, failure, Math.min(nowMs + pauseMs, endMs));
-      this.#endAttempt(position, end);
-      return true;
-    },
-    bury: (position, failure, end) => {
-      this.#store.bury(this.#lanes.taken(position), failure);
-      this.#endAttempt(position, end);
-    },
-    setForwarded: (workspaces) => {
-      const [noted, next] = [this.#forwarded ?? new Set(this.#store.listForwarded()), new Set(workspaces)];
-      const added = workspaces.filter((workspace) => !noted.has(workspace));
-      const removed = [...noted].filter((workspace) => !next.has(workspace));
-      // Only what has changed: writing 30,000 rows takes a while.
-      this.#store.changeForwarded(added, removed);
-      this.#after(() => {
-        this.#forwarded = next;
-        this.#lanes.follow(next);
-        for (const workspace of this.#store.listWaiting()) this.#lanes.wake(workspace);
+      this.#store.write(() => {
+        for (const job of jobs) this.#perform(job);
       });
-    },
-    retry: (positions) => this.#wakeEach(this.#store.retryEach(positions)),
-    replay: (positions) => this.#wakeEach(this.#store.replayEach(positions)),
-    release: (position) => this.#endAttempt(position, {}),
-    handOut: ({ limits, except = [] }) => this.#lanes.limit(limits, except),
-    chooseWaiting: (workspaces) => this.#store.chooseWaiting(workspaces),
-    chooseDead: (choice) => this.#store.chooseDead(choice),
-    counts: () => this.#store.counts(),
-  };
-
-  #after(effect: () => void): void {
-    this.#effects.push(effect);
+      for (const job of jobs) delete job.error;
+      this.#volume.tidyLater();
+    } catch (cause) {
+      const error = toSqliteError(cause);
+      fail(jobs, error);
+      this.#volume.noteFailure(error);
+      // Waiting for another process takes long, so do not repeat it for each call.
+      if (isLast || error.code === "busy") return;
+      if (jobs.length > 1) for (const job of jobs) this.#commit([job]);
+      else {
+        if (error.code === "full") this.#volume.makeRoom();
+        this.#commit(jobs, true);
+      }
+    }
   }
 
-  #endAttempt(position: number, { timedOut = false }: AttemptEnd): void {
-    this.#after(() => this.#lanes.settle(position, timedOut));
-  }
-
-  #wakeEach(workspaces: readonly string[]): number {
-    this.#after(() => {
-      for (const workspace of workspaces) this.#lanes.wake(workspace);
-    });
-    return workspaces.length;
+  #perform(job: Job): void {
+    const [name, ...parameters] = job.call;
+    job.value = (this.#store[name] as (...given: readonly unknown[]) => unknown).apply(
+      this.#store,
+      parameters,
+    );
   }
 }
 
-const toFailure = ({ code, message }: SqliteError): Pick<SqliteError, "code" | "message"> => ({ code, message });
+function fail(jobs: readonly Job[], { code, message }: SqliteError): void {
+  for (const job of jobs) job.error = { code, message };
+}

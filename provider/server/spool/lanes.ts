@@ -54,9 +54,9 @@ export class Lanes {
   }
 
   /** Limits the attempts, and hands out nothing of some workspaces. */
-  limit(limits: AttemptLimits, except: readonly string[]): void {
+  limit(limits: AttemptLimits, except: ReadonlySet<string>): void {
     this.#limits = limits;
-    this.#except = new Set(except);
+    this.#except = except;
   }
 
   /** Looks for due deliveries of a workspace. */

@@ -4,19 +4,10 @@ import { Worker } from "node:worker_threads";
 import { makeFolders } from "../../lib/files.js";
 import { SqliteError } from "../../lib/sqlite.js";
 import type { AcceptedDelivery } from "./database.js";
-import type {
-  AttemptEnd,
-  Call,
-  CallName,
-  FailedAttempt,
-  HandedOut,
-  HandOutOptions,
-  Outcome,
-  ParametersOf,
-  ResultOf,
-} from "./keeper.js";
+import type { Call, CallName, CallOf, HandedOut, Outcome, ResultOf } from "./keeper.js";
+import type { AttemptLimits } from "./lanes.js";
 import type { Batch, Reply, SpoolWorkerOptions } from "./spool-worker.js";
-import type { DeadLetterChoice, SpoolCounts } from "./store.js";
+import type { AttemptEnd, DeadLetterChoice, FailedAttempt, SpoolCounts } from "./store.js";
 import { SPOOL_FILE } from "./volume.js";
 
 const TIDY_AFTER_MS = 5_000;
@@ -29,6 +20,11 @@ const WAITING_BYTES = 2 * BATCH_BYTES;
 
 /** How many rows one commit replays or retries, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
+
+/** The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was acknowledged. */
+class SpoolThreadError extends Error {
+  override readonly name = "SpoolThreadError";
+}
 
 /** A delivery to forward now. */
 export interface TakenDelivery extends AcceptedDelivery {
@@ -88,7 +84,7 @@ export class Spool {
     // An error of the thread that nobody catches is one of this process: there is no listener for it.
     this.#ended = new Promise<void>((resolve) => {
       worker.once("exit", (code) => {
-        if (!this.#isClosed) throw new Error(`the spool's thread ended with exit code ${code}`);
+        if (!this.#isClosed) throw new SpoolThreadError(`the spool's thread ended with exit code ${code}`);
         resolve();
       });
     });
@@ -125,8 +121,8 @@ export class Spool {
    * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the last attempt is
    * made when its age is reached. Resolves with false, and changes nothing, if that was this one.
    */
-  reschedule({ position }: TakenDelivery, attempt: FailedAttempt, end: AttemptEnd = {}): Promise<boolean> {
-    return this.#call(["reschedule", position, attempt, end]);
+  reschedule({ position }: TakenDelivery, attempt: FailedAttempt): Promise<boolean> {
+    return this.#call(["reschedule", position, attempt]);
   }
 
   /** Makes a delivery a dead letter, and counts the failed attempt. */
@@ -147,14 +143,14 @@ export class Spool {
     return this.#call(["setForwarded", workspaces]);
   }
 
-  /** Sets which deliveries may be forwarded. */
-  handOut(options: HandOutOptions): Promise<void> {
-    return this.#call(["handOut", options]);
+  /** Limits the attempts in progress from now on. Nothing of the workspaces in `except` is handed out. */
+  handOut(limits: AttemptLimits, except: readonly string[] = []): Promise<void> {
+    return this.#call(["handOut", limits, except]);
   }
 
   /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
   async retry(workspaces?: readonly string[]): Promise<number> {
-    return this.#changeEach("retry", await this.#call(["chooseWaiting", workspaces]));
+    return this.#changeEach("retryEach", await this.#call(["chooseWaiting", workspaces]));
   }
 
   /**
@@ -163,7 +159,7 @@ export class Spool {
    */
   async replay(choice: DeadLetterChoice): Promise<number> {
     // Selects all of them up front: letters that are rejected again in the meantime would be replayed forever.
-    return this.#changeEach("replay", await this.#call(["chooseDead", choice]));
+    return this.#changeEach("replayEach", await this.#call(["chooseDead", choice]));
   }
 
   /** Counts the rows by workspace. A workspace without rows is missing. */
@@ -180,7 +176,7 @@ export class Spool {
     await this.#ended;
   }
 
-  async #changeEach(name: "retry" | "replay", positions: readonly number[]): Promise<number> {
+  async #changeEach(name: "retryEach" | "replayEach", positions: readonly number[]): Promise<number> {
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
       count += await this.#call([name, positions.slice(start, start + ROWS_PER_COMMIT)]);
@@ -188,7 +184,7 @@ export class Spool {
   }
 
   #call<Name extends CallName>(
-    call: readonly [Name, ...ParametersOf<Name>],
+    call: CallOf<Name>,
     bytes = 0,
     delivery?: AcceptedDelivery,
   ): Promise<ResultOf<Name>> {
@@ -210,8 +206,9 @@ export class Spool {
     const batch = this.#pending.splice(0, end || this.#pending.length);
     this.#sent = batch;
     this.#isLastSent = this.#isClosed && this.#pending.length === 0;
-    const calls = batch.map(({ call }) => call);
-    this.#worker.postMessage({ calls, bytes, isLast: this.#isLastSent } as Batch);
+    const message: Batch = { calls: batch.map(({ call }) => call), bytes, isLast: this.#isLastSent };
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
+    this.#worker.postMessage(message);
   }
 
   #receive({ outcomes, handedOut = [] }: Reply): void {
@@ -237,7 +234,10 @@ export class Spool {
 }
 
 /** What was accepted is still in memory. */
-function toTaken({ position, attempts, call, delivery }: HandedOut, batch: readonly PendingCall[]): TakenDelivery {
+function toTaken(
+  { position, attempts, call, delivery }: HandedOut,
+  batch: readonly PendingCall[],
+): TakenDelivery {
   const accepted = call === undefined ? delivery : batch[call]?.delivery;
   if (accepted === undefined) throw new Error(`delivery ${position} was handed out without its content`);
   return { ...accepted, position, attempts };

@@ -11,7 +11,7 @@ import {
   toDeadLetter,
   toKeptDelivery,
 } from "./database.js";
-import type { DueRow, DueRows } from "./lanes.js";
+import { type AttemptLimits, type DueRow, type DueRows, Lanes } from "./lanes.js";
 import { SPOOL_FILE } from "./volume.js";
 
 /** How many rows one workspace has. */
@@ -29,6 +29,34 @@ export interface DeadLetterChoice {
   workspace?: string | undefined;
 }
 
+/** A delivery with its headers as JSON. */
+export interface StoredDelivery extends Omit<AcceptedDelivery, "headers"> {
+  headers: string;
+}
+
+/** How an attempt ended, in addition to its result. */
+export interface AttemptEnd {
+  /** The target did not respond in time. */
+  timedOut?: boolean | undefined;
+}
+
+/** A failed attempt: why, and how long to wait before the next one. */
+export interface FailedAttempt extends AttemptEnd {
+  failure: string;
+  pauseMs: number;
+  /** How long a delivery is tried. */
+  maxAgeMs: number;
+}
+
+/** Larger than most deliveries. */
+const CHECKED: StoredDelivery = {
+  id: "",
+  workspace: "",
+  conversation: undefined,
+  headers: "[]",
+  body: new Uint8Array(32 * 1024),
+};
+
 /** Opens the deliveries in the data folder of a responder, for another process. Returns undefined if there are none. */
 export function findSpool(dataDir: string): SpoolStore | undefined {
   const path = join(dataDir, SPOOL_FILE);
@@ -40,11 +68,16 @@ export function findSpool(dataDir: string): SpoolStore | undefined {
  * is due. All queries use an index, so they cost the same with 100,000 rows. Every method throws what SQLite throws.
  */
 export class SpoolStore implements DueRows {
+  readonly lanes = new Lanes(this);
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Running time when the process began. */
   readonly #zeroMs: number;
   #lastPosition: number;
+  /** The forwarded workspaces in the file, once they have been read. */
+  #forwarded: ReadonlySet<string> | undefined;
+  /** What follows from the changes of a transaction once that is committed. */
+  #effects: (() => void)[] = [];
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -61,52 +94,81 @@ export class SpoolStore implements DueRows {
 
   /** Makes changes in one transaction, which is on the disk when this returns. */
   write(change: () => void): void {
+    this.#effects = [];
     inTransaction(this.#database, () => {
       change();
       this.#statements.noteTime.run(this.nowMs(), Date.now());
     });
+    for (const effect of this.#effects) effect();
   }
 
   /** Adds a delivery, at the end. Returns its position. */
-  add({ conversation, ...delivery }: StoredDelivery, acceptedMs: number): number {
+  accept({ conversation, ...delivery }: StoredDelivery, acceptedMs: number): number {
     this.#lastPosition += 1;
     const given = { ...delivery, conversation: conversation ?? null, acceptedMs };
-    this.#statements.add.run({ ...given, position: this.#lastPosition, nowMs: this.nowMs() });
+    this.#statements.accept.run({ ...given, position: this.#lastPosition, nowMs: this.nowMs() });
+    this.#wakeEach([delivery.workspace]);
     return this.#lastPosition;
   }
 
-  /** Removes a delivery that was the first of its conversation: the next one is due. */
-  remove({ position, workspace, conversation }: DueRow): void {
-    this.#statements.remove.run(position);
-    if (conversation !== null) this.#statements.promote.run({ nowMs: this.nowMs(), workspace, conversation });
+  /** Adds and removes a delivery. */
+  check(): void {
+    this.#statements.remove.run(this.accept(CHECKED, 0));
   }
 
-  /** Counts a failed attempt. The delivery is due again at that time. */
-  reschedule({ position, ageFromMs }: DueRow, failure: string, dueMs: number): void {
-    this.#statements.reschedule.run(failure, ageFromMs, dueMs, position);
+  /** Removes a delivery whose attempt succeeded: the next one of its conversation is due. */
+  complete(position: number, end: AttemptEnd): void {
+    const { workspace, conversation } = this.lanes.taken(position);
+    this.#statements.remove.run(position);
+    if (conversation !== null) this.#statements.promote.run({ nowMs: this.nowMs(), workspace, conversation });
+    this.#endAttempt(position, end);
+  }
+
+  /** Counts a failed attempt. Returns false, and changes nothing, if that was the last one. */
+  reschedule(position: number, { failure, pauseMs, maxAgeMs, timedOut }: FailedAttempt): boolean {
+    const { ageFromMs } = this.lanes.taken(position);
+    const [nowMs, endMs] = [this.nowMs(), ageFromMs + maxAgeMs];
+    if (nowMs >= endMs) return false;
+    this.#statements.reschedule.run(failure, ageFromMs, Math.min(nowMs + pauseMs, endMs), position);
+    this.#endAttempt(position, { timedOut });
+    return true;
   }
 
   /** Makes a delivery a dead letter, and counts the failed attempt. */
-  bury(row: DueRow, failure: string): void {
-    this.#statements.bury.run(Date.now(), failure, row.position);
-    this.remove(row);
+  bury(position: number, failure: string, end: AttemptEnd): void {
+    this.#statements.bury.run(Date.now(), failure, position);
+    this.complete(position, end);
   }
 
-  /** Lists the workspaces that are forwarded. */
-  listForwarded(): string[] {
-    return this.#statements.listForwarded.all().map(toWorkspace);
+  /** Makes a delivery available again whose attempt has come to nothing. */
+  release(position: number): void {
+    this.lanes.settle(position, false);
   }
 
-  /** Changes which workspaces are forwarded. The age of what an added one has kept counts from now. */
-  changeForwarded(added: readonly string[], removed: readonly string[]): void {
-    const { forget, noteForwarded } = this.#statements;
+  /** Limits the attempts, and hands out nothing of some workspaces. */
+  handOut(limits: AttemptLimits, except: readonly string[]): void {
+    this.lanes.limit(limits, new Set(except));
+  }
+
+  /**
+   * Records which workspaces are forwarded. The age of the deliveries that a workspace has kept counts from when it first
+   * appears here. Workspaces that are not listed are forgotten.
+   */
+  setForwarded(workspaces: readonly string[]): void {
+    const { listForwarded, forget, noteForwarded, listWaiting } = this.#statements;
+    const noted = this.#forwarded ?? new Set(listForwarded.all().map(toWorkspace));
+    const next = new Set(workspaces);
+    // Only what has changed: writing 30,000 rows takes a while.
+    const added = workspaces.filter((workspace) => !noted.has(workspace));
+    const removed = [...noted].filter((workspace) => !next.has(workspace));
     forget.run(JSON.stringify(removed));
     noteForwarded.run({ given: JSON.stringify(added), nowMs: this.nowMs() });
-  }
-
-  /** Lists the workspaces that have something due, now or later. */
-  listWaiting(): string[] {
-    return this.#statements.listWaiting.all().map(toWorkspace);
+    const waiting = listWaiting.all().map(toWorkspace);
+    this.#effects.push(() => {
+      this.#forwarded = next;
+      this.lanes.follow(next);
+    });
+    this.#wakeEach(waiting);
   }
 
   due(workspace: string, nowMs: number, limit: number): DueRow[] {
@@ -128,10 +190,11 @@ export class SpoolStore implements DueRows {
     return this.#statements.chooseWaiting.all({ given, nowMs: this.nowMs() }).map(toPosition);
   }
 
-  /** Makes deliveries due that wait for their next attempt. Returns the workspace of each one. */
-  retryEach(positions: readonly number[]): string[] {
+  /** Makes deliveries due that wait for their next attempt. Returns how many did. */
+  retryEach(positions: readonly number[]): number {
     const nowMs = this.nowMs();
-    return positions.flatMap((position) => this.#statements.retry.all({ position, nowMs }).map(toWorkspace));
+    const { retry } = this.#statements;
+    return this.#wakeEach(positions.flatMap((position) => retry.all({ position, nowMs }).map(toWorkspace)));
   }
 
   /** Finds dead letters. Returns their positions. */
@@ -143,17 +206,17 @@ export class SpoolStore implements DueRows {
 
   /**
    * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
-   * Returns the workspace of each one.
+   * Returns how many did.
    */
-  replayEach(positions: readonly number[]): string[] {
+  replayEach(positions: readonly number[]): number {
     const { yieldHead, replay, removeDead } = this.#statements;
-    const nowMs = this.nowMs();
-    return positions.flatMap((position) => {
+    const workspaces = positions.flatMap((position) => {
       yieldHead.run({ position });
-      const moved = replay.all({ position, nowMs });
+      const moved = replay.all({ position, nowMs: this.nowMs() });
       removeDead.run(position);
       return moved.map(toWorkspace);
     });
+    return this.#wakeEach(workspaces);
   }
 
   /** Makes all of these due. Returns the number of conversations. */
@@ -164,12 +227,6 @@ export class SpoolStore implements DueRows {
   /** Replays all of these. Returns their number. */
   replay(choice: DeadLetterChoice): number {
     return this.#count(() => this.replayEach(this.chooseDead(choice)));
-  }
-
-  #count(change: () => string[]): number {
-    let count = 0;
-    this.write(() => (count = change().length));
-    return count;
   }
 
   /** Lists the deliveries that wait to be forwarded or read, in the order of acceptance. */
@@ -212,11 +269,22 @@ export class SpoolStore implements DueRows {
   close(): void {
     this.#database.close();
   }
-}
 
-/** A delivery with its headers as JSON. */
-export interface StoredDelivery extends Omit<AcceptedDelivery, "headers"> {
-  headers: string;
+  #count(change: () => number): number {
+    let count = 0;
+    this.write(() => (count = change()));
+    return count;
+  }
+
+  #endAttempt(position: number, { timedOut = false }: AttemptEnd): void {
+    this.#effects.push(() => this.lanes.settle(position, timedOut));
+  }
+
+  /** Returns how many there are. */
+  #wakeEach(workspaces: readonly string[]): number {
+    for (const workspace of workspaces) this.#effects.push(() => this.lanes.wake(workspace));
+    return workspaces.length;
+  }
 }
 
 const toPosition = ({ position }: { position?: unknown }): number => Number(position);
@@ -229,7 +297,7 @@ function prepareStatements(database: DatabaseSync) {
          coalesce((SELECT max(position) FROM dead_letters), 0)) AS last FROM clock`,
     ),
     noteTime: database.prepare("UPDATE clock SET running_ms = ?, noted_ms = ?"),
-    add: database.prepare(
+    accept: database.prepare(
       `INSERT INTO deliveries
          (position, id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
        VALUES (:position, :id, :workspace, :conversation, :acceptedMs, :nowMs,

@@ -77,7 +77,10 @@ export class SpoolVolume {
       const { isShort, reserveBytes } = this.#measure(bytes);
       if (isShort) {
         const reserve = `${Math.ceil(reserveBytes / MIB)} MiB`;
-        return new SqliteError("full", `less than ${reserve} are free on the volume of ${this.#path}: make room`);
+        return new SqliteError(
+          "full",
+          `less than ${reserve} are free on the volume of ${this.#path}: make room`,
+        );
       }
       if (!this.#isLogOurs) this.#withoutWaiting(() => this.#emptyLog());
       return undefined;
@@ -88,7 +91,8 @@ export class SpoolVolume {
 
   /** Returns `failed` once the disk has failed, or a file was removed or replaced: nothing written to it survives the process. */
   findFailure(): SqliteError | undefined {
-    for (const [path, { dev, ino }] of this.#failure ? [] : this.#files) {
+    for (const [path, { dev, ino }] of this.#files) {
+      if (this.#failure) break;
       const found = statSync(path, { throwIfNoEntry: false });
       if (found?.dev === dev && found.ino === ino) continue;
       const text = `${path} was removed or replaced while this process uses it: restart the responder`;
