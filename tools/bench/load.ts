@@ -107,7 +107,7 @@ async function timeStranger(workspaces: number): Promise<number> {
 
 /** The whole program with its spool: storing only, and storing and forwarding to a target that responds at once. */
 export async function compareForwarding(context: Context): Promise<Samples> {
-  const run = (forwards: boolean) => () => flood(20_000, forwards, context.signal);
+  const run = (forwards: boolean) => () => flood(20_000, { forwards, signal: context.signal });
   const sides = { stored: run(false), both: run(true) };
   const { stored = [], both = [] } = await alternate(context, sides, { rounds: 5, warmUp: 1 });
   return {

@@ -27,8 +27,16 @@ const MESSAGE = {
 };
 const MIB = 1024 * 1024;
 
+interface FloodOptions {
+  /** Whether the responder forwards. */
+  forwards: boolean;
+  signal: AbortSignal;
+  /** Kills the responder this often, and starts it again. What it has not answered by then is sent again. */
+  killEveryMs?: number | undefined;
+}
+
 /** Sends this many deliveries of 1 KiB, waits until the responder has forwarded them where it does, and measures. */
-export async function flood(count: number, forwards: boolean, signal: AbortSignal) {
+export async function flood(count: number, { forwards, signal, killEveryMs }: FloodOptions) {
   await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "apichat-flood-")));
   const [dataDir, configFile] = [join(folder, "data"), join(folder, "config.json")];
@@ -40,10 +48,29 @@ export async function flood(count: number, forwards: boolean, signal: AbortSigna
   const port = (await start(TARGET).getOneMessage()) as number;
   const forwardTo = `http://127.0.0.1:${port}/`;
   const acme = { verificationKeys: [KEY], ...(forwards && { forwardTo }) };
-  await writeFile(configFile, JSON.stringify({ port: 0, dataDir, workspaces: { acme } }), { mode: 0o600 });
-  const { pid = 0 } = start(PROGRAM, ["responder", "--config", configFile]);
-  let instance = await readInstance(dataDir);
-  for (; !instance; instance = await readInstance(dataDir)) await delay(50, undefined, { signal });
+  const startResponder = async (ownPort: number) => {
+    const config = { port: ownPort, dataDir, workspaces: { acme } };
+    await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
+    const child = start(PROGRAM, ["responder", "--config", configFile]);
+    for (;;) {
+      const instance = await readInstance(dataDir);
+      if (instance && instance.pid === child.pid) return { child, instance };
+      await delay(50, undefined, { signal });
+    }
+  };
+  let responder = await startResponder(0);
+  const { instance } = responder;
+  let kills = 0;
+  const killUntil = async (sent: AbortSignal): Promise<void> => {
+    while (killEveryMs !== undefined) {
+      await delay(killEveryMs, undefined, { signal: sent }).catch(() => undefined);
+      if (sent.aborted) return;
+      responder.child.kill("SIGKILL");
+      await responder.child;
+      kills += 1;
+      responder = await startResponder(instance.port);
+    }
+  };
 
   const pool = new Pool(`http://127.0.0.1:${instance.port}`, { connections: CONNECTIONS });
   stack.defer(() => pool.destroy());
@@ -60,20 +87,33 @@ export async function flood(count: number, forwards: boolean, signal: AbortSigna
         "x-number": String(Math.floor(own / CONVERSATIONS)),
       };
       const begun = performance.now();
-      const answer = await pool.request({ path: "/acme", method: "POST", headers, body, signal });
-      await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`a delivery was answered with ${answer.statusCode}`);
+      for (;;) {
+        try {
+          const answer = await pool.request({ path: "/acme", method: "POST", headers, body, signal });
+          await answer.body.dump();
+          if (answer.statusCode !== 200) throw new Error(`a delivery was answered with ${answer.statusCode}`);
+          break;
+        } catch (error) {
+          if (killEveryMs === undefined || signal.aborted) throw error;
+          await delay(50, undefined, { signal });
+        }
+      }
       microseconds.record(Math.ceil((performance.now() - begun) * 1000));
     }
   };
   const look = async () => {
     const arrivals = (await (await fetch(forwardTo)).json()) as Arrivals;
-    return { ...arrivals, atMs: performance.now(), own: process.cpuUsage(), responder: await usageOf(pid) };
+    const usage = await usageOf(responder.instance.pid);
+    return { ...arrivals, atMs: performance.now(), own: process.cpuUsage(), responder: usage };
   };
   const isWaiting = async () =>
-    forwards && (await requestStatus(instance))?.workspaces["acme"]?.pending !== 0;
+    forwards && (await requestStatus(responder.instance))?.workspaces["acme"]?.pending !== 0;
   const before = await look();
+  const allSent = new AbortController();
+  const killing = killUntil(allSent.signal);
   await Promise.all(Array.from({ length: CONNECTIONS }, (_, connection) => send(connection)));
+  allSent.abort();
+  await killing;
   const accepted = await look();
   const files = await Promise.all(["", "-wal"].map((end) => stat(join(dataDir, `spool.sqlite${end}`))));
   while (await isWaiting()) await delay(50, undefined, { signal });
@@ -92,6 +132,7 @@ export async function flood(count: number, forwards: boolean, signal: AbortSigna
     lost: count - done.arrived,
     early: done.early,
     repeated: done.repeated,
+    kills,
     /** How many cores each process used while deliveries were accepted. */
     cores: {
       responder: (accepted.responder.cpuMs - before.responder.cpuMs) / tookMs,
