@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { sleep } from "../lib/abort.js";
-import { entriesInSlices, inSlices } from "../lib/in-slices.js";
+import { entriesInSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import {
   createDispatcher,
@@ -90,9 +90,7 @@ export class Forwarder {
       const targets = new Map<string, string>();
       for await (const [workspace, { forwardTo }] of entriesInSlices(workspaces))
         if (forwardTo !== undefined) targets.set(workspace, forwardTo);
-      const moved: string[] = [];
-      for await (const [workspace, target] of inSlices(this.#targets))
-        if (targets.get(workspace) !== target) moved.push(workspace);
+      const moved = [...this.#targets.keys()].filter((name) => targets.get(name) !== this.#targets.get(name));
       this.#maxAgeMs = forwardWithinSeconds * 1000;
       this.#targets = targets;
       // Until it is recorded what has a target, because the age of a delivery depends on it, and until the pauses have

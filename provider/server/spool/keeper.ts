@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type SqliteError, toSqliteError } from "../../lib/sqlite.js";
 import type { KeptDelivery } from "./database.js";
-import { SpoolStore } from "./store.js";
+import { type AttemptEnd, SpoolStore } from "./store.js";
 import { SpoolVolume } from "./volume.js";
 
 /** Need room. */
@@ -61,7 +61,7 @@ export class SpoolKeeper {
    * Carries out calls, of which those that add write this many bytes. What they change is on the disk when this returns. A
    * call fails alone, and then changes nothing.
    */
-  run(calls: readonly Call[], bytes: number): { outcomes: Outcome[]; handedOut: HandedOut[] } {
+  run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call }));
     const of = (names: readonly string[]) => jobs.filter(({ call: [name] }) => names.includes(name));
     const [adds, frees, reads] = [of(ADDS), of(FREES), of(READS)];
@@ -70,15 +70,20 @@ export class SpoolKeeper {
     for (const job of reads) this.#perform(job);
     const failure = refusal ?? (adds.length > 0 ? this.#volume.findFailure() : undefined);
     if (failure !== undefined) fail(adds, failure);
-    const handedOut = this.handOut(jobs);
-    return { outcomes: jobs.map(({ value, error }) => (error ? { error } : { value })), handedOut };
+    return jobs.map(({ value, error }) => (error ? { error } : { value }));
   }
 
-  /** Returns what is to be forwarded now. */
-  handOut(jobs: readonly Job[] = []): HandedOut[] {
-    const accepted = new Map(
-      jobs.map(({ call: [name], value }, index) => [name === "accept" && value, index]),
-    );
+  /** Notes the attempts that have ended by these calls, which are carried out later: others may begin. */
+  noteEnds(calls: readonly Call[]): void {
+    for (const [name, position, ...rest] of calls) {
+      if (name !== "complete" && name !== "reschedule" && name !== "bury") continue;
+      this.#store.lanes.end(Number(position), (rest.at(-1) as AttemptEnd).timedOut);
+    }
+  }
+
+  /** Returns what is to be forwarded now. What these calls have accepted is named by its call. */
+  handOut(calls: readonly Call[] = [], outcomes: readonly Outcome[] = []): HandedOut[] {
+    const accepted = new Map(calls.map(([name], call) => [name === "accept" && outcomes[call]?.value, call]));
     const handedOut: HandedOut[] = [];
     let bytes = 0;
     for (const { position, attempts } of this.#store.lanes.take(this.#store.nowMs())) {

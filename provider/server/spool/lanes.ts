@@ -28,6 +28,8 @@ interface Lane {
   workspace: string;
   /** The number of attempts in progress. */
   attempts: number;
+  /** The number of deliveries that are handed out: also those whose attempt has ended, until that is recorded. */
+  taken: number;
   /** Whether its last attempt timed out. */
   isHanging: boolean;
   /** When to look for its due deliveries, in running time. */
@@ -38,8 +40,10 @@ interface Lane {
 export class Lanes {
   readonly #rows: DueRows;
   readonly #lanes = new Map<string, Lane>();
-  /** The deliveries whose attempt is in progress, by position. */
+  /** The deliveries that are handed out, by position. */
   readonly #taken = new Map<number, DueRow>();
+  /** Those whose attempt is in progress. */
+  readonly #attempts = new Set<number>();
   #forwarded: ReadonlySet<string> = new Set();
   #except: ReadonlySet<string> = new Set();
   #limits: AttemptLimits = { perWorkspace: 0, total: 0 };
@@ -64,25 +68,32 @@ export class Lanes {
     const lane = this.#lanes.get(workspace);
     if (lane !== undefined) lane.lookMs = 0;
     else if (this.#forwarded.has(workspace))
-      this.#lanes.set(workspace, { workspace, attempts: 0, isHanging: false, lookMs: 0 });
+      this.#lanes.set(workspace, { workspace, attempts: 0, taken: 0, isHanging: false, lookMs: 0 });
   }
 
-  /** Returns a delivery whose attempt is in progress. */
+  /** Returns a delivery that is handed out. */
   taken(position: number): DueRow {
     const row = this.#taken.get(position);
     if (row === undefined) throw new Error(`delivery ${position} is not being forwarded`);
     return row;
   }
 
-  /** Ends an attempt. */
-  settle(position: number, timedOut: boolean): void {
-    const { workspace } = this.taken(position);
-    this.#taken.delete(position);
-    this.wake(workspace);
-    const lane = this.#lanes.get(workspace);
-    if (lane === undefined) return;
+  /** Ends an attempt: another one may begin before this one is recorded. */
+  end(position: number, timedOut = false): void {
+    const lane = this.#lanes.get(this.taken(position).workspace);
+    if (!this.#attempts.delete(position) || lane === undefined) return;
     lane.attempts -= 1;
     lane.isHanging = timedOut;
+  }
+
+  /** Makes a delivery available again, or forgets it if it is gone. */
+  settle(position: number): void {
+    const { workspace } = this.taken(position);
+    this.end(position);
+    this.#taken.delete(position);
+    const lane = this.#lanes.get(workspace);
+    if (lane !== undefined) lane.taken -= 1;
+    this.wake(workspace);
   }
 
   /** Takes the deliveries to forward now, those of the workspaces with the fewest attempts in progress first. */
@@ -95,11 +106,13 @@ export class Lanes {
       const found = this.#find(lane, room, nowMs);
       for (const row of found) {
         this.#taken.set(row.position, row);
+        this.#attempts.add(row.position);
         lane.attempts += 1;
+        lane.taken += 1;
         yield row;
       }
       if (found.length < room) lane.lookMs = this.#rows.nextDueMs(lane.workspace, nowMs);
-      if (lane.lookMs === Infinity && lane.attempts === 0) this.#lanes.delete(lane.workspace);
+      if (lane.lookMs === Infinity && lane.taken === 0) this.#lanes.delete(lane.workspace);
     }
   }
 
@@ -112,9 +125,9 @@ export class Lanes {
   }
 
   /** Not those that are taken, nor others of their conversations: a replay may have put one before them. */
-  #find({ workspace, attempts }: Lane, room: number, nowMs: number): DueRow[] {
-    const rows = this.#rows.due(workspace, nowMs, room + 2 * attempts);
-    if (attempts === 0) return rows;
+  #find({ workspace, taken }: Lane, room: number, nowMs: number): DueRow[] {
+    const rows = this.#rows.due(workspace, nowMs, room + 2 * taken);
+    if (taken === 0) return rows;
     const busy = new Set<string | null>();
     for (const row of this.#taken.values()) if (row.workspace === workspace) busy.add(row.conversation);
     busy.delete(null);
@@ -126,15 +139,15 @@ export class Lanes {
   /**
    * How many attempts a workspace may begin: at most as many as it leaves free, so that a few hanging targets never use all.
    * A workspace whose last attempt timed out has one attempt at a time. All such workspaces together use at most half
-   * of all attempts.
+   * of all attempts. As many again may wait for their record.
    */
-  #roomOf({ workspace, attempts, isHanging }: Lane): number {
+  #roomOf({ workspace, attempts, taken, isHanging }: Lane): number {
     if (!this.#forwarded.has(workspace) || this.#except.has(workspace)) return 0;
     const { perWorkspace, total } = this.#limits;
-    const free = total - this.#taken.size;
+    const free = total - this.#attempts.size;
     const room = isHanging
       ? Math.min(1, free - Math.floor(total / 2)) - attempts
       : Math.min(perWorkspace - attempts, Math.ceil((free - attempts) / 2));
-    return Math.max(0, room);
+    return Math.max(0, Math.min(room, 2 * perWorkspace - taken));
   }
 }

@@ -6,17 +6,17 @@ import { SqliteError } from "../../lib/sqlite.js";
 import type { AcceptedDelivery } from "./database.js";
 import type { Call, CallName, CallOf, HandedOut, Outcome, ResultOf } from "./keeper.js";
 import type { AttemptLimits } from "./lanes.js";
-import type { Batch, Reply, SpoolWorkerOptions } from "./spool-worker.js";
+import type { Reply, Request, SpoolWorkerOptions } from "./spool-worker.js";
 import type { AttemptEnd, DeadLetterChoice, FailedAttempt, SpoolCounts } from "./store.js";
 import { SPOOL_FILE } from "./volume.js";
 
 const TIDY_AFTER_MS = 5_000;
 
-/** The bytes of the deliveries that are committed together. */
-const BATCH_BYTES = 8 * 1024 * 1024;
+/** The bytes of a request beyond which it is not made larger. */
+const REQUEST_BYTES = 1024 * 1024;
 
 /** The bytes that wait for the disk before further requests wait at their sockets. */
-const WAITING_BYTES = 2 * BATCH_BYTES;
+const WAITING_BYTES = 16 * 1024 * 1024;
 
 /** How many rows one commit replays or retries, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
@@ -33,7 +33,7 @@ export interface TakenDelivery extends AcceptedDelivery {
   attempts: number;
 }
 
-/** A call that waits for its batch, or for what comes of it. */
+/** A call that waits for what comes of it. */
 interface PendingCall {
   call: Call;
   bytes: number;
@@ -64,15 +64,17 @@ export async function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): P
  */
 export class Spool {
   readonly #worker: Worker;
-  #pending: PendingCall[] = [];
-  /** The batch that the thread works on. */
-  #sent: readonly PendingCall[] | undefined;
+  /** Those of this turn of the event loop. */
+  readonly #pending: PendingCall[] = [];
+  /** Those that the thread has been sent. */
+  readonly #sent: PendingCall[] = [];
   #scheduled: NodeJS.Immediate | undefined;
+  #pendingBytes = 0;
+  /** Those of all calls that wait. */
   #waitingBytes = 0;
   /** Resolves when less than {@link WAITING_BYTES} wait. */
   #room: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
-  #isLastSent = false;
   readonly #ended: Promise<unknown>;
 
   /** Called with each delivery that is to be forwarded. It is in progress until `complete`, `reschedule`, `bury` or `release`. */
@@ -192,33 +194,28 @@ export class Spool {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.push({ call, bytes, delivery, resolve, reject });
     this.#waitingBytes += bytes;
+    this.#pendingBytes += bytes;
+    if (this.#pendingBytes >= REQUEST_BYTES) this.#send();
     // Together with what else comes in this turn of the event loop.
-    this.#scheduled ??= setImmediate(() => this.#send());
+    else this.#scheduled ??= setImmediate(() => this.#send());
     return promise as Promise<ResultOf<Name>>;
   }
 
   #send(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
-    if (this.#sent || this.#isLastSent || (this.#pending.length === 0 && !this.#isClosed)) return;
-    let bytes = 0;
-    const end = this.#pending.findIndex((one) => (bytes += one.bytes) > BATCH_BYTES) + 1;
-    const batch = this.#pending.splice(0, end || this.#pending.length);
-    this.#sent = batch;
-    this.#isLastSent = this.#isClosed && this.#pending.length === 0;
-    const message: Batch = { calls: batch.map(({ call }) => call), bytes, isLast: this.#isLastSent };
+    const calls = this.#pending.map(({ call }) => call);
+    const request: Request = { calls, bytes: this.#pendingBytes, isLast: this.#isClosed };
+    this.#sent.push(...this.#pending.splice(0));
+    this.#pendingBytes = 0;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
-    this.#worker.postMessage(message);
+    this.#worker.postMessage(request);
   }
 
-  #receive({ outcomes, handedOut = [] }: Reply): void {
-    const batch = this.#sent ?? [];
-    if (outcomes !== undefined) {
-      this.#sent = undefined;
-      this.#send();
-      for (const [index, outcome] of outcomes.entries()) this.#settle(batch[index], outcome);
-    }
-    for (const one of handedOut) this.onDue(toTaken(one, batch));
+  #receive({ outcomes = [], handedOut = [] }: Reply): void {
+    const calls = this.#sent.splice(0, outcomes.length);
+    for (const [index, outcome] of outcomes.entries()) this.#settle(calls[index], outcome);
+    for (const one of handedOut) this.onDue(toTaken(one, calls));
   }
 
   #settle(call: PendingCall | undefined, { value, error }: Outcome): void {

@@ -142,7 +142,7 @@ export class SpoolStore implements DueRows {
 
   /** Makes a delivery available again whose attempt has come to nothing. */
   release(position: number): void {
-    this.lanes.settle(position, false);
+    this.lanes.settle(position);
   }
 
   /** Limits the attempts, and hands out nothing of some workspaces. */
@@ -276,8 +276,9 @@ export class SpoolStore implements DueRows {
     return count;
   }
 
-  #endAttempt(position: number, { timedOut = false }: AttemptEnd): void {
-    this.#effects.push(() => this.lanes.settle(position, timedOut));
+  #endAttempt(position: number, { timedOut }: AttemptEnd): void {
+    this.lanes.end(position, timedOut);
+    this.#effects.push(() => this.lanes.settle(position));
   }
 
   /** Returns how many there are. */

@@ -13,19 +13,22 @@ const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs
 
 /** Opens a spool of which acme is forwarded, in which its only delivery has failed, and then waits. */
 function openWaiting(path: string) {
-  const { call, keeper, run } = openKeeper(path);
+  const { call, keeper } = openKeeper(path);
   call(...accepting());
   call("setForwarded", ["acme"]);
-  const [taken] = run(["handOut", LIMITS, []]).handedOut;
+  call("handOut", LIMITS, []);
+  const [taken] = keeper.handOut();
   call("reschedule", taken?.position, FAILED);
+  keeper.handOut();
   return { keeper };
 }
 
 /** Opens it again. */
 function openAgain(path: string) {
-  const { call, keeper, run } = openKeeper(path);
+  const { call, keeper } = openKeeper(path);
   call("setForwarded", ["acme"]);
-  run(["handOut", LIMITS, []]);
+  call("handOut", LIMITS, []);
+  keeper.handOut();
   return { keeper, call };
 }
 

@@ -60,7 +60,7 @@ export function openKeeper(path = spoolFile()) {
   const run = (...calls: Call[]) => keeper.run(calls, 0);
   /** Runs one call. Throws its error. */
   const call = (...one: Call) => {
-    const [{ value, error } = {}] = run(one).outcomes;
+    const [{ value, error } = {}] = run(one);
     if (error) throw Object.assign(new Error(error.message), error);
     return value;
   };
