@@ -1,7 +1,7 @@
 import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { blocksOf, readPage, root } from "../support/pages.ts";
+import { blocksOf, chapterOf, readPage, root } from "../support/pages.ts";
 import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
@@ -9,8 +9,7 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 
 const page = readPage("docs/guide/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
-const [, chapter = ""] = readPage("docs/reference/resource.md").text.split("\n## Drift\n");
-const [change = "", drift = ""] = blocksOf({ text: chapter }, "sh");
+const [change = "", drift = ""] = blocksOf(chapterOf(readPage("docs/reference/resource.md"), "Drift"), "sh");
 /** Those of the pages, which nobody else may have. */
 const PORTS = [4000, 4001, 4002];
 const CUSTOMER_PORTS = [4000, 4001, 8080];
