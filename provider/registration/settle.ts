@@ -28,8 +28,8 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
     return { failure: withSentence(failure, `What is registered now is not known: ${reason}`) };
   }
   if (isAmbiguous && now && showsEffect(now, options)) return { registration: now };
-  const { isRestored, left } = await restore(options, now);
-  const settled = withSentence(failure, left);
+  const { isRestored, sentence } = await restore(options, now);
+  const settled = withSentence(failure, sentence);
   if (isAmbiguous) return { failure: settled };
   const isLeftBehind = !isRestored && now && showsWanted(now, wanted) && !isDeepStrictEqual(now, seen);
   if (!isLeftBehind) throw settled;
@@ -72,8 +72,8 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,
-): Promise<{ isRestored: boolean; left: string }> {
-  const stays = { isRestored: false, left: `Registered now: ${describe(now)}` };
+): Promise<{ isRestored: boolean; sentence: string }> {
+  const stays = { isRestored: false, sentence: `Registered now: ${describe(now)}` };
   const isLost = !isDeepStrictEqual(now, seen) && (now === undefined || hasWantedUrl(now, wanted));
   if (!isLost || seen?.status !== VERIFIED) return stays;
   const { webhookUrl, webhookVerificationKey } = toRestorable(seen, ours);
@@ -81,14 +81,14 @@ export async function restore(
   if (webhookVerificationKey !== undefined) {
     try {
       const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
-      return { isRestored: true, left: `Put back: ${describe(restored)}` };
+      return { isRestored: true, sentence: `Put back: ${describe(restored)}` };
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
       reason = error.summary;
     }
   }
   const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
-  return { ...stays, left: `${stays.left}. ${lost}` };
+  return { ...stays, sentence: `${stays.sentence}. ${lost}` };
 }
 
 const describe = (seen: Registration | undefined): string =>

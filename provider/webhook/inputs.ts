@@ -173,7 +173,7 @@ export function diffWebhook(
     ...missingSource(state, inputs),
   ];
   const diff = { ...toDiff(changes), deleteBeforeReplace: false };
-  run.recordState(state, { name, resource, isUnchanged: !diff.changes });
+  run.recordDiff(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }
 

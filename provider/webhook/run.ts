@@ -169,24 +169,24 @@ export class Run {
    * Records the state that diff was given for a resource. If the program declares and does not change it, it owns its
    * bot. A refresh also calls diff, but it declares nothing.
    */
-  recordState(
+  recordDiff(
     state: WebhookState,
     { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
   ): void {
     const { claimId, botUrl } = state.applied;
-    this.recordRead(state, resource, name);
+    this.recordState(state, resource, name);
     const isDeclared = this.#declarationsOf(resource).some(({ baseUrl }) => baseUrl === state.baseUrl);
     if (isUnchanged && isDeclared) this.#hold(botUrl, { claimId, name, resource }, "diff");
   }
 
   /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
-  recordRead(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
+  recordState(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
     this.#states.delete(state.applied.claimId);
     this.#states.set(state.applied.claimId, { state, resource, name });
   }
 
   /** The name of another resource whose state registered this, if this run has seen that state. */
-  holderOf(seen: Registration, { resource }: Claim): string | undefined {
+  recordedBy(seen: Registration, { resource }: Claim): string | undefined {
     const others = [...this.#states.values()].filter((recorded) => recorded.resource !== resource);
     return others.find(({ state }) => isOurs(seen, state.applied))?.name;
   }
