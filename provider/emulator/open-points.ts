@@ -1,6 +1,7 @@
 /**
  * The points that the specification leaves open. The schema of the emulator's options, their doc comments, the flags of
- * `apichat emulator` and docs/emulator-switches.md come from this table. It imports nothing: `--help` and the generators load it.
+ * `apichat emulator` and docs/reference/emulator-switches.md come from this table. It imports nothing: `--help` and the
+ * generators load it.
  */
 
 /** A longer timer fires at once. */

@@ -69,7 +69,7 @@ test.each<BrowserContextOptions>([
     const page = await context.newPage();
     for (const path of [
       "index.html",
-      "documents/docs_resource.html",
+      "documents/docs_reference_resource.html",
       "classes/provider.ApiChatWebhook.html",
     ]) {
       const response = await page.goto(`${url}/${path}`);

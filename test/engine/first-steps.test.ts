@@ -8,9 +8,9 @@ import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 import { openTerminal, requireFree, withoutQuestions } from "../support/terminal.ts";
 
-const page = readPage("docs/first-steps.md");
+const page = readPage("docs/guide/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
-const [, chapter = ""] = readPage("docs/resource.md").text.split("\n## Drift\n");
+const [, chapter = ""] = readPage("docs/reference/resource.md").text.split("\n## Drift\n");
 const [change = "", drift = ""] = blocksOf({ text: chapter }, "sh");
 /** Those of the page, which nobody else may have. */
 const PORTS = [4000, 4001, 4002];

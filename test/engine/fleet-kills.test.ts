@@ -116,7 +116,7 @@ function start(action: string): Command {
 
 /**
  * Runs the command again, and cancels as it prints, until it is done. Gives how often it ran. A state that the engine was
- * writing as it was killed may be empty: docs/operations.md says what to do.
+ * writing as it was killed may be empty: docs/operate/operations.md says what to do.
  */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {

@@ -18,7 +18,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 /** The commands of the documentation for what is tested here. Those of the Automation API run in place of the first ones. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
-  commandsIn(blocksOf(readPage("docs/migration.md"), "sh")),
+  commandsIn(blocksOf(readPage("docs/guide/migration.md"), "sh")),
   (command) => (command.startsWith("pulumi state move") ? "move" : "run"),
 );
 

@@ -19,7 +19,7 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
   java: ["java", "src/main/java/example/App.java"],
 };
 
-const page = readPage("docs/providers.md");
+const page = readPage("docs/guide/providers.md");
 
 test.each(pluginLanguages)(
   "the program of the page on several providers in $name registers and reads through its provider",

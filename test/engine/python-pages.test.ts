@@ -14,8 +14,8 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene } from "../support/scene.ts";
 import { VERSION } from "../../dist/provider/lib/version.js";
 
-const [handOver = "", derivation = ""] = blocksOf(readPage("docs/rotation.md"), "python");
-const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/automation.md"), "python");
+const [handOver = "", derivation = ""] = blocksOf(readPage("docs/guide/rotation.md"), "python");
+const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/automation.md"), "python");
 
 describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
   "the pages' code in $name",

@@ -81,7 +81,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   test.each(installedLanguages.filter(({ name }) => name === "python"))(
     "plays First steps in $name word for word, on a machine without Node",
     async () => {
-      const blocks = blocksOf(readPage("docs/first-steps-python.md"), "sh");
+      const blocks = blocksOf(readPage("docs/guide/first-steps-python.md"), "sh");
       const [install = "", emulator = "", init = "", up = "", send = "", show = "", end = ""] = blocks;
       await Promise.all([4000, 4001].map(requireFree));
       const backend = await createBackend();

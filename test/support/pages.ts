@@ -14,7 +14,9 @@ export const readPage = (path: string): Page => ({ path, text: readFileSync(`${r
 
 /** The README, and every page of docs/ but those of the Pulumi Registry, which have a front matter. */
 export const readPages = (): Page[] => {
-  const docs = readdirSync(`${root}docs`).filter((name) => name.endsWith(".md"));
+  const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".md"),
+  );
   const pages = ["README.md", ...docs.map((name) => `docs/${name}`)].map(readPage);
   return pages.filter(({ text }) => !text.startsWith("---\n"));
 };

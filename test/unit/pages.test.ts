@@ -78,22 +78,23 @@ test("no text that is published has npx run what anybody may publish as apichat"
 });
 
 test("the table of requirements says what the code checks", () => {
-  const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
+  const [, table = ""] =
+    /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/guide/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
   expect(table).toContain(`${MIN_PYTHON} or newer for the tests of a clone`);
   const least = pluginSchema.language.python.pythonRequires.replace(">=", "");
   expect(table).toContain(`${least} or newer in a project`);
-  expect(readPage("docs/first-steps-python.md").text).toContain(`Python ${least} or newer`);
+  expect(readPage("docs/guide/first-steps-python.md").text).toContain(`Python ${least} or newer`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(
     `JDK ${/<maven.compiler.target>(\d+)</.exec(readPage("examples/java/pom.xml").text)?.[1]} `,
   );
 });
 
-test("docs/support.md quotes what a clone says on Windows", () => {
-  const [, sentence = ""] = /"(A clone is developed .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
-  expect(blocksOf(readPage("docs/support.md"), "text")).toEqual([`${sentence}\n`]);
+test("docs/reference/support.md quotes what a clone says on Windows", () => {
+  const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
+  expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
 
 test("the index of the Pulumi Registry shows the programs of the examples", () => {
@@ -110,12 +111,12 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
 });
 
 test("First steps in Python shows the program that init writes", () =>
-  expect(blocksOf(readPage("docs/first-steps-python.md"), "python")).toEqual([
+  expect(blocksOf(readPage("docs/guide/first-steps-python.md"), "python")).toEqual([
     readPage("examples/python/quickstart/__main__.py").text,
   ]));
 
 test("the page about endpoints shows the one in Python, and names each", () => {
-  const page = readPage("docs/endpoint.md");
+  const page = readPage("docs/guide/endpoint.md");
   expect(blocksOf(page, "python")).toEqual([readPage("examples/endpoints/fastapi/main.py").text]);
   const targets = targetsOf(page).join(" ");
   const folders = readdirSync(`${root}examples/endpoints`).filter((name) => !name.endsWith(".md"));
@@ -123,7 +124,7 @@ test("the page about endpoints shows the one in Python, and names each", () => {
 });
 
 test("every rule of the vectors is on the page about endpoints", () => {
-  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/endpoint.md").text) ?? [];
+  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/guide/endpoint.md").text) ?? [];
   const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   const used = [...vectors.handshakes, ...vectors.deliveries].map(({ rule }) => rule);
@@ -140,7 +141,10 @@ describe("The blocks", () => {
   };
 
   test("of the responder's page show a handshake and a delivery as the responder takes and answers them", async () => {
-    const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("docs/responder.md"), "http");
+    const [handshake = "", challenge = "", delivery = ""] = blocksOf(
+      readPage("docs/guide/responder.md"),
+      "http",
+    );
     const onDelivery = vi.fn<() => void>();
     const responder = createResponder({ verificationKeys: "a-key-that-nobody-guesses", onDelivery });
     const answer = await responder(parseRequest(handshake));
@@ -158,7 +162,7 @@ describe("The blocks", () => {
       workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
     });
     try {
-      const { text } = readPage("docs/emulator-control.md");
+      const { text } = readPage("docs/reference/emulator-control.md");
       const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
       const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
       const requests = shown.map(([, method = "", route = "", body = ""]) => ({ method, route, body }));
@@ -179,12 +183,12 @@ describe("The blocks", () => {
   });
 
   test("of the server's configuration and of the list of workspaces are valid", async () => {
-    const [config = ""] = blocksOf(readPage("docs/responder-server.md"), "json");
+    const [config = ""] = blocksOf(readPage("docs/operate/responder-server.md"), "json");
     const key = write("acme-key", "a-key-that-nobody-guesses");
     const loaded = await loadConfig(write("responder.json", config.replace("/run/secrets/acme-key", key)));
     expect(loaded.config.port).toBe(8080);
     vi.stubEnv("GLOBEX_API_KEY", "an-api-key");
-    const [list = ""] = blocksOf(readPage("docs/command-line.md"), "yaml");
+    const [list = ""] = blocksOf(readPage("docs/reference/command-line.md"), "yaml");
     expect((await readWorkspaceList(write("workspaces.yaml", list))).map(({ name }) => name)).toEqual([
       "acme",
       "globex",

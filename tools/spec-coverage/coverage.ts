@@ -41,7 +41,7 @@ export const coverage = sections.flatMap(({ section, entries }) =>
 );
 
 /** The page of the coverage. */
-export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.url);
+export const coveragePage = new URL("../../docs/reference/spec-coverage.md", import.meta.url);
 
 const INTRODUCTION = `# Coverage of the specification
 

@@ -1,4 +1,4 @@
-// An endpoint of the API Channel, with a minimal API of ASP.NET Core. The rules are those of docs/endpoint.md.
+// An endpoint of the API Channel, with a minimal API of ASP.NET Core. The rules are those of docs/guide/endpoint.md.
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.Json;

@@ -1,4 +1,4 @@
-"""An endpoint of the API Channel with Flask. The rules are those of docs/endpoint.md."""
+"""An endpoint of the API Channel with Flask. The rules are those of docs/guide/endpoint.md."""
 
 import hmac
 import json

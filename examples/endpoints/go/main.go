@@ -1,4 +1,4 @@
-// An endpoint of the API Channel, with the standard library only. The rules are those of docs/endpoint.md.
+// An endpoint of the API Channel, with the standard library only. The rules are those of docs/guide/endpoint.md.
 package main
 
 import (

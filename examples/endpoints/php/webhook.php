@@ -1,5 +1,5 @@
 <?php
-// An endpoint of the API Channel, without a framework. The rules are those of docs/endpoint.md.
+// An endpoint of the API Channel, without a framework. The rules are those of docs/guide/endpoint.md.
 
 declare(strict_types=1);
 

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** An endpoint of the API Channel, with Javalin. The rules are those of docs/endpoint.md. */
+/** An endpoint of the API Channel, with Javalin. The rules are those of docs/guide/endpoint.md. */
 public class App {
     private static final List<String> KEYS =
         Stream.of("APICHAT_VERIFICATION_KEY", "APICHAT_EARLIER_VERIFICATION_KEY")
