@@ -13,8 +13,8 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
-const isLong = process.env["npm_lifecycle_event"] === "test:kills";
+/** `npm run suite kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
+const isLong = process.env["TEST_SUITE"] === "kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
 

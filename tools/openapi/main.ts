@@ -1,5 +1,5 @@
 /**
- * `npm run test:openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they agree, or if there is no
+ * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they agree, or if there is no
  * Python that it runs on.
  */
 import { randomUUID } from "node:crypto";
@@ -69,7 +69,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
   );
   const missing = EXPECTED.filter((one) => !responses.includes(one));
   if (missing.length > 0) throw new Error(`The run did not reach: ${missing.join(", ")}`);
-  console.log("test:openapi: the emulator and schema/openapi.json agree");
+  console.log("suite openapi: the emulator and schema/openapi.json agree");
   return 0;
 }
 
@@ -78,6 +78,6 @@ await runTool(async () => {
   const python = await findPython(signal);
   const requirements = new URL("requirements.txt", import.meta.url);
   if (python) return test(await preparePackages(python, requirements, signal), signal);
-  console.log(`test:openapi: skipped: no Python ${MIN_PYTHON}+ with venv`);
+  console.log(`suite openapi: skipped: no Python ${MIN_PYTHON}+ with venv`);
   return 0;
 });

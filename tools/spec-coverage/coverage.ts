@@ -49,7 +49,7 @@ Every operation, field and state of the "API Channel Integration Service Specifi
 the tests that show it: in the clients, the resource and the responder, and in the emulator. Code is in \`provider\` and
 \`schema\`; tests are in \`test/unit\`, those of the contract in \`test\`. "Switch" is the emulator's switch for an [open point](open-points.md).
 
-\`npm run check:coverage\` compares this page with the schemas, the code and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
+A test compares this page with the schemas, the code and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
 `;
 
 /** The whole page as Markdown, as prettier leaves it. */
