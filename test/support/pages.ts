@@ -27,6 +27,12 @@ export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string
     ([, code = ""]) => code,
   );
 
+/** The part of a page below a heading of the second level. */
+export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<Page, "text"> => {
+  const [, rest = ""] = text.split(`\n## ${heading}\n`);
+  return { text: rest.split("\n## ")[0] ?? "" };
+};
+
 /** A Pulumi.yaml of the examples, for the plugin that the engine downloads in place of the npm package's. */
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");

@@ -86,7 +86,7 @@ it("names no argument in the spelling of one language, and says where a section 
   const spelt = new Set(names.filter((name) => /[A-Z]/.test(name) && comments.includes(`\`${name}\``)));
   expect([...spelt]).toEqual([]);
   expect(comments).toMatch(
-    /\(section 4\.3 of the specification, listed in docs\/reference\/spec-coverage\.md\)/,
+    /\(section 4\.3 of the specification, listed in docs\/reference\/spec-coverage\.yaml\)/,
   );
   expect(comments).not.toMatch(/section [\d.]+\)/);
 });
