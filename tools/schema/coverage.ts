@@ -1,5 +1,5 @@
-/** The table of rows.yaml, and the page that is written from it: `node tools/spec-coverage/coverage.ts` writes it. */
-import { readFileSync, writeFileSync } from "node:fs";
+/** The table of docs/spec-coverage.yaml, and the page that is written from it. */
+import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Switches } from "../../provider/emulator/open-point-options.ts";
 
@@ -22,7 +22,7 @@ interface Entry {
 const quote = (text: string): string => `\`${text}\``;
 
 /** `section` is that of the specification; empty for what the emulator has beside it. */
-const sections = parse(readFileSync(new URL("rows.yaml", import.meta.url), "utf8")) as {
+const sections = parse(readFileSync(new URL("../../docs/spec-coverage.yaml", import.meta.url), "utf8")) as {
   section: string;
   title: string;
   entries: Entry[];
@@ -40,20 +40,17 @@ export const coverage = sections.flatMap(({ section, entries }) =>
   })),
 );
 
-/** The page of the coverage. */
-export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.url);
-
 const INTRODUCTION = `# Coverage of the specification
 
 Every operation, field and state of the "API Channel Integration Service Specification", with the code that implements it and
 the tests that show it: in the clients, the resource and the responder, and in the emulator. Code is in \`provider\` and
 \`schema\`; tests are in \`test/unit\`, those of the contract in \`test\`. "Switch" is the emulator's switch for an [open point](open-points.md).
 
-A test compares this page with the schemas, the code and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
+A test compares this page with the schemas, the code and the tests. \`npm run schema\` writes it.
 `;
 
-/** The whole page as Markdown, as prettier leaves it. */
-export function formatCoverage(): string {
+/** Returns docs/spec-coverage.md, as prettier formats it. */
+export function generateCoveragePage(): string {
   const titles = sections.map(({ section, title }) => `${section} ${title}`.trimStart());
   const contents = titles.map(
     (title) => `- [${title}](#${title.toLowerCase().replaceAll(".", "").replaceAll(" ", "-")})\n`,
@@ -82,5 +79,3 @@ function describeEntry({ code, switches, tests }: (typeof coverage)[number]): st
     `  - Tests: ${shown.join(", ")}`,
   ].join("\n");
 }
-
-if (import.meta.main) writeFileSync(coveragePage, formatCoverage());
