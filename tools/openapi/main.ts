@@ -6,12 +6,12 @@ import { randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
-import { sampleAddress } from "../schema/samples.ts";
+import samples from "../../schema/samples.json" with { type: "json" };
 import { listen } from "../lib/listen.ts";
 import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
 import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
@@ -31,8 +31,8 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // The workspace has the addresses of the document's examples, and keys of this run only.
-  const { workspace: name, botCode } = sampleAddress;
+  // The workspace has the bot of the document's examples, and keys of this run only.
+  const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };
   const emulator = resources.adopt(await startEmulator(options), (it) => it.close());
