@@ -2,7 +2,6 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { timeOf } from "../times.js";
 import { loadOlder } from "../live.js";
-import { KIND_NAMES, type MessageContent } from "../messages.js";
 import { data, exchanges, held, isLinked, linked } from "../store.js";
 import {
   callsOf,
@@ -10,8 +9,8 @@ import {
   holds,
   isSuccess,
   keyOf,
-  messageOf,
   outcomeOf,
+  subjectOf,
   wireKindOf,
   type Exchange,
 } from "../wire.js";
@@ -138,8 +137,6 @@ function Exchanges({ entries }: { entries: readonly Exchange[] }) {
   );
 }
 
-const SUBJECT_CHARACTERS = 80;
-
 /** One exchange: a line that unfolds to headers and bodies. */
 function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
   const open = useSignal(false);
@@ -190,7 +187,7 @@ function Line({ entry }: { entry: Exchange }) {
       <strong>
         {nameOf(entry)}{" "}
         <small>
-          <Text>{subjectOf(messageOf(entry))}</Text>
+          <Text>{subjectOf(entry)}</Text>
         </small>
       </strong>
       <StatusBadge entry={entry} />
@@ -220,15 +217,6 @@ function nameOf({ kind, record }: Exchange): string {
     return record.resendOf === null ? "Delivery" : "Delivery (resent)";
   }
   return record.interface === "bot" ? "Message" : (record.operation ?? "Request");
-}
-
-/** Distinguishes one delivery from the next without opening it. */
-function subjectOf(content: MessageContent | null): string {
-  if (content === null || content.kind === "unknown") return "";
-  if (content.kind === "text") return content.text.slice(0, SUBJECT_CHARACTERS);
-  if (content.kind === "button") return `pressed a button: ${content.title}`;
-  if (content.kind === "button_template") return `Buttons: ${content.text}`;
-  return KIND_NAMES[content.kind];
 }
 
 function StatusBadge({ entry }: { entry: Exchange }) {
