@@ -3,7 +3,6 @@ import type { TargetedKeyboardEvent } from "preact";
 import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
 import { replyAsAgent, writeAsContact } from "../actions.js";
 import type { Draft, Party } from "../messages.js";
-import { Icon } from "./buttons.js";
 import { Field, Form, Select } from "./form.js";
 import { AUTHORS } from "./message.js";
 
@@ -75,9 +74,7 @@ export function Composer({ party }: { party: Party }) {
             data-testid={`${from}-url`}
           />
         )}
-        <button data-testid={`${from}-send`}>
-          <Icon name="send" /> {from === "agent" ? "Reply" : "Send"}
-        </button>
+        <button data-testid={`${from}-send`}>{from === "agent" ? "Reply" : "Send"}</button>
       </Form>
     </section>
   );

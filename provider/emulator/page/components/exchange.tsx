@@ -27,10 +27,10 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
     <div class="hstack gap-2" role="group" aria-label="Actions">
       {kind === "delivery" && (
         <>
-          <Tool label="Resend" icon="again" action={() => resend(id)} data-testid="resend" />
+          <Tool label="Resend" action={() => resend(id)} data-testid="resend" />
           <Tool
             label="Sign and send again"
-            icon="again"
+
             action={() => resend(id, { sign: true })}
             data-testid="sign"
           />
@@ -38,8 +38,8 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
         </>
       )}
       <CopyButton label="Copy as curl" text={copyCurl} inClear />
-      <CopyButton label="Copy link" icon="link" text={async () => link} />
-      <Tool label="Save as JSON" icon="save" action={() => download(`${kind}-${id}.json`, record)} />
+      <CopyButton label="Copy link" text={async () => link} />
+      <Tool label="Save as JSON" action={() => download(`${kind}-${id}.json`, record)} />
     </div>
   );
 }
@@ -53,9 +53,7 @@ function EditDelivery({ id }: { id: string }) {
   return (
     <FormDialog
       title="Send with another body"
-      opener={(open) => (
-        <Tool label="Edit and send" icon="pen" action={() => load().then(open)} data-testid="edit" />
-      )}
+      opener={(open) => <Tool label="Edit and send" action={() => load().then(open)} data-testid="edit" />}
       action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
       submit="Send"
     >

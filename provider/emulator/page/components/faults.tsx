@@ -4,7 +4,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-na
 import type { FaultOperation, FaultView } from "../../faults.js";
 import { send } from "../api.js";
 import { data } from "../store.js";
-import { Icon, moveFocus, Tool, type ToolProps } from "./buttons.js";
+import { moveFocus, Tool, type ToolProps } from "./buttons.js";
 import { Dialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text } from "./untrusted.js";
@@ -40,7 +40,7 @@ export function FaultPanel() {
       title="Inject faults"
       opener={(open) => (
         <button type="button" class="outline" onClick={open} data-testid="open-faults">
-          <Icon name="crack" /> Inject faults
+          Inject faults
           {active > 0 && (
             <span class="badge" data-variant="danger">
               {active} active
@@ -166,13 +166,13 @@ function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }
           matched {matched}
         </span>
       </span>
-      <Remove compact icon="close" label={`Remove fault ${number}`} route={["faults", id]} />
+      <Remove short="×" label={`Remove fault ${number}`} route={["faults", id]} />
     </li>
   );
 }
 
 /** A button that disappears with its fault, so it moves the focus to the form first. */
-function Remove({ route, ...tool }: { route: string[] } & Pick<ToolProps, "label" | "icon" | "compact">) {
+function Remove({ route, ...tool }: { route: string[] } & Pick<ToolProps, "label" | "short">) {
   function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): Promise<unknown> {
     moveFocus(currentTarget, "dialog", "form button");
     return send("DELETE", route);

@@ -120,7 +120,7 @@ export function Value({ label, of: valueOf }: ValueProps) {
         <dd class="flex items-center justify-between">
           <Code>{value}</Code>
           <CopyButton
-            compact
+            short="Copy"
             label={`Copy ${label}`}
             text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
             inClear
@@ -163,9 +163,7 @@ function NewConversation() {
   return (
     <FormDialog
       title="New conversation"
-      opener={(open) => (
-        <Tool icon="plus" label="New conversation" action={open} data-testid="new-conversation" />
-      )}
+      opener={(open) => <Tool label="New conversation" action={open} data-testid="new-conversation" />}
       action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
         begin({ contactId, contactName, conversationId })
       }
