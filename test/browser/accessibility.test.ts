@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 const openConversation = async (page: Page): Promise<void> => {
   await page.getByTestId("conversations").getByRole("button").click();
-  await page.getByTestId("carousel").waitFor();
+  await page.getByRole("button", { name: "Choose 1" }).waitFor();
 };
 
 const unfoldWire = async (page: Page): Promise<void> => {

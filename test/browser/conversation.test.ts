@@ -29,7 +29,7 @@ const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> 
   (await shownMessages(page)).filter(([from]) => from === who);
 
 describe("a contact, with the flow menu", () => {
-  test("writes a text, which reaches bot_url as it was written, presses buttons, and slides a carousel", async () => {
+  test("writes a text, which reaches bot_url as it was written, and presses buttons", async () => {
     const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
     const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
     await write(page, text);

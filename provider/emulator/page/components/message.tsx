@@ -60,7 +60,11 @@ function Content({ body }: Pick<MessageRecord, "body">) {
     return (
       <>
         <Words>{body.text}</Words>
-        <Carousel cards={body.content_attributes.items} />
+        <ul class="vstack gap-2" aria-label="Cards">
+          {body.content_attributes.items.map((card, index) => (
+            <CardItem key={index} card={card} />
+          ))}
+        </ul>
       </>
     );
   }
@@ -148,18 +152,6 @@ function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
   );
 }
 
-/** Cards side by side, one in view. They slide by finger, wheel, and arrow keys. */
-function Carousel({ cards }: { cards: readonly GenericTemplateItem[] }) {
-  const label = `Carousel of ${cards.length} cards`;
-  return (
-    <ul class="carousel" tabIndex={0} aria-label={label} data-testid="carousel">
-      {cards.map((card, index) => (
-        <CardItem key={index} card={card} />
-      ))}
-    </ul>
-  );
-}
-
 function CardItem({
   card: { title, subtitle, image_url, item_url, buttons },
 }: {
@@ -167,15 +159,13 @@ function CardItem({
 }) {
   const picture = safeUrl(image_url);
   return (
-    <li class="card">
+    <li class="card vstack gap-2">
       {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
-      <div class="head vstack gap-2">
-        {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
-        <strong dir="auto">{visibleText(title)}</strong>
-        <small dir="auto">{visibleText(subtitle)}</small>
-        {item_url && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
-        <PostbackButtons buttons={buttons} />
-      </div>
+      {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
+      <strong dir="auto">{visibleText(title)}</strong>
+      <small dir="auto">{visibleText(subtitle)}</small>
+      {item_url && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
+      <PostbackButtons buttons={buttons} />
     </li>
   );
 }
