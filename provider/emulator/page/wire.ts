@@ -47,14 +47,14 @@ export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
 const searched = new WeakMap<Exchange["record"], string>();
 
 /**
- * Whether URL, method, operation, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
+ * Whether URL, method, operation, verdict, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
  * sent and without the escapes of JSON.
  */
 export function holds(exchange: Exchange, text: string): boolean {
   const { kind, record } = exchange;
   const parts = () => [
     `${methodOf(exchange)} ${record.url}`,
-    kind === "request" ? (record.operation ?? "") : kind,
+    kind === "request" ? (record.operation ?? "") : `${kind} ${record.verdict}`,
     ...spellingsOf(record.request.body),
     ...callsOf(exchange).flatMap(({ response, reason = "" }) => [
       reason,

@@ -5,7 +5,6 @@ import { loadOlder } from "../live.js";
 import { data, exchanges, held, isLinked, linked } from "../store.js";
 import {
   callsOf,
-  conversationOf,
   holds,
   isSuccess,
   keyOf,
@@ -16,7 +15,7 @@ import {
 } from "../wire.js";
 import { Tool, walk } from "./buttons.js";
 import { ExchangeDetails, ExchangeTools } from "./exchange.js";
-import { Check, Field, Select } from "./form.js";
+import { Field, Select } from "./form.js";
 import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
@@ -38,14 +37,9 @@ function choose<T>(choice: Signal<T>, value: T): void {
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
   const kind = useSignal<keyof typeof WIRE_NAMES>("all");
-  const onlyConversation = useSignal(false);
-  const onlyFailed = useSignal(false);
   const search = useSignal("");
-  const { conversation } = data.value.scope;
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
-    (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
-    (!onlyFailed.value || outcomeOf(entry) === "bad") &&
     (search.value === "" || holds(entry, search.value));
   return (
     <>
@@ -70,14 +64,6 @@ export function Wire() {
           aria-keyshortcuts="/"
           hideLabel
         />
-        <div class="hstack">
-          <Check checked={onlyConversation.value} onChange={(checked) => choose(onlyConversation, checked)}>
-            Only this conversation
-          </Check>
-          <Check checked={onlyFailed.value} onChange={(checked) => choose(onlyFailed, checked)}>
-            Failed only
-          </Check>
-        </div>
       </div>
       <Exchanges entries={exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry))} />
     </>
