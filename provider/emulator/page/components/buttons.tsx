@@ -52,14 +52,6 @@ async function copy(text: Promise<string>, done: string): Promise<void> {
   }
 }
 
-/**
- * Moves the focus to another control of the same container, before the focused one is removed. Otherwise it would go to the
- * start of the page.
- */
-export function moveFocus(from: Element, container: string, target: string): void {
-  from.closest(container)?.querySelector<HTMLElement>(target)?.focus();
-}
-
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
 /** Moves the focus in a list of buttons or folds: with the arrows, or with j and k. */
