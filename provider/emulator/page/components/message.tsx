@@ -125,14 +125,7 @@ function Media({ kind, url }: { kind: MediaKind; url: string }) {
 
 /** The buttons of a template. A press sends title and payload as the contact. */
 function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
-  const busy = useSignal(false);
-  async function press(button: Button): Promise<void> {
-    const current = party.value;
-    if (busy.value || current === null) return;
-    busy.value = true;
-    await attempt(() => pressAsContact(current, button));
-    busy.value = false;
-  }
+  const current = party.value;
   return (
     <div class="vstack gap-2">
       {buttons.map((button, index) => (
@@ -140,9 +133,8 @@ function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
           key={index}
           type="button"
           class="ghost postback"
-          aria-disabled={busy.value}
           title={`payload ${button.payload}`}
-          onClick={() => void press(button)}
+          onClick={() => void attempt(async () => current && pressAsContact(current, button))}
           data-testid="postback"
         >
           {visibleText(button.title || "untitled")}
