@@ -5,7 +5,8 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import { connectProvider, resourceCalls } from "../support/provider-client.ts";
+import { unmark } from "../support/dynamic.ts";
+import { type Call, connectProvider, resourceCalls } from "../support/provider-client.ts";
 
 const dispatcher = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider");
 
@@ -27,7 +28,9 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     once(createInterface(child.stdout), "line"),
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
-  const { call, close } = connectProvider(port);
+  const { call: send, close } = connectProvider(port);
+  // The engine takes the marks of secrets off for this provider.
+  const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
     ...resourceCalls(call),
     configure: (args: Record<string, string> = {}) =>
