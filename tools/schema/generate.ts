@@ -26,7 +26,7 @@ if (stale.length === 0) {
   console.log("the generated files are up to date");
 } else if (process.argv.includes("--check")) {
   const names = stale.map(([file]) => file).join(", ");
-  console.error(`${names}: not what the sources say; run: node tools/schema/generate.ts`);
+  console.error(`${names}: differs from its sources; run: npm run schema`);
   process.exitCode = 1;
 } else {
   for (const [file, text] of stale) {

@@ -42,7 +42,7 @@ interface Context {
   isOutput?: boolean;
 }
 
-const source = parse(readFileSync(new URL("pulumi.yaml", import.meta.url), "utf8")) as Source;
+const source = parse(readFileSync(new URL("../../schema/pulumi.yaml", import.meta.url), "utf8")) as Source;
 const unusedWording = new Set(source.wording.map(([from]) => from));
 
 /** Rewords a doc comment for every language. */
