@@ -36,24 +36,17 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** What one delivery has of its own. */
-export interface DeliveryOptions {
-  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
-  timeoutMs?: number;
-}
-
 /** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
   message: OutboundMessage,
-  options: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
   const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
-  await queueDelivery({ ...place, delivery, ...options });
+  await queueDelivery({ ...place, delivery });
   // The record itself stays pending: a restart resumes it.
   return delivery.verdict === "pending"
     ? { ...delivery, verdict: "failed", reason: "the emulator was closed" }
@@ -153,7 +146,7 @@ export function resendDelivery(
 }
 
 /** A delivery with everything that its attempts need. */
-interface DeliveryJob extends Place, DeliveryOptions {
+interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
 }
 
@@ -233,6 +226,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   if (!registration) return { reason: "no verified webhook is registered any more" };
   const { webhook_url: url, webhook_verification_key: key } = registration;
   const { body } = delivery.request;
+  const { deliveryTimeoutMs: timeoutMs } = state.settings;
   const right = await signBody(key, body);
   const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
   const signature = fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (repeated ?? right);
@@ -245,7 +239,6 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   delivery.url = url;
   delivery.signature = signature === right ? "right" : "wrong";
   delivery.request = { headers, body };
-  const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
   const outgoing = { ...state.outgoing, closing: conversation.queue.ended };
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
