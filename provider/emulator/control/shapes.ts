@@ -61,13 +61,8 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request. */
-  error: {
-    /** Stable, for programs. */
-    code: string;
-    /** One line, for people. */
-    message: string;
-  };
+  /** What was wrong with the request, in one line. The status is for programs. */
+  error: { message: string };
 }
 
 /**
