@@ -42,6 +42,7 @@ export function getOrCreateConversation(
   const [idle] = conversations.size < HISTORY_LIMIT ? [] : conversations;
   if (idle) {
     conversations.delete(idle[0]);
+    void idle[1].queue.end();
     state.changes.publish({ type: "conversation-dropped", conversation: idle[1] });
   }
   conversations.set(key, conversation);

@@ -4,7 +4,6 @@ import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import {
   addMessage,
   getOrCreateConversation,
-  conversationKeyOf,
   recordCopy,
   recordDelivery,
   serializeMessage,
@@ -184,16 +183,11 @@ async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
   await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
   if (state.outgoing.closing.aborted) return false;
-  if (isHeld(job) && !conversation.queue.ended.aborted) return true;
+  if (!conversation.queue.ended.aborted) return true;
   // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
   delivery.reason = "its workspace or its conversation was removed";
   return false;
-}
-
-function isHeld({ state: { directory }, workspace, conversation }: DeliveryJob): boolean {
-  const isKnown = directory.get(workspace.name) === workspace;
-  return isKnown && workspace.conversations.get(conversationKeyOf(conversation)) === conversation;
 }
 
 async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
@@ -202,7 +196,7 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const begun = performance.now();
   const result = await send(job, fault);
   // Whether the endpoint accepted it is then unknown: a restart attempts it again.
-  if (conversation.queue.ended.aborted || !isHeld(job)) return;
+  if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);
   const response = "reason" in result ? null : result;
