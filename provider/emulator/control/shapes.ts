@@ -66,8 +66,8 @@ export interface ControlError {
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): `event` is the type, `data` this JSON, `id` counts. A changed
- * record is sent again, complete. After `reset` everything must be read again.
+ * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent again, complete.
+ * After `reset` everything must be read again.
  */
 export type EmulatorEvent = Exclude<
   Change<WorkspaceView, ConversationView>,
