@@ -1,14 +1,7 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
 import { toPhpJson } from "../../lib/redact.js";
 import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
-import {
-  addMessage,
-  getOrCreateConversation,
-  recordCopy,
-  recordDelivery,
-  serializeMessage,
-  withDigits,
-} from "../conversations.js";
+import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
 import type { FlowReply, ReplyContent } from "../flows/flow.js";
@@ -19,16 +12,19 @@ import {
   pause,
   post,
   type Outgoing,
+  type HttpMessage,
   type OutgoingRequest,
   type OutgoingResult,
 } from "../service/outgoing.js";
 import {
   deliverableRegistration,
+  keep,
   nextRecord,
   type Conversation,
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
+  type Numbered,
   type Place,
   type WorkspaceState,
 } from "../state.js";
@@ -101,6 +97,53 @@ function recordOutbound(
     resendOf: null,
   };
   return { message, delivery: recordDelivery(place, delivery, numbered) };
+}
+
+/** Whatever distinguishes one delivery from another when it is created. */
+type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
+
+/** Records and publishes a pending delivery. */
+function recordDelivery(
+  { state, workspace, conversation }: Place,
+  { message, url, request, dueAt, resendOf }: NewDelivery,
+  numbered: Numbered = nextRecord(state, "delivery"),
+): DeliveryRecord {
+  const delivery: DeliveryRecord = {
+    ...numbered,
+    workspace: workspace.name,
+    conversation: conversation.id,
+    contactId: conversation.contactId,
+    conversationId: conversation.conversationId,
+    message,
+    url,
+    request,
+    signature: "right",
+    verdict: "pending",
+    reason: "",
+    attempts: [],
+    dueAt,
+    resendOf,
+  };
+  keep(workspace.deliveries, delivery);
+  state.changes.publish({ type: "delivery", delivery });
+  return delivery;
+}
+
+/** Records a delivery that sends an earlier one again, with the same headers and body unless `request` has others. */
+function recordCopy(
+  place: Place,
+  delivery: DeliveryRecord,
+  request: HttpMessage = delivery.request,
+): DeliveryRecord {
+  const dueAt = new Date().toISOString();
+  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
+}
+
+/** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
+function serializeMessage(message: OutboundMessage): string {
+  if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
+  const { conv_id, ...rest } = message;
+  return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
 }
 
 function addressReply(
