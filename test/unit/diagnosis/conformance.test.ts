@@ -121,9 +121,9 @@ test("a response that takes too long is wrong, although it is right", async () =
   expect(checks[0]?.response).toMatch(/^HTTP 200 after \d\.\d s$/);
 });
 
+const base64Of = (raw: Buffer): string => createHmac("sha256", verificationKey).update(raw).digest("base64");
+
 test("where a plain delivery fails, the others are not blamed on other rules", async () => {
-  const base64Of = (raw: Buffer): string =>
-    createHmac("sha256", verificationKey).update(raw).digest("base64");
   const failed = await checkWith({ isSigned: (signature, raw) => signature === `sha256=${base64Of(raw)}` });
   expect(failed.length).toBeGreaterThan(10);
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);

@@ -138,16 +138,13 @@ test.each<[Marked, string[]]>([
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-describe("a preview knows", () => {
-  test("no URLs while the workspaces are unknown, and no URL while a path is", async () => {
-    standIn();
-    const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
-    const { outs } = await responder.create(unknown, { preview: true });
-    expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
-    const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
-    const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
-    expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
-  });
+test("a preview knows no URLs while the workspaces are unknown, and no URL while a path is", async () => {
+  const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
+  const { outs } = await responder.create(unknown, { preview: true });
+  expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
+  const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
+  const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
+  expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
 });
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {
