@@ -49,6 +49,9 @@ describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page)
   test("is linked from the README", () => expect(targetsOf(readPage("README.md"))).toContain(path));
 });
 
+test("there are at most 24 pages", () =>
+  expect(markdown.filter((path) => path.startsWith("docs/")).length).toBeLessThanOrEqual(24));
+
 test("the README is of at most 10 KiB", () =>
   expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
 
