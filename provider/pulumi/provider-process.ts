@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { ApiChatError, type Failure } from "../errors/index.js";
+import type { ApiChatError, Failure } from "../errors/index.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 

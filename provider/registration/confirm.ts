@@ -5,8 +5,7 @@ import { sleep } from "../lib/abort.js";
 import { printIfSlow } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
-import type { SetRequest, SetResult } from "./set-result.js";
-import { restore, withRunAgain, withSentence } from "./settle.js";
+import { restore, type SetRequest, type SetResult, withRunAgain, withSentence } from "./settle.js";
 import { VERIFIED, type WantedWebhook, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** Whether get-webhook returns what set-webhook returned, by the origin of the service. */

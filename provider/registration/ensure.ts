@@ -3,8 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { isInPlace, isOurs } from "./applied.js";
 import { Confirmations, confirmUntilVerified } from "./confirm.js";
 import { tryHandshake } from "./try-handshake.js";
-import type { SetRequest, SetResult, Uncertain } from "./set-result.js";
-import { settle } from "./settle.js";
+import { settle, type SetRequest, type SetResult, type Uncertain } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** What to ensure, and what is known. */

@@ -1,4 +1,4 @@
-import { type Observed, createClient, observe } from "../registration/index.js";
+import { type Observed, createClient, observe, workspaceOf } from "../registration/index.js";
 import { type OperationContext, resourceOf } from "./run.js";
 import { settingMissing } from "./settings.js";
 import { type WebhookInputs, type WebhookState, createClaimId } from "./state.js";
@@ -9,14 +9,14 @@ export type Access = ReturnType<typeof accessTo>;
 /** Opens the workspace of a webhook for a create or update. */
 export function accessTo(inputs: WebhookInputs, context: OperationContext, claimId = createClaimId()) {
   const { run, signal } = context;
-  const { apiKey, workspace } = run.targetOf(inputs);
+  const apiKey = run.requireApiKey(inputs.apiKey);
   return {
     inputs,
     wanted: withTimeLimit(inputs, "readySeconds", context),
     run,
     signal,
     apiKey,
-    workspace,
+    workspace: workspaceOf(inputs.baseUrl, apiKey),
     client: createClient(inputs, apiKey, signal),
     claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
   };

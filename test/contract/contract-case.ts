@@ -39,8 +39,8 @@ export interface ContractRequest {
 export interface ContractOptions {
   path?: string;
   bodyLimitBytes?: number;
-  /** What the program's own functions do. Default: their work. */
-  program?: "handler throws" | "handler is unavailable" | "keys throw" | "handshake is not noted";
+  /** Whether the handler throws an UnavailableError. */
+  isUnavailable?: boolean;
 }
 
 /** What comes back, and what the program was given. */

@@ -119,7 +119,7 @@ async function generateFor(
 export const installedLanguages: InstalledLanguage[] = [
   { name: "yaml", install: installYaml, path: async () => [] },
 ];
-if (process.env.MODE === "languages") {
+if (process.env["TEST_SUITE"] === "languages") {
   if (python !== undefined)
     installedLanguages.push({
       name: "python",

@@ -27,6 +27,12 @@ export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string
     ([, code = ""]) => code,
   );
 
+/** The part of a page below a heading of the second level. */
+export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<Page, "text"> => {
+  const [, rest = ""] = text.split(`\n## ${heading}\n`);
+  return { text: rest.split("\n## ")[0] ?? "" };
+};
+
 /** A Pulumi.yaml of the examples, for the plugin that the engine downloads in place of the npm package's. */
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");
@@ -40,9 +46,9 @@ export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
 /** Whether a target is a file or an anchor, and not an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
-/** The headings of a page, of every level or of one. */
-export const headingsOf = ({ text }: Pick<Page, "text">, level = "#{1,6}"): string[] =>
-  [...withoutCode(text).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+/** The headings of a page, of every level. */
+export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
+  [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
 /** The commands of shell blocks. A command over several lines is one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>

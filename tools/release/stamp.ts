@@ -44,7 +44,7 @@ export async function stamp(folder: string, repository: Repository): Promise<voi
     return `${JSON.stringify(all, undefined, 2)}\n`;
   });
   let before = "";
-  await change(join(folder, "tools/schema/pulumi.yaml"), (text) => {
+  await change(join(folder, "schema/pulumi.yaml"), (text) => {
     const source = parseDocument(text);
     before = (source.getIn([...GO_PATH]) as string).replace(/\/apichat$/, "");
     source.setIn(["package", "repository"], url);

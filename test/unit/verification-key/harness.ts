@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, vi } from "vitest";
 import * as dynamic from "../../../provider/dynamic.js";
 import { unmarked } from "../../support/dynamic.js";
 import type {
   VerificationKeyInputs,
   VerificationKeyState,
 } from "../../../provider/verification-key/contract.js";
+
+export { catchLines } from "../../support/lines.js";
 
 export const VerificationKey = unmarked(dynamic.VerificationKey);
 
@@ -13,17 +14,6 @@ export type Args = Record<string, unknown>;
 /** A key as the tests give it: characters that no new key holds. */
 export const LIVE_KEY = 'vk/live+test=&<secret>"ü"-0123456789';
 export const OTHER_KEY = 'vk/other+test=&<secret>"ü"-0123456789';
-
-/** The lines that a test's calls printed. */
-export function catchLines(): string[] {
-  const lines: string[] = [];
-  beforeEach(() => {
-    lines.length = 0;
-    vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
-  });
-  afterEach(() => vi.restoreAllMocks());
-  return lines;
-}
 
 /** The inputs as check leaves them; throws if it finds them wrong. */
 export async function checked(args: Args, olds: Args = {}): Promise<VerificationKeyInputs> {
