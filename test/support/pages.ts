@@ -46,9 +46,9 @@ export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
 /** Whether a target is a file or an anchor, and not an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
-/** The headings of a page, of every level or of one. */
-export const headingsOf = ({ text }: Pick<Page, "text">, level = "#{1,6}"): string[] =>
-  [...withoutCode(text).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+/** The headings of a page, of every level. */
+export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
+  [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
 /** The commands of shell blocks. A command over several lines is one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
