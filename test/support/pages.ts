@@ -37,7 +37,7 @@ export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<P
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");
 
-const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
+export const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
 
 /** What the links and images of a page lead to, in their order. */
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>

@@ -19,6 +19,7 @@ import {
   readPages,
   root,
   targetsOf,
+  withoutCode,
   withoutPlugin,
 } from "../support/pages.ts";
 
@@ -32,6 +33,8 @@ const all = [
   ),
 ];
 const KIB = 1024;
+const { stdout: files } = spawnSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" });
+const markdown = files.trimEnd().split("\n");
 
 /** As GitHub makes the anchor of a heading. */
 const slug = (heading: string): string =>
@@ -59,6 +62,11 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
       return anchor !== undefined && !headingsOf(readPage(found)).map(slug).includes(anchor);
     });
   expect(broken).toEqual([]);
+});
+
+test.each(markdown)("no line of prose in %s is over 200 columns, so that a diff shows a change", (path) => {
+  const lines = withoutCode(readPage(path).text).split("\n");
+  expect(lines.filter((line) => line.length > 200 && !/^\s*[|<]/.test(line))).toEqual([]);
 });
 
 test("no text that is published has npx run what anybody may publish as apichat", () => {

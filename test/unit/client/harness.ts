@@ -25,12 +25,10 @@ export const REGISTERED = {
   bot_url: "https://bots.example/api/apichat/f1",
 };
 
-export function answerJson(response: ServerResponse, value: unknown, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
-}
-
 export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): void =>
-  answerJson(response, { status: "ok", data });
+  void response
+    .writeHead(200, { "content-type": "application/json" })
+    .end(JSON.stringify({ status: "ok", data }));
 
 /** Connections of its own, closed after the tests. */
 export function createAgent(options: Agent.Options = {}): Agent {

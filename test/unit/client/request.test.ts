@@ -5,7 +5,6 @@ import { type EmulatorOptions, startEmulator, type Workspace } from "../../../pr
 import { VERSION } from "../../../provider/lib/version.js";
 import { startServer } from "../../support/http.js";
 import {
-  answerJson,
   answerOk,
   API_KEY,
   CALLS,
@@ -124,7 +123,7 @@ describe("an answer", () => {
   });
 
   test("with no data means that nothing is registered", async () => {
-    const { url } = await startServer((_, response) => answerJson(response, { status: "ok", data: [] }));
+    const { url } = await startServer((_, response) => answerOk(response, []));
     expect(await createTestClient(url).getWebhook()).toBeUndefined();
   });
 });

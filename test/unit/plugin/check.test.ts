@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SEED } from "../../support/derived-keys.js";
 import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
@@ -9,16 +10,14 @@ import {
   secretsIn,
   UNKNOWN,
   UNKNOWNS,
+  webhook,
   type Failure,
   type Marked,
 } from "./harness.js";
 
 isolatePlugins();
-const webhook = resourceOf("ApiChatWebhook");
 const key = resourceOf("VerificationKey");
 const responder = resourceOf("Responder");
-
-const SEED = "seed-of-the-tests-0123456789abcdefghijklmnop";
 
 /** A value in the place of a name: without its colon. */
 const MISPLACED = "mk/misplaced-0123456789";

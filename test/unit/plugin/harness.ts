@@ -20,7 +20,7 @@ import {
 } from "../../support/provider-client.js";
 import { findSecrets } from "../../support/secrets.js";
 import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
-import { isolateRuns } from "../webhook/harness.js";
+import { type Acme, isolateRuns, startAcme } from "../webhook/harness.js";
 
 export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
@@ -186,4 +186,33 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
     return inputs;
   };
   return { urn, ...calls, checked };
+}
+
+/** One webhook, acme, as the engine sees it. */
+export const webhook = resourceOf("ApiChatWebhook");
+
+/** What the program says: marked as an SDK marks it. */
+export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
+  const { name: _, apiKey, ...rest } = args;
+  const key = secret(VERIFICATION_KEY);
+  return { ...rest, webhookVerificationKey: key, apiKey: secret(apiKey), ...more };
+};
+
+interface Created extends Acme {
+  id: string;
+  inputs: Marked;
+  outs: Marked;
+}
+
+/** A created webhook, at the start of the next run. */
+export async function startCreated(
+  more: Marked = {},
+  ...options: Parameters<typeof startAcme>
+): Promise<Created> {
+  const started = await startAcme(...options);
+  const inputs = await webhook.checked(programOf(started, more));
+  const { id, outs } = await webhook.create(inputs);
+  started.actions();
+  await startRun();
+  return { ...started, id, inputs, outs };
 }

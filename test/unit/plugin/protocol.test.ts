@@ -10,17 +10,16 @@ import {
   clear,
   failureOf,
   isolatePlugins,
-  resourceOf,
   secret,
   secretsIn,
   startEngine,
   UNKNOWN,
+  webhook,
   type Failure,
   type Marked,
 } from "./harness.js";
 
 const plugin = isolatePlugins();
-const webhook = resourceOf("ApiChatWebhook");
 
 async function checkConfig(news: Marked, name = "default"): Promise<{ inputs: Marked; failures: Failure[] }> {
   const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;

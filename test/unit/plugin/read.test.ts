@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { API_KEY, GET, startAcme, type Acme } from "../webhook/harness.js";
-import { failureOf, isolatePlugins, resourceOf, secret, type Marked } from "./harness.js";
-import { programOf, startCreated, webhook } from "./webhook.js";
+import {
+  failureOf,
+  isolatePlugins,
+  programOf,
+  resourceOf,
+  secret,
+  startCreated,
+  webhook,
+  type Marked,
+} from "./harness.js";
 
 const plugin = isolatePlugins();
 

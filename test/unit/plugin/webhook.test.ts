@@ -15,18 +15,21 @@ import {
   failureOf,
   isolatePlugins,
   partOf,
+  programOf,
   resourceOf,
   secret,
   secretsIn,
+  startCreated,
   startEngine,
   startRun,
   UNKNOWN,
+  webhook,
   type Marked,
 } from "./harness.js";
-import { programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
 const { checked } = webhook;
+const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
 describe("create", () => {
   test("registers, and stores the inputs, what is registered, and no name", async () => {
