@@ -22,6 +22,24 @@ const release = (folder: string): string[] =>
 const LANGUAGES = ["engine/languages", "engine/init", "engine/providers", "package/plugin-download"];
 const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
+/** npm keeps each Node in its cache. The install script of the package fetches the binary of this platform. */
+const onNode = (line: string): Suite => ({
+  about: `the tests without the engine on Node ${line}`,
+  setup: ["--engine", "--languages", "yaml"],
+  commands: [
+    [
+      ...["npm", "exec", "--yes", "--ignore-scripts=false", `--package=node@${line}`, "--", "node"],
+      ...["node_modules/vitest/vitest.mjs", ...vitest("unit unit-alone contract provider process").slice(1)],
+    ],
+  ],
+});
+
+const onSdk = (version: string): Suite => ({
+  about: `programs of users on the ${version} supported SDK of Pulumi`,
+  setup: ["--engine", "--languages", "yaml"],
+  commands: [vitest("package", "package/programs")],
+});
+
 const SUITES: Record<string, Suite> = {
   unit: { about: "the sources, without the engine: for daily work", commands: [vitest("unit unit-alone")] },
   model: {
@@ -45,17 +63,21 @@ const SUITES: Record<string, Suite> = {
     about: "examples/nats with a real nats-server, which Go builds",
     commands: [vitest("nightly", "nightly/nats")],
   },
-  openapi: { about: "schemathesis tests the emulator; needs Python", commands: [tool("openapi")] },
+  openapi: {
+    about: "schemathesis tests the emulator; needs Python",
+    commands: [["node", "test/openapi/main.ts"]],
+  },
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
     setup: ["--engine", "--languages", "all"],
     commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
   },
-  versions: {
-    about: "every supported line of Node, and the oldest and the newest Pulumi SDK",
-    setup: ["--engine", "--languages", "yaml"],
-    commands: [tool("versions")],
-  },
+  "node22.19": onNode("22.19.0"),
+  node22: onNode("22"),
+  node24: onNode("24"),
+  node26: onNode("26"),
+  "sdk-oldest": onSdk("oldest"),
+  "sdk-newest": onSdk("newest"),
   release: {
     about: "builds a release twice and compares the bytes",
     setup: ["--engine"],

@@ -102,7 +102,7 @@ test("npm run test:portable passes with the packed tarball, and leaves nothing b
 
 test("npm run test:portable says what it needs where there is no pulumi", async () => {
   const options = { cwd: root, env: { PATH: "" }, extendEnv: false, reject: false } as const;
-  const { exitCode, stderr } = await execa(process.execPath, ["tools/portable/main.ts"], options);
+  const { exitCode, stderr } = await execa(process.execPath, ["test/package/portable.ts"], options);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
     stderr: expect.stringMatching(/^FAILED on .*: there is no pulumi on PATH: install it, see https:.*$/),

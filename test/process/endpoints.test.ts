@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkEndpoint } from "../../provider/diagnosis/index.js";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import { findExecutable } from "../../tools/engine/engine.ts";
-import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, preparePackages } from "../../tools/lib/python.ts";
 import { commandsIn } from "../support/command.ts";
 import { freePort } from "../support/http.ts";
 import { makeFolder } from "./program.ts";

@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { packFolder } from "../../tools/release/archives.ts";
 import { writeBill } from "../../tools/release/papers.ts";
 import { startServer, type Received } from "../support/http.ts";
 import { makeFolder } from "./program.ts";

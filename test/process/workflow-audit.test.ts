@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import { findPython, MIN_PYTHON, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.ts";
 import { makeFolder } from "../support/folder.ts";
 
 const WORKFLOWS = {

@@ -8,7 +8,7 @@ import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
-import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
+import { MIN_PYTHON } from "../../tools/lib/python.ts";
 import pluginSchema from "../../provider/plugin/schema.json" with { type: "json" };
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import {

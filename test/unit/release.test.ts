@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { packFolder } from "../../tools/release/archives.ts";
 import { writeNotes } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
 import { writeSums } from "../../tools/release/sums.ts";

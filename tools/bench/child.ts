@@ -64,8 +64,6 @@ export interface ServiceOptions {
   workspaces: number;
   /** To the endpoint. Default 0. */
   deliveriesPerSecond?: number;
-  /** How long each call takes. Default 0. */
-  delayMs?: number;
 }
 
 /** Starts the service with some workspaces, and an endpoint. */

@@ -9,7 +9,7 @@ export interface Context {
   signal: AbortSignal;
   /** Shows how far the row is. */
   update: (detail: string) => void;
-  /** How many webhooks the rows on the engine register, and how often they are repeated. */
+  /** How many webhooks the row `engine` registers, and how often it is repeated. */
   webhooks: number;
   rounds: number;
   /** How many workspaces the rows of a fleet register. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
-import { versionOf } from "../plugin-archives/archives.ts";
+import { versionOf } from "./archives.ts";
 
 /** The folders with bundles in the npm package, each with its own bill. */
 const BUNDLES = ["plugin", "dist/provider/emulator/page"];

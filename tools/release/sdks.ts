@@ -6,8 +6,8 @@ import { x as extract } from "tar";
 import { findExecutable, pathFolders } from "../engine/engine.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { run } from "../lib/run.ts";
-import { findPython, MIN_PYTHON, preparePackages } from "../openapi/environment.ts";
-import { packFolder, versionOf } from "../plugin-archives/archives.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../lib/python.ts";
+import { packFolder, versionOf } from "./archives.ts";
 import { urlOf, type Repository } from "./stamp.ts";
 
 /** Tools of other languages write this time into what they build: 1980, the earliest year that a zip file can hold. */

@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
+import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { run } from "../lib/run.ts";
 import { packNode, packPython } from "../release/sdks.ts";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheEntry, fillEntry } from "../engine/cache.ts";
 import type { Engine } from "../engine/engine.ts";
-import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
+import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { generateSdk } from "./generate.ts";
 
 const requirements = new URL("requirements.txt", import.meta.url);

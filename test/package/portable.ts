@@ -15,7 +15,7 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type * as clients from "../../provider/client/index.ts";
-import { signalIfAlive } from "../lib/processes.ts";
+import { signalIfAlive } from "../../tools/lib/processes.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const isWindows = process.platform === "win32";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheEntry, fillEntry } from "../engine/cache.ts";
 import { compareVersions } from "../engine/engine.ts";
-import { withProgress } from "../lib/progress.mjs";
-import { CommandError, run } from "../lib/run.ts";
+import { withProgress } from "./progress.mjs";
+import { CommandError, run } from "./run.ts";
 
 /** The oldest that the packages of the tools and the tests run on. */
 export const MIN_PYTHON = "3.11";

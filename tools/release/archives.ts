@@ -141,7 +141,7 @@ async function unpackNode({ name, version, integrity }: NodePackage, { scratch, 
   const found = `sha512-${hash("sha512", await readFile(join(cwd, archive)), "base64")}`;
   if (found !== integrity)
     throw new Error(
-      `the npm registry's ${what} has the integrity ${found}, and tools/plugin-archives/platforms.ts pins ${integrity}. ` +
+      `the npm registry's ${what} has the integrity ${found}, and tools/release/platforms.ts pins ${integrity}. ` +
         `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`,
     );
   await run("tar", ["-xzf", archive], { cwd, signal });

@@ -12,9 +12,9 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
 import samples from "../../schema/samples.json" with { type: "json" };
-import { listen } from "../lib/listen.ts";
-import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
-import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
+import { listen } from "../../tools/lib/listen.ts";
+import { abortOnSignals, CommandError, run, runTool } from "../../tools/lib/run.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
