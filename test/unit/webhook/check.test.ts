@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { memoryLog } from "../../../provider/webhook/run-log.js";
-import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
+import { API_KEY, VERIFICATION_KEY, isolateRuns, lifecycle, startRun } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -17,7 +17,7 @@ const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
 
-const check = (args: Args) => ApiChatWebhook.check({}, { name: "acme", ...args });
+const check = (args: Args) => lifecycle().check({}, { name: "acme", ...args });
 
 const failuresOf = async (args: Args) => (await check({ ...VALID, ...args })).failures;
 

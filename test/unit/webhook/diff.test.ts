@@ -9,7 +9,7 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
-import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, failureOf, isolateRuns, run } from "./harness.js";
+import { API_KEY, VERIFICATION_KEY, currentRun, failureOf, isolateRuns, lifecycle } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -33,7 +33,7 @@ const stateWith = (more: Partial<WebhookInputs> = {}): WebhookState =>
 const STATE = stateWith();
 
 const diff = (change: Partial<WebhookInputs>, state = STATE) =>
-  diffWebhook(state, { ...INPUTS, ...change }, { run });
+  diffWebhook(state, { ...INPUTS, ...change }, { run: currentRun() });
 
 describe("diff", () => {
   test("finds nothing to do where nothing changed but the provider's source, or an object that is equal", () => {
@@ -93,7 +93,7 @@ describe("diff", () => {
   });
 
   test("fails if another state of the program holds the same bot, whatever the names are", () => {
-    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({});
     diff({});
     const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
@@ -102,7 +102,7 @@ describe("diff", () => {
 
   test("gives no state a claim that its program does not declare, or is about to change", () => {
     diff({});
-    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({ preflight: "off" });
     const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, other)).not.toThrow();
@@ -111,7 +111,7 @@ describe("diff", () => {
 
 test("a state of a version that this package does not know is refused, under the resource's name", async () => {
   const stored = { ...STATE, stateVersion: 2 };
-  const error = await failureOf(ApiChatWebhook.read(STATE.botUrl, stored));
+  const error = await failureOf(lifecycle().read(STATE.botUrl, stored));
   expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });
 

@@ -9,7 +9,7 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  run,
+  currentRun,
   startAcme,
   startCreated,
   unfinishedBy,
@@ -47,9 +47,9 @@ describe("an operation that is ended", () => {
     const { state, args, actions } = started;
     const inputs = await checked(args);
     for (const work of [
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).update("", state, inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).read("", state),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).update("", state, inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).read("", state),
     ]) {
       const error = await failureOf(end(work, slow(started, "get-webhook")));
       expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
@@ -61,7 +61,7 @@ describe("an operation that is ended", () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
+    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
     const error = await failureOf(end(work, () => requests.length >= 4));
     expect(error.summary).toMatch(
       /^the run was ended, while waiting for \S+ to answer the handshake, attempt/,
@@ -72,7 +72,7 @@ describe("an operation that is ended", () => {
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
+    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
     const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
@@ -83,11 +83,13 @@ describe("the time that the engine gives an operation", () => {
   test("is how long a create waits, and is not recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
-    const { state, reasons } = await unfinishedBy(webhookLifecycle({ run, limitSeconds: 0.2 }).create(rest));
+    const { state, reasons } = await unfinishedBy(
+      webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).create(rest),
+    );
     expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
     expect(state).not.toHaveProperty("timeouts");
     acme.change({ webhook_status: "verified" });
-    const after = await webhookLifecycle({ run, limitSeconds: 0.2 }).update("", state, rest);
+    const after = await webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).update("", state, rest);
     expect(after.outs).not.toHaveProperty("timeouts");
   });
 });

@@ -14,7 +14,7 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  run,
+  currentRun,
   startAcme,
   startCreated,
   type Acme,
@@ -27,7 +27,7 @@ const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
 /** The registration that would be adopted. The rest is printed or thrown, as the plugin does. */
 async function previewCreate(inputs: WebhookInputs): Promise<Registration | undefined> {
-  const { seen, conflict, line } = await foresee.previewCreate(inputs, { run });
+  const { seen, conflict, line } = await foresee.previewCreate(inputs, { run: currentRun() });
   if (conflict) throw conflict;
   if (line) lines.push(`${line.kind}: ${line.text}`);
   return seen;
@@ -117,7 +117,7 @@ const previewUpdate = async (
   news: Partial<WebhookInputs>,
 ) => {
   const inputs = await checked({ ...args, ...news });
-  return (await foresee.previewUpdate(state, inputs, { run }))?.text;
+  return (await foresee.previewUpdate(state, inputs, { run: currentRun() }))?.text;
 };
 
 describe("the preview of an update", () => {

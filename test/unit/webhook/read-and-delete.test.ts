@@ -3,7 +3,6 @@ import type { Fault } from "../../../provider/emulator/index.js";
 import { memoryLog, type RunLog } from "../../../provider/webhook/run-log.js";
 import { DRIFTED_KEY, KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/state.js";
 import {
-  ApiChatWebhook,
   API_KEY,
   FOREIGN,
   GET,
@@ -22,6 +21,7 @@ import {
   startRun,
   update,
   type Acme,
+  lifecycle,
 } from "./harness.js";
 
 const lines = isolateRuns();
@@ -101,7 +101,7 @@ describe("read", () => {
   });
 
   test("by id alone is refused, with the way to read a registration", async () => {
-    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as WebhookState));
+    const error = await failureOf(lifecycle().read("some-id", { name: "acme" } as WebhookState));
     expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
     expect(error.message).toContain("getApiChatWebhook()");
   });
@@ -207,7 +207,7 @@ test("a replacement that deletes first leaves the live webhook, and the create s
   await remove(state);
   expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
   actions();
-  await ApiChatWebhook.create(inputs);
+  await lifecycle().create(inputs);
   expect(actions()).toEqual(SET);
   expect(acme.registration?.webhook_url).toBe(webhookUrl);
 });
