@@ -18,7 +18,7 @@ const rotate = [step.rotateApiKey(), step.giveApiKey()];
 const rotateAndRemove = [...rotate, up, step.outside("acme", "removed")];
 const another = step.declare("globex", "delta");
 
-/** Holds each command against every promise, as the random ones are. */
+/** Plays commands, and checks each against every promise like the random ones. */
 const expectKept = (...commands: step.Command[]): Promise<void> =>
   step.play(world, [step.declare("acme", "alpha"), up, ...commands]);
 
@@ -26,7 +26,7 @@ const swap = [another, up, step.shiftNames()];
 const slow = (workspace: "acme" | "globex") => step.fault(workspace, "delete-webhook", "slow");
 const replaceBoth = (choice: object) => step.up({ replace: ["acme", "globex"], ...choice });
 
-/** What went wrong once. Each begins with a webhook "alpha" that is registered. */
+/** Sequences that failed once. Each begins with a registered webhook "alpha". */
 test.each<[string, ...step.Command[]]>([
   ["a rename with an alias, and --replace in the next run", alias, up, move, replace, destroy],
   ["a rename with an alias, and --replace in the same run", alias, move, replace, destroy],

@@ -19,16 +19,16 @@ interface StructValue {
   toJavaScript(): Values;
 }
 
-/** The SDK's own copy: messages of another one are not accepted. */
+/** The SDK's own copy of protobuf: it rejects messages of any other. */
 const { Struct } = createRequire(dispatcher)("google-protobuf/google/protobuf/struct_pb.js") as {
   Struct: { fromJavaScript(values: Values): never };
 };
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-/** The SDK's dynamic provider as the engine runs it: a process of its own that speaks gRPC. */
+/** The SDK's dynamic provider as the engine runs it: in its own process, over gRPC. */
 export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
-  // The address of an engine of its own, so a run of its own.
+  // A different engine address, so it is a different run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev" },
@@ -60,7 +60,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
       const answer = await call<messages.CheckResponse>("check", new messages.CheckRequest(), fields);
       return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
     },
-    /** Whether there are changes. */
+    /** Returns whether there are changes. */
     diff: async (id: string, olds: Values, news: Values): Promise<boolean> => {
       const request = new messages.DiffRequest();
       const answer = await call<messages.DiffResponse>("diff", request, { id, olds, news });
@@ -71,7 +71,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
       const answer = await call<messages.CreateResponse>("create", request, { properties });
       return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
     },
-    /** The state that a refresh finds. */
+    /** Returns the state after a refresh. */
     read: async (id: string, properties: Values): Promise<Values> => {
       const request = new messages.ReadRequest();
       const answer = await call<messages.ReadResponse>("read", request, { id, properties });
@@ -86,7 +86,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
       await call("delete", new messages.DeleteRequest(), { id, properties });
     },
     printed,
-    /** Closes its stdin, as the end of an engine does, however it ends. */
+    /** Closes its stdin, as every end of an engine does. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {
@@ -97,7 +97,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
   };
 }
 
-/** Calls the setter of each field; objects go as protobuf structs. */
+/** Calls the setter of each field; objects become protobuf structs. */
 function fill(request: object, fields: Record<string, string | Values>): object {
   for (const [field, value] of Object.entries(fields)) {
     const setter = `set${field.charAt(0).toUpperCase()}${field.slice(1)}`;
@@ -107,5 +107,5 @@ function fill(request: object, fields: Record<string, string | Values>): object 
   return request;
 }
 
-/** Without the marks of secrets. */
+/** Removes the marks of secrets. */
 const valuesOf = (struct: StructValue | undefined): Values => unmark(struct?.toJavaScript() ?? {}) as Values;

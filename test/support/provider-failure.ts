@@ -2,14 +2,14 @@ import type { ServiceError } from "@grpc/grpc-js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statuses from "@pulumi/pulumi/proto/status_pb.js";
 
-/** The gRPC error of a call of a provider that must fail. */
+/** Returns the gRPC error of a provider call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await call.catch((error: unknown) => error);
   if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
   throw new Error("it did not fail", { cause: outcome });
 }
 
-/** What a failed create or update left behind, which the engine keeps. */
+/** Returns the partial state that a failed create or update left, and that the engine keeps. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Record<string, unknown>; reasons: string[] } | undefined {

@@ -14,11 +14,11 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Text in which numbers stand for bytes that no text has. */
+/** Converts text to bytes; numbers are bytes that no text contains. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 
-/** A text message of exactly so many bytes. */
+/** A text message of exactly this many bytes. */
 function textOfBytes(length: number): { body: string; expected: ContractExpectation } {
   const empty = '{"type":"text","text":""}';
   const text = "x".repeat(length - empty.length);
@@ -34,7 +34,7 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
-/** What a body is read as. */
+/** How the responder classifies a body. */
 const readAs = (text: string, name: string, body: string | Uint8Array): ContractCase[] =>
   casesOf(anyText(text), { [name]: signed(body) });
 

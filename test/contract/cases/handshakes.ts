@@ -38,7 +38,7 @@ const inJson = (changes: Parameters = {}): ContractRequest => ({
   body: jsonOf(changes),
   headers: [JSON_TYPE],
 });
-/** A body as PHP's curl writes it when it is given an array. */
+/** A body as PHP's curl encodes an array. */
 const partsOf = (changes: Parameters = {}, head = 'Content-Disposition: form-data; name="NAME"'): string =>
   Object.entries(parameters(changes))
     .filter(([, value]) => value !== undefined)

@@ -35,7 +35,7 @@ export const headCases: ContractCase[] = [
     ),
     "another method with a signed body is not allowed either": { ...delivery, method: "PUT" },
   }),
-  // No body: its sender takes none.
+  // Without a body: the sender of a HEAD request expects none.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   ...casesOf(

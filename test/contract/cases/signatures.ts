@@ -9,7 +9,7 @@ import {
   type ContractRequest,
 } from "../contract-case.ts";
 
-/** As PHP writes it. */
+/** The body as PHP encodes it. */
 const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 const MESSAGE = { type: "text", text: "café / ok" };
 const HEX_DIGITS = 64;
@@ -20,7 +20,7 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with this signature, or with these, made of the right one. */
+/** A request with these signatures, made from the right one. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
@@ -97,7 +97,7 @@ export const signatureCases: ContractCase[] = [
         asIs,
       ),
     },
-    // It hands over the last value of a repeated header only, unless multi-value headers are on.
+    // Without multi-value headers, a load balancer passes only the last value of a repeated header.
     { cannot: ["load balancer"] },
   ),
 ];
