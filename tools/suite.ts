@@ -1,4 +1,7 @@
-/** `npm run suite NAME`: gets the clone ready for one suite of tests, and runs it. Without a name it lists the suites. */
+/**
+ * `npm run suite NAME`: prepares the clone for one suite of tests, and runs it. Lists the suites without a
+ * name.
+ */
 import process from "node:process";
 import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
 

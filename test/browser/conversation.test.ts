@@ -29,7 +29,7 @@ const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> 
   (await shownMessages(page)).filter(([from]) => from === who);
 
 describe("a contact, with the flow menu", () => {
-  test("writes a text, which reaches bot_url as it was written, presses buttons, and slides a carousel", async () => {
+  test("writes a text, which reaches bot_url unchanged, presses buttons, and slides a carousel", async () => {
     const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
     const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
     await write(page, text);
@@ -50,7 +50,7 @@ describe("a contact, with the flow menu", () => {
     await page.getByText("You chose card 2.").first().waitFor();
   });
 
-  test("writes on while a message is being sent, and nothing of it is lost", async () => {
+  test("keeps writing while a message is being sent, and loses nothing", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     const typed = Promise.withResolvers<void>();
     await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
@@ -132,7 +132,7 @@ describe("an agent", () => {
   });
 });
 
-test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {
+test("every window shows a message when it arrives, and marks a reply without a webhook as not delivered", async () => {
   const { page, acme, emulator } = await openService({ flow: "echo" });
   const other = await openInbox(emulator);
   acme.removeRegistration();
@@ -149,7 +149,7 @@ test("every window shows a message as it arrives, and a reply without a webhook 
   }
 });
 
-/** Sends the form. The endpoint must receive these fields, and the page show them. */
+/** Sends the form. The endpoint must receive these fields, and the page must show them. */
 async function expectReply(page: Page, { endpoint }: Service, fields: object): Promise<void> {
   await page.getByTestId("agent-send").click();
   await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual({ ...OUTGOING, ...fields });

@@ -12,18 +12,19 @@ const page = readPage("docs/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
 const [, chapter = ""] = readPage("docs/resource.md").text.split("\n## Drift\n");
 const [change = "", drift = ""] = blocksOf({ text: chapter }, "sh");
-/** Those of the page, which nobody else may have. */
+/** The ports of the page, which must be free. */
 const PORTS = [4000, 4001, 4002];
 
 test("First steps works word for word, from the first terminal to the end", async () => {
   await Promise.all(PORTS.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
-  // As on a machine where Pulumi was never used: `init` says where the stack is.
+  // As on a machine without Pulumi: `init` prints where the stack is.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);
-  // npm takes a second to find a command of the package that lies beside it; package/exports.test.ts runs npx itself.
+  // npm takes a second to find a command of the package in its own folder; package/exports.test.ts runs
+  // npx itself.
   const npx =
     '#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "$PWD/node_modules/.bin/$@"\n';
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });

@@ -12,7 +12,7 @@ const options = { all: true, reject: false } as const;
 
 /** The run's folder for temporary files. */
 let temporary: string;
-/** What every process of the run has in its environment. */
+/** A variable in the environment of every process of the run. */
 const marker = (): { name: string; value: string } => ({ name: "START_TEST_RUN", value: temporary });
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => rm(temporary, { recursive: true, force: true }));
 
 describe("npm start shows the main job with real commands", () => {
-  test("it registers, delivers, repairs, reads from another stack and destroys, and nothing stays behind", async () => {
+  test("it registers, delivers, repairs, reads from another stack, destroys, and leaves nothing", async () => {
     const { exitCode, all } = await start();
     expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
     expectInOrder(all, [
@@ -54,7 +54,7 @@ describe("npm start shows the main job with real commands", () => {
     await expectNothingLeft();
   });
 
-  test("it ends on Ctrl-C while pulumi is at work: exit code 130, and nothing stays behind", async () => {
+  test("it ends on Ctrl-C while pulumi runs: exit code 130, and nothing is left", async () => {
     const run = start();
     await waitForOutput(run, /\$ pulumi up --yes --skip-preview\n/);
     await vi.waitFor(
@@ -77,7 +77,7 @@ function start(...args: string[]): ResultPromise<typeof options> {
   return execa("node", [script, ...args], { ...options, env });
 }
 
-/** Each of these is a line of the text, in this order. */
+/** Expects each of these to be a line of the text, in this order. */
 function expectInOrder(text: string, expected: (string | RegExp)[]): void {
   let rest = text.split("\n");
   for (const line of expected) {

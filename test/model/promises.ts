@@ -8,14 +8,14 @@ import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type Works
  * What the documentation promises for each workspace. Each text describes how a command broke the promise.
  */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
-  "somebody else's registration is never touched, unless it may be replaced": (world, seen) => {
+  "somebody else's registration is never changed, unless it may be replaced": (world, seen) => {
     const { registration } = seen.before;
     if (!registration || !world.isForeign(seen.workspace, registration)) return false;
     const mayReplace = seen.command === "up" && world.program.get(seen.workspace)?.onExisting === "replace";
     return seen.writes.some(({ action }) => !mayReplace || action === "delete-webhook") && "it was";
   },
 
-  "another bot is never touched": (world, seen) => {
+  "a different bot is never changed": (world, seen) => {
     if (!isAtOtherBot(world, seen)) return false;
     const { name } = world.program.get(seen.workspace) ?? {};
     const isCreated = seen.isReplaced || seen.before.stored.every((stored) => stored.name !== name);
@@ -37,7 +37,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return stored[0]?.outputs["botUrl"] !== bot_url && "botUrl is not the service's";
   },
 
-  "what was dropped or destroyed is gone": (world, seen) => {
+  "a dropped or destroyed webhook is removed": (world, seen) => {
     const isGone = isDone(seen, "destroy") || (isDone(seen, "up") && !world.program.has(seen.workspace));
     const isExempt = world.known[seen.workspace].isUnrecorded || isAtOtherBot(world, seen);
     const { registration } = seen.after;
@@ -50,7 +50,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     seen.writes.some(({ action }) => action === "delete-webhook") &&
     "it was deleted",
 
-  "a refused set-webhook takes nothing away": (world, seen) => {
+  "a rejected set-webhook removes nothing": (world, seen) => {
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
@@ -66,7 +66,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
-  "an up that finds all as declared, such as a second one, writes nothing": (world, seen) => {
+  "an up without differences, such as a second one, writes nothing": (world, seen) => {
     const declared = world.program.get(seen.workspace);
     const { registration, stored } = seen.before;
     const [only] = stored;

@@ -26,7 +26,7 @@ const endpoints: Endpoint[] = [
   { name: "go", needs: "go", build: ["go", "build", "-o", "endpoint", "."], run: () => ["./endpoint"] },
   { name: "php", needs: "php", run: (port) => ["php", "-S", `127.0.0.1:${port}`, "webhook.php"] },
 ];
-/** These need downloads, which `npm test` has no time for. */
+/** Built by `npm run suite languages` only, because they need downloads. */
 const slowEndpoints: Endpoint[] = [
   {
     name: "fastapi",

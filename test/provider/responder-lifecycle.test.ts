@@ -185,12 +185,12 @@ describe("update", () => {
 
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
     [
-      "a port that is taken",
+      "a port in use",
       (_, port) => ({ port }),
       { code: "unavailable", summary: expect.stringContaining("the port is taken") as string },
     ],
     [
-      "a folder that cannot be used so",
+      "a folder that cannot be used",
       () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
       { code: "unavailable", summary: expect.stringContaining("not an address of this machine") as string },
     ],

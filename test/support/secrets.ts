@@ -45,7 +45,7 @@ export const SPELLINGS: Record<string, (secret: string) => string> = {
   "in base64": (secret) => Buffer.from(secret).toString("base64"),
   "in base64url": (secret) => Buffer.from(secret).toString("base64url"),
   "in the base64 of a request": (secret) => Buffer.from(`{"key":"${secret}","a":""}`).toString("base64"),
-  "in the base64url behind something": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
+  "in base64url after other text": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
   "in hex": (secret) => Buffer.from(secret).toString("hex"),
   "in hex of upper case": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
 };

@@ -31,7 +31,7 @@ const all = [
 ];
 const KIB = 1024;
 
-/** As GitHub makes the anchor of a heading. */
+/** Returns GitHub's anchor of a heading. */
 const slug = (heading: string): string =>
   heading
     .toLowerCase()
@@ -39,7 +39,7 @@ const slug = (heading: string): string =>
     .replaceAll(/\s/g, "-");
 
 describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page) => {
-  test("is of at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
+  test("has at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
 
   test("has its own contents, in order", () => {
     const own = targetsOf(page).filter((target) => target.startsWith("#"));
@@ -50,7 +50,7 @@ describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page)
   test("is linked from the README", () => expect(targetsOf(readPage("README.md"))).toContain(path));
 });
 
-test("the README is of at most 10 KiB", () =>
+test("the README has at most 10 KiB", () =>
   expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
 
 test.each(all.map((page) => [page.path, page] as const))("every link of %s leads somewhere", (path, page) => {
@@ -65,7 +65,7 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
   expect(broken).toEqual([]);
 });
 
-test("no text that is published has npx run what anybody may publish as apichat", () => {
+test("no published text runs npx apichat, which anybody may publish", () => {
   const { status, stdout } = spawnSync(
     "git",
     ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
@@ -77,7 +77,7 @@ test("no text that is published has npx run what anybody may publish as apichat"
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
-test("the table of requirements says what the code checks", () => {
+test("the table of requirements matches the checks of the code", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
@@ -91,7 +91,7 @@ test("the table of requirements says what the code checks", () => {
   );
 });
 
-test("docs/support.md quotes what a clone says on Windows", () => {
+test("docs/support.md quotes the message of a clone on Windows", () => {
   const [, sentence = ""] = /"(A clone is developed .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
   expect(blocksOf(readPage("docs/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
@@ -139,7 +139,7 @@ describe("The blocks", () => {
     return file;
   };
 
-  test("of the responder's page show a handshake and a delivery as the responder takes and answers them", async () => {
+  test("of the responder's page show a handshake and a delivery that the responder accepts", async () => {
     const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("docs/responder.md"), "http");
     const onDelivery = vi.fn<() => void>();
     const responder = createResponder({ verificationKeys: "a-key-that-nobody-guesses", onDelivery });
@@ -152,7 +152,7 @@ describe("The blocks", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  test("of the control API are taken by the emulator", async () => {
+  test("of the control API are accepted by the emulator", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
     const emulator = await startEmulator({
       workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
@@ -168,7 +168,7 @@ describe("The blocks", () => {
         const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
         expect(answer.ok, await answer.text()).toBe(true);
       }
-      // Of a change by hand: with another key it would be somebody else's webhook.
+      // A change by hand: with a different key it would be somebody else's webhook.
       expect(emulator.workspace("acme").registration).toMatchObject({
         webhook_url: expect.stringContaining("changed-by-hand") as string,
         webhook_verification_key: "our-key",
@@ -194,7 +194,7 @@ describe("The blocks", () => {
 });
 
 interface Message {
-  /** Of the first line, the second word: the path of a request. */
+  /** The second word of the first line: the path of a request. */
   path: string;
   headers: Headers;
   body: string;

@@ -1,10 +1,10 @@
-/** The resource on the engine. */
+/** Measures the resource on the engine. */
 import { startService, type Child, type ServiceReport } from "./child.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
 import { watch } from "./processes.ts";
 import { createProject, type Side } from "./project.ts";
 
-/** A service with an endpoint, and a project on them. */
+/** Starts a service with an endpoint, and creates a project that uses them. */
 async function prepare(
   side: Side,
   resources: AsyncDisposableStack,
@@ -14,13 +14,16 @@ async function prepare(
   return { service, project: resources.use(await createProject(side, { service: service.ready, signal })) };
 }
 
-/** A turn counts only if everything is registered. */
+/** Throws unless this many webhooks are registered. */
 export async function requireRegistered(service: Child<ServiceReport>, expected: number): Promise<void> {
   const { registered } = await service.ask();
   if (registered !== expected) throw new Error(`${registered} of ${expected} webhooks are registered`);
 }
 
-/** `up` and `destroy` of many webhooks in each way, and the CPU time of provider and program in `up`. */
+/**
+ * Measures `up` and `destroy` of many webhooks on each side, and the CPU time of provider and program in
+ * `up`.
+ */
 export async function compareWays(context: Context): Promise<Samples> {
   const { webhooks, rounds } = context;
   await using resources = new AsyncDisposableStack();

@@ -7,8 +7,9 @@ export interface ProcessInfo {
 }
 
 /**
- * Finds the processes with this variable and value in their environment: everything that a command started, including
- * processes in their own process groups and those whose parent has ended. A zombie has no environment, so it is left out.
+ * Finds the processes with this variable in their environment: everything that a command started, including
+ * processes in their own groups and those whose parent has ended. A zombie has no environment, so it is left
+ * out.
  */
 export const processesOf = ({ name, value }: Variable): Promise<ProcessInfo[]> =>
   findProcesses("environ", (words) => words.includes(`${name}=${value}`));

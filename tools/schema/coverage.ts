@@ -1,34 +1,37 @@
-/** The table of docs/spec-coverage.yaml, and the page that is written from it. */
+/** The table of docs/spec-coverage.yaml, and the page that is generated from it. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Switches } from "../../provider/emulator/open-point-options.ts";
 
-/** The emulator, then what a program uses: the clients, the resource with its preflight, and what receives deliveries. */
+/**
+ * The emulator, then the parts that a program uses: the clients, the resource with its preflight, and the
+ * responder.
+ */
 const PARTS = ["emulator", "client", "resource", "responder"] as const;
 type Part = (typeof PARTS)[number];
 
-/** Things of the specification or of the emulator with the same code and the same tests. */
+/** Items of the specification or the emulator with the same code and the same tests. */
 interface Entry {
   what: string[];
   /** The generated JSON Schemas whose fields these are. */
   schemas?: string[];
-  /** Open points that it is read by. */
+  /** Switches of the open points that decide its reading. */
   switches?: (keyof Switches)[];
   code: string[];
-  /** The test that shows it in each part: `<file> > <title>`, as they stand there. */
+  /** The test that shows it in each part: `<file> > <title>`, as written in the file. */
   tests: Partial<Record<Part, string>>;
 }
 
 const quote = (text: string): string => `\`${text}\``;
 
-/** `section` is that of the specification; empty for what the emulator has beside it. */
+/** `section` is the specification's; empty for additions of the emulator. */
 const sections = parse(readFileSync(new URL("../../docs/spec-coverage.yaml", import.meta.url), "utf8")) as {
   section: string;
   title: string;
   entries: Entry[];
 }[];
 
-/** Every operation, field and state of the specification, then what the emulator has beside it. */
+/** Every operation, field and state of the specification, then the emulator's additions. */
 export const coverage = sections.flatMap(({ section, entries }) =>
   entries.map(({ what, schemas = [], switches = [], ...entry }) => ({
     ...entry,
@@ -61,7 +64,9 @@ export function generateCoveragePage(): string {
   return [INTRODUCTION, contents.join(""), ...chapters].join("\n");
 }
 
-/** The page names no test, so that entries with the same test files are one there. */
+/**
+ * Lists the entries of a section. The page does not name the tests, so it merges entries with the same files.
+ */
 function listEntries(section: string): string[] {
   const entries = Map.groupBy(
     coverage.filter((entry) => entry.section === section),

@@ -6,7 +6,7 @@ Each reads an [open point of the specification](open-points.md). A switch is an 
 and a flag of \`apichat emulator\`: \`handshake.timeoutMs\` is \`--handshake-timeout-ms\`. As an option, \`header:NAME\` is \`{ header: "NAME" }\`.
 `;
 
-/** Returns docs/emulator-switches.md, as the emulator's table of open points has it. */
+/** Returns docs/emulator-switches.md, generated from the emulator's table of open points. */
 export function generateSwitchesPage(): string {
   const entries = listOpenPoints().map(([path, point]) => {
     const text = describeOpenPoint(point, (value) => `\`${value}\``);
@@ -15,5 +15,5 @@ export function generateSwitchesPage(): string {
   return `${INTRODUCTION}\n${entries.join("")}`;
 }
 
-/** Escapes what Markdown would read as markup. */
+/** Escapes the characters that Markdown interprets. */
 const escape = (text: string): string => text.replaceAll(/[*\\]/g, String.raw`\$&`);

@@ -1,10 +1,10 @@
-/** A plugin of typedoc: pages have the addresses of their files and the titles of their first headings, modules the names that programs import. */
+/** A typedoc plugin: names pages after their first headings, and modules after the paths that programs import. */
 import { readFileSync } from "node:fs";
 import { ReflectionKind, Renderer } from "typedoc";
 
 /** @param {import("typedoc").Application} app */
 export function load(app) {
-  // Before the search index is made.
+  // Before the search index is built.
   app.renderer.on(Renderer.EVENT_BEGIN, setNames, 1000);
 }
 

@@ -1,4 +1,6 @@
-/** `npm start`: the provider's main job, with real Pulumi commands against a service on this machine. */
+/**
+ * `npm start`: shows the provider's main job, with real Pulumi commands against a service on this machine.
+ */
 import { Command } from "commander";
 import process from "node:process";
 import { exportLine } from "../engine/environment.ts";
@@ -22,7 +24,7 @@ const command = new Command("npm start --").description(
 
 async function main(): Promise<void> {
   const closed = new AbortController();
-  // Nobody reads the output any more.
+  // The reader of the output has gone.
   process.stdout.on("error", (error) => closed.abort(error));
   const signal = AbortSignal.any([abortOnSignals(), closed.signal]);
   const engine = await resolveEngine(signal);

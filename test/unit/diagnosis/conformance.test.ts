@@ -20,7 +20,7 @@ interface Reply {
   body?: string;
 }
 
-/** The steps of an endpoint. Each broken one does one of them differently. */
+/** The steps of an endpoint. Each broken endpoint does one of them differently. */
 interface Steps {
   parameters: (received: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;
@@ -72,7 +72,7 @@ function answer(steps: Steps, received: Received): Reply {
   return { status: steps.take(received.raw) };
 }
 
-/** As some functions that compare in constant time: they throw. */
+/** Throws, as some constant-time comparisons do. */
 function isAscii(text: string): true {
   if (/[^\0-\x7f]/.test(text)) throw new TypeError("not ASCII");
   return true;
@@ -110,17 +110,17 @@ test("the responder of this package passes all of it", async () => {
   expect(alone).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
 });
 
-test("so does the endpoint that the broken ones below are made of", async () => {
+test("so does the endpoint from which the broken ones below are made", async () => {
   expect(await check(await start({}))).toEqual([]);
 });
 
-test("a closed connection is shown in words", async () => {
+test("a closed connection is described in words", async () => {
   const { url } = await startServer((_, response) => void response.destroy());
   const responses = new Set((await checkEndpoint({ url, verificationKey })).map(({ response }) => response));
   expect(responses).toContain("the connection is closed before the answer is complete");
 });
 
-test("a response that takes too long is wrong, although it is right", async () => {
+test("a response that takes too long is wrong, even with the right content", async () => {
   const responder = createResponder({ verificationKeys: ACCEPTED, onDelivery: () => undefined });
   const { port } = await startListener(toNodeListener(responder));
   const checks = await checkEndpoint({
@@ -137,13 +137,13 @@ const isInBase64 = ({ raw, header }: Received): boolean =>
   header("x-hub-signature-256") ===
   `sha256=${createHmac("sha256", verificationKey).update(raw).digest("base64")}`;
 
-test("where a plain delivery fails, the others are not blamed on other rules", async () => {
+test("if a plain delivery fails, the others are not blamed on other rules", async () => {
   const failed = await check(await start({ isSigned: isInBase64 }));
   expect(failed.length).toBeGreaterThan(10);
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
 });
 
-/** As FastAPI without its package for forms. */
+/** Responds as FastAPI without its package for forms. */
 const failOnForms: Steps["parameters"] = (received) => {
   const encoding = encodingOf(received);
   if (encoding === "multipart" || (encoding === "form" && !received.raw.includes("{")))
@@ -161,7 +161,7 @@ test("an endpoint that fails on each form gets one hint for all of them", async 
   for (const { hint } of failed) expect(hint).toContain("pip install python-multipart");
 });
 
-test("a key without letters is not sent in other case", async () => {
+test("a key without letters is not sent in a different case", async () => {
   const responder = createResponder({ verificationKeys: "0123456789", onDelivery: () => undefined });
   const { port } = await startListener(toNodeListener(responder));
   const checks = await checkEndpoint({ url: `http://127.0.0.1:${port}/`, verificationKey: "0123456789" });
@@ -170,7 +170,7 @@ test("a key without letters is not sent in other case", async () => {
   ]);
 });
 
-test("a redirect is named as one", async () => {
+test("a redirect is reported as a redirect", async () => {
   const url = await start({ take: () => 302 });
   const [first] = await check(url);
   expect(first).toMatchObject({
@@ -219,13 +219,13 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ],
   ),
   [
-    "compares as much of a token as it gets",
+    "compares only the received length of a token",
     { isToken: (token) => ACCEPTED.some((key) => key.startsWith(token)) },
     "unsafe",
     ["handshake with an empty token", "handshake with the start of the token"],
   ],
   [
-    "compares as much of a token as it expects",
+    "compares only the expected length of a token",
     { isToken: (token) => ACCEPTED.some((key) => token.startsWith(key)) },
     "unsafe",
     ["handshake with more than the token"],
@@ -285,7 +285,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["handshake with another hub_mode"],
   ],
   [
-    "takes a signature in place of a token",
+    "accepts a signature instead of a token",
     {
       parameters: readAlso((received) =>
         RIGHT.isSigned(received) ? { hub_verify_token: verificationKey } : {},
@@ -295,7 +295,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     [A_SIGNED_HANDSHAKE],
   ],
   [
-    "refuses a form with a charset",
+    "rejects a form with a charset",
     {
       parameters: (received) =>
         received.header("content-type").includes("charset") ? {} : RIGHT.parameters(received),
@@ -316,7 +316,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["challenge with characters of markup and forms"],
   ],
   [
-    "takes the algorithm from the signature",
+    "reads the algorithm from the signature",
     {
       isSigned: ({ raw, header }) => {
         const [algorithm = "", hex] = header("x-hub-signature-256").split("=");
@@ -330,7 +330,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["signature by HMAC-SHA-1"],
   ],
   [
-    "takes an empty body for a check of its health",
+    "treats an empty body as a health check",
     { isSigned: (received) => received.raw.length === 0 || RIGHT.isSigned(received) },
     "unsafe",
     ["empty body without a signature"],
@@ -353,7 +353,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["delivery with letters and accents apart"],
   ],
   [
-    "compares as much of a signature as it gets",
+    "compares only the received length of a signature",
     {
       isSigned: ({ raw, header }) => {
         const signature = header("x-hub-signature-256");
@@ -361,10 +361,10 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
       },
     },
     "unsafe",
-    ["signature with nothing behind its prefix", "signature cut short"],
+    ["signature with only its prefix", "signature cut short"],
   ],
   [
-    "compares as much of a signature as it expects",
+    "compares only the expected length of a signature",
     {
       isSigned: ({ raw, header }) => isSignatureOf(raw, header("x-hub-signature-256").slice(0, 71)),
     },
@@ -384,7 +384,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["handshake as JSON", "handshake as a multipart form", "handshake in the query"],
   ],
   [
-    "takes a text for a handshake",
+    "treats a text as a handshake",
     {
       parameters: (received) => ({
         ...RIGHT.parameters(received),
@@ -423,19 +423,19 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["handshake with an earlier key", "delivery signed with an earlier key"],
   ],
   [
-    "signs what it has decoded as Latin-1",
+    "signs the body decoded as Latin-1",
     { isSigned: ({ raw, header }) => isSignatureOf(raw.toString("latin1"), header("x-hub-signature-256")) },
     "wrong",
     ["delivery with text beyond ASCII", "delivery with letters and accents apart"],
   ],
   [
-    "rejects kinds that it does not know",
+    "rejects unknown kinds",
     { take: (raw) => (raw.includes("sticker") ? 422 : 200) },
     "wrong",
     ["delivery of an unknown kind"],
   ],
   [
-    "reads only what is declared as JSON",
+    "reads only bodies declared as JSON",
     { isSigned: (received) => received.header("content-type").includes("json") && RIGHT.isSigned(received) },
     "wrong",
     ["delivery declared as a form, as PHP's curl does"],
@@ -456,7 +456,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     ["delivery of 1 MiB"],
   ],
   [
-    "rejects what it has had before",
+    "rejects repeated deliveries",
     {
       take: (raw) => {
         const isNew = !seen.has(raw.toString("base64"));
@@ -467,7 +467,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
     "wrong",
     ["the same delivery twice", "delivery signed with an earlier key"],
   ],
-])("an endpoint that %s fails where it is broken, and nowhere else", async (_, mistake, result, names) => {
+])("an endpoint that %s fails the checks of that step, and no others", async (_, mistake, result, names) => {
   const failed = await check(await start(mistake));
   expect(failed.map((one) => [one.result, one.name])).toEqual(names.map((name) => [result, name]));
   for (const { hint } of failed) expect(hint).toMatch(/\w/);
@@ -488,7 +488,7 @@ test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", 
   ]);
 });
 
-test("an endpoint that does not respond is wrong everywhere, and no key is in what is said of it", async () => {
+test("an endpoint that does not respond fails everywhere, and the report contains no key", async () => {
   const { url } = await startServer((_, response) => response.destroy());
   const failed = await check(`${url}/?token=${verificationKey}`);
   expect(failed).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);

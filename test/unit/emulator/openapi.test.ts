@@ -3,7 +3,8 @@ import { MessageClient } from "../../../provider/client/index.js";
 import { openApi } from "../../support/openapi.js";
 import { startAcme } from "./harness.js";
 
-// All that the emulator of any test here receives and answers is held against schema/openapi.json when the test ends.
+// At the end of every test of this folder, everything that its emulator received and sent is checked
+// against schema/openapi.json.
 
 it("names the servers of an emulator on this machine, at its own ports", () => {
   const messages = openApi.paths["/api/apichat/{bot_code}"];

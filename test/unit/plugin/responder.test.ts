@@ -19,13 +19,13 @@ import {
 const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
 
-/** Where a process listens that was started on another machine, which nobody touches from here. */
+/** The address of a process on a different machine, which nobody changes from here. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
 const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNING });
 
-/** Create and update as they end where a process runs; gives what they were called with. */
+/** Replaces create and update with versions that succeed without a process. Returns their arguments. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
   vi.spyOn(ResponderLifecycle.prototype, "create").mockImplementation(async (inputs) => {
@@ -39,7 +39,7 @@ function standIn(): ProcessInputs[] {
   return calls;
 }
 
-/** The inputs as check leaves them. */
+/** Returns the inputs as check returns them. */
 async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
   const { inputs, failures } = await responder.check(news, olds);
   expect(failures).toEqual([]);
@@ -108,7 +108,7 @@ describe("a responder of two workspaces", () => {
   });
 });
 
-describe("diff names what changes as the program has it", () => {
+describe("diff names changes as the program writes them", () => {
   test.each<[Marked, Marked, Record<string, string>]>([
     [TWO, ONE, { workspaces: "UPDATE" }],
     [

@@ -2,18 +2,18 @@ import { expect } from "vitest";
 import { startAcme, VERIFICATION_KEY, type Acme } from "../webhook/harness.js";
 import { resourceOf, secret, startRun, type Marked } from "./harness.js";
 
-// One webhook, acme, as the engine sees it.
+// One webhook, acme, as the engine passes it.
 
 export const webhook = resourceOf("ApiChatWebhook");
 
-/** What the program says: marked as an SDK marks it. */
+/** The program's arguments, marked as an SDK marks them. */
 export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
   const { name: _, apiKey, ...rest } = args;
   const key = secret(VERIFICATION_KEY);
   return { ...rest, webhookVerificationKey: key, apiKey: secret(apiKey), ...more };
 };
 
-/** The inputs as check leaves them. */
+/** Returns the inputs as check returns them. */
 export async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
   const { inputs, failures } = await webhook.check(news, olds);
   expect(failures).toEqual([]);
@@ -26,7 +26,7 @@ export interface Created extends Acme {
   outs: Marked;
 }
 
-/** A created webhook, at the start of the next run. */
+/** Creates a webhook, and starts the next run. */
 export async function startCreated(
   more: Marked = {},
   ...options: Parameters<typeof startAcme>

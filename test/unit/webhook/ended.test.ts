@@ -20,7 +20,7 @@ isolateRuns();
 
 const REASON = new ApiChatError("timeout", "the run was ended", { operation: "set-webhook" });
 
-/** Has an operation that does not end by itself, and ends it when what it waits for has come. */
+/** Starts an operation that does not end by itself, and ends it when `isWaiting` resolves. */
 async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => boolean): Promise<unknown> {
   const controller = new AbortController();
   const ended = work(controller.signal);
@@ -30,7 +30,7 @@ async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => 
   return ended;
 }
 
-/** The service takes its time for one action; asked whether it has begun. */
+/** Delays one action of the service. The result tells whether it has begun. */
 function slow(
   { emulator }: Acme,
   operation: FaultOperation,
@@ -42,7 +42,7 @@ function slow(
 }
 
 describe("an operation that is ended", () => {
-  test("while it looks has written nothing", async () => {
+  test("during its first get-webhook has written nothing", async () => {
     const started = await startCreated();
     const { state, args, actions } = started;
     const inputs = await checked(args);
@@ -79,8 +79,8 @@ describe("an operation that is ended", () => {
   });
 });
 
-describe("the time that the engine gives an operation", () => {
-  test("is how long a create waits, and is not recorded", async () => {
+describe("the time limit of the engine for an operation", () => {
+  test("limits the wait of a create, and is not recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
     const { state, reasons } = await unfinishedBy(

@@ -46,7 +46,7 @@ export const secondLookFails = {
 } as const;
 export const rejectHandshake = { operation: "handshake", fault: { status: 500 } } as const;
 
-/** Starts a new run for each test, without configuration and environment. Returns the lines that the test has printed. */
+/** Starts a new run for each test, without configuration and environment. Returns its printed lines. */
 export function isolateRuns(): string[] {
   const lines: string[] = [];
   let stateHome = "";
