@@ -361,7 +361,7 @@ test.each<[string, Partial<Steps>, "wrong" | "unsafe", string[]]>([
       },
     },
     "unsafe",
-    ["signature with only its prefix", "signature cut short"],
+    ["signature with nothing behind its prefix", "signature cut short"],
   ],
   [
     "compares only the expected length of a signature",
