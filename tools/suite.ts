@@ -30,10 +30,9 @@ const onNode = (line: string): Suite => ({
   about: `the tests without the engine on Node ${line}`,
   setup: ["--engine", "--languages", "yaml"],
   commands: [
-    [
-      ...["npm", "exec", "--yes", "--ignore-scripts=false", `--package=node@${line}`, "--", "node"],
-      ...["node_modules/vitest/vitest.mjs", ...vitest("unit unit-alone contract provider process").slice(1)],
-    ],
+    ["npm", "exec", "--yes", "--ignore-scripts=false", `--package=node@${line}`, "--", "node"].concat(
+      vitest("unit unit-alone contract provider process").with(0, "node_modules/vitest/vitest.mjs"),
+    ),
   ],
 });
 

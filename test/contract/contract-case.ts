@@ -45,8 +45,8 @@ export interface ContractRequest {
 export interface ContractOptions {
   path?: string;
   bodyLimitBytes?: number;
-  /** What the program's own functions do. Default: they succeed. */
-  program?: "handler throws" | "handler is unavailable" | "keys throw" | "handshake is not noted";
+  /** Whether the handler throws an UnavailableError. */
+  isUnavailable?: boolean;
 }
 
 /** The response, and what the program's functions were called with. */

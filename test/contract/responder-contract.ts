@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createResponder, UnavailableError } from "../../provider/responder/index.js";
 import type { Delivery, Handshake, Responder } from "../../provider/responder/index.js";
 import { bodyCases } from "./cases/bodies.ts";
@@ -57,58 +57,39 @@ export function describeResponderContract(runtime: ContractRuntime, send: Send):
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));
 
   describe(`the responder's contract (${runtime})`, () => {
-    const logged = vi.spyOn(console, "error");
-    beforeEach(() => {
-      logged.mockReset().mockImplementation(() => undefined);
-    });
-    afterEach(() => {
-      // Only failures of the program's own functions are reported, and no report contains a key.
-      expectNoKey(logged.mock.calls.flat().join("\n"));
-    });
-
     it(`has at least ${MIN_CASES} cases here, all with different names`, () => {
       expect(cases.length).toBeGreaterThanOrEqual(MIN_CASES);
       expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     });
 
     it.each(cases)("$name", async ({ request, options = {}, expected }) => {
+      const logged = vi.spyOn(console, "error").mockClear();
       const { responder, deliveries, handshakes } = createObserved(options);
       const sent = await toSent(request);
       const answer = await send(responder, sent);
       expectAnswer(answer, expected);
       expect(deliveries).toEqual(expectedDeliveries(expected, sent));
       expect(handshakes.map(withoutOrigin)).toEqual(expected.handshake ? [expected.handshake] : []);
-      const isReported = options.program !== undefined && options.program !== "handler is unavailable";
-      expect(logged).toHaveBeenCalledTimes(isReported ? 1 : 0);
+      expect(logged).not.toHaveBeenCalled();
     });
   });
 }
 
-function fail(): never {
-  throw new Error(`the program has failed with ${KEY}`);
-}
-
-function createObserved({ program, ...options }: ContractOptions): {
+function createObserved({ isUnavailable = false, ...options }: ContractOptions): {
   responder: Responder;
   deliveries: Delivery[];
   handshakes: Handshake[];
 } {
   const deliveries: Delivery[] = [];
   const handshakes: Handshake[] = [];
-  const keys = [KEY, encoder.encode(OLD_KEY)];
   const responder = createResponder({
     ...options,
-    verificationKeys:
-      program === "keys throw" ? () => Promise.reject(new Error("the vault is sealed")) : keys,
+    verificationKeys: [KEY, encoder.encode(OLD_KEY)],
     onDelivery(delivery) {
-      if (program === "handler throws") fail();
-      if (program === "handler is unavailable") throw new UnavailableError("full", { retryAfterSeconds: 7 });
+      if (isUnavailable) throw new UnavailableError("full", { retryAfterSeconds: 7 });
       deliveries.push(delivery);
     },
-    onHandshake(handshake) {
-      if (program === "handshake is not noted") fail();
-      handshakes.push(handshake);
-    },
+    onHandshake: (handshake) => void handshakes.push(handshake),
   });
   return { responder, deliveries, handshakes };
 }

@@ -124,7 +124,7 @@ describe("apichat emulator", () => {
   });
 
   it("reads the seed of the documentation, shows none of its keys, and a flag takes precedence", async () => {
-    const [yaml = ""] = blocksOf(readPage("docs/emulator.md"), "yaml");
+    const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
     const program = await startWithJson(flags, { environment });

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandsIn, type Command } from "./command.ts";
@@ -35,8 +35,6 @@ export interface FleetFolder {
   locks(): Promise<string[]>;
   /** The text of each stack's state, by the name of the stack. */
   states(): Promise<Map<string, string>>;
-  /** Restores from its copy, `.bak`, each state that a killed engine has left empty. */
-  restoreEmptyStates(): Promise<void>;
 }
 
 /** `key`: the `webhookVerificationKey` of each workspace, in TypeScript. */
@@ -81,11 +79,6 @@ export async function createFleetFolder(
       (await readdir(inBackend("locks"), { recursive: true }).catch(() => []))
         .filter((entry) => entry.endsWith(".json"))
         .map((entry) => inBackend("locks", entry)),
-    restoreEmptyStates: async () => {
-      for (const file of await readdir(stacks))
-        if (file.endsWith(".json") && (await stat(join(stacks, file))).size === 0)
-          await copyFile(join(stacks, `${file}.bak`), join(stacks, file));
-    },
     states: async () => {
       const found = (await readdir(stacks).catch(() => [])).filter((file) => file.endsWith(".json"));
       const read = async (file: string) =>

@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
-export const page = readPage("docs/without-node.md");
+export const page = readPage("docs/guide/without-node.md");
 
 /** A language whose users install packages of a release. */
 export interface InstalledLanguage {

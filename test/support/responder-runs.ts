@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
+import { catchLines } from "./lines.ts";
 
 export const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
@@ -18,16 +19,13 @@ export interface Run {
 
 /** Starts a new run for each test, with its own state folder, and not on CI. */
 export function isolateRuns(): Run {
-  const run: Run = { folder: "", lines: [] };
+  const run: Run = { folder: "", lines: catchLines() };
   beforeEach(async () => {
     run.folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-responder-")));
-    run.lines.length = 0;
-    vi.spyOn(console, "log").mockImplementation((line: string) => void run.lines.push(line));
     vi.stubEnv("CI", undefined);
     vi.stubEnv("XDG_STATE_HOME", run.folder);
   });
   afterEach(async () => {
-    vi.restoreAllMocks();
     vi.unstubAllEnvs();
     await endProcessesNaming(run.folder);
     await rm(run.folder, { recursive: true, force: true, maxRetries: 3 });

@@ -33,7 +33,7 @@ function isKnown(command: string): boolean {
 
 it("the workflows run every suite but unit, which npm test includes", async () => {
   const { stdout } = await execa("node", ["tools/suite.ts"], { cwd: root });
-  const suites = [...stdout.matchAll(/^ {2}(\S+)/gm)].map(([, suite]) => suite);
+  const suites = [...stdout.matchAll(/^ {2}(\S+)/gm)].map(([, suite = ""]) => suite);
   const named = workflows.flatMap(({ text }) => {
     const { jobs } = parse(text) as { jobs: Record<string, { strategy?: { matrix: { suite?: string[] } } }> };
     return Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.suite ?? []);

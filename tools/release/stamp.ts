@@ -56,7 +56,7 @@ export async function stamp(folder: string, repository: Repository): Promise<voi
     source.setIn([...GO_PATH], `${goPath}/apichat`);
     return source.toString({ lineWidth: 0 });
   });
-  for await (const file of glob(["docs/*.md", "examples/go/**/*.{go,mod}", "tools/sdk/check.ts"], {
+  for await (const file of glob(["docs/**/*.md", "examples/go/**/*.{go,mod}", "tools/sdk/check.ts"], {
     cwd: folder,
   }))
     await change(join(folder, file), (text) => text.replaceAll(before, goPath));

@@ -1,15 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { generateCoveragePage } from "./coverage.ts";
 import { generateImageLock } from "./image.ts";
 import { generateJsonSchemas } from "./json-schema.ts";
 import { generateOpenApi } from "./openapi.ts";
-import { generateSwitchesPage } from "./open-points.ts";
 import { generatePulumiSchema } from "./pulumi.ts";
 
 /**
- * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json, docs/emulator-switches.md,
- * docs/spec-coverage.md and the lock file of examples/docker. With `--check` it writes nothing, and exits
- * with 1 if a file differs from its sources.
+ * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json and the lock file of examples/docker.
+ * With `--check` it writes nothing, and exits with 1 if a file differs from its sources.
  */
 const root = new URL("../../", import.meta.url);
 
@@ -21,8 +18,6 @@ const files = [
   ...[...jsonSchemas].map(([file, text]) => [`schema/${file}`, text] as const),
   ["schema/openapi.json", generateOpenApi(jsonSchemas)] as const,
   ["provider/plugin/schema.json", generatePulumiSchema()] as const,
-  ["docs/emulator-switches.md", generateSwitchesPage()] as const,
-  ["docs/spec-coverage.md", generateCoveragePage()] as const,
   ...generateImageLock(),
 ];
 const stale = files.filter(([file, text]) => readFileIfExists(new URL(file, root)) !== text);

@@ -59,7 +59,7 @@ const reword = (text: string): string =>
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
     /\((section [\d.]+)\)/g,
-    "($1 of the specification, listed in docs/spec-coverage.md)",
+    "($1 of the specification, listed in docs/reference/spec-coverage.yaml)",
   );
 
 const declared = readDeclarations(

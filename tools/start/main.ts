@@ -14,7 +14,7 @@ import {
   registerWebhooks,
   repairDrift,
 } from "./story.ts";
-import { Shell, printFailure, printHeading, printPaste, printResult } from "./terminal.ts";
+import { Shell, printFailure, printPaste, printResult } from "./terminal.ts";
 
 const command = new Command("npm start --").description(
   "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, and real Pulumi commands on a file " +

@@ -176,9 +176,6 @@ const tokens: ContractCase[] = [
       hub_challenge: "é",
     }),
   }),
-  caseOf("a handshake that cannot be recorded", rejected(500, "handler_failed"), inForm(), {
-    options: { program: "handshake is not noted" },
-  }),
 ];
 
 const noHandshakes: ContractCase[] = [

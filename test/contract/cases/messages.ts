@@ -69,16 +69,10 @@ export const messageCases: ContractCase[] = [
       body: JSON.stringify({ type: "text", text: aboutHandshakes }),
     },
   ),
-  caseOf("a handler that throws", rejected(500, "handler_failed"), signed, {
-    options: { program: "handler throws" },
-  }),
   caseOf(
     "a handler that cannot accept it now",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
-    { options: { program: "handler is unavailable" } },
+    { options: { isUnavailable: true } },
   ),
-  caseOf("keys that are not available", rejected(500, "keys_unavailable"), signed, {
-    options: { program: "keys throw" },
-  }),
 ];

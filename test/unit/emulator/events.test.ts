@@ -53,9 +53,6 @@ describe("the live stream", () => {
     const records = ["handshake", "request", "conversation", "message", "delivery"];
     const others = ["workspace", "workspace-removed", "faults", "reset"];
     expect(new Set(typesOf(stream.events()))).toEqual(new Set([...records, ...others]));
-    const ids = [...stream.text().matchAll(/^event: ([\w-]+)\ndata: .*\nid: (\d+)$/gm)];
-    expect(ids.map(([, , id]) => Number(id))).toEqual(stream.events().map((_, index) => index + 1));
-    expect(ids.map(([, type]) => type)).toEqual(typesOf(stream.events()));
   });
 
   test("masks secrets unless it is asked to reveal them, and ends when the emulator closes", async () => {

@@ -98,6 +98,11 @@ describe("the reason of a command that failed", () => {
     ],
     ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
     ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
+    [
+      "which file a killed engine has left empty",
+      { errors: "error: failed to load checkpoint: EOF" },
+      /^failed .*-empty -delete$/,
+    ],
     ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
   ])("is %s", (_, end, message) => {
     const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };

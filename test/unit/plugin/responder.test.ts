@@ -18,6 +18,7 @@ import {
 
 const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
+const { checked } = responder;
 
 /** The address of a process on a different machine, which nobody changes from here. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
@@ -37,13 +38,6 @@ function standIn(): ProcessInputs[] {
     return { outs: stateOf(inputs) };
   });
   return calls;
-}
-
-/** Returns the inputs as check returns them. */
-async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
-  const { inputs, failures } = await responder.check(news, olds);
-  expect(failures).toEqual([]);
-  return inputs;
 }
 
 const ONE = { workspaces: { acme: { verificationKeys: secret(VERIFICATION_KEY) } } };
@@ -144,16 +138,13 @@ test.each<[Marked, string[]]>([
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-describe("a preview knows", () => {
-  test("no URLs while the workspaces are unknown, and no URL while a path is", async () => {
-    standIn();
-    const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
-    const { outs } = await responder.create(unknown, { preview: true });
-    expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
-    const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
-    const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
-    expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
-  });
+test("a preview knows no URLs while the workspaces are unknown, and no URL while a path is", async () => {
+  const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
+  const { outs } = await responder.create(unknown, { preview: true });
+  expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
+  const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
+  const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
+  expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
 });
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {

@@ -23,9 +23,10 @@ import {
   UNKNOWN,
   type Marked,
 } from "./harness.js";
-import { checked, programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
+import { programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
+const { checked } = webhook;
 
 describe("create", () => {
   test("registers, and stores the inputs and the registration, without a name", async () => {
@@ -154,7 +155,7 @@ test("an engine that attaches starts a run: webhooks that only the last run decl
   const started = await startAcme();
   const { id, outs } = await webhook.create(await checked(programOf(started)));
   const engine = await startEngine();
-  await plugin.call("attach", new plugins.PluginAttach().setAddress(engine.address));
+  await plugin.call("attach", new plugins.PluginAttach(), { address: engine.address });
   await webhook.delete(id, outs);
   engine.stop();
   expect(started.acme.registration).toBeUndefined();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import { printLine, printWarning } from "../../../provider/lib/progress.js";
 import { fail } from "../../../provider/pulumi/check-and-diff.js";
@@ -8,16 +8,10 @@ import {
   reportVariables,
   formatReport,
 } from "../../../provider/pulumi/provider-process.js";
+import { catchLines } from "../../support/lines.js";
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
+const lines = catchLines();
+afterEach(() => vi.unstubAllEnvs());
 
 const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
 const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";

@@ -128,6 +128,13 @@ it("hides a token in the query from onHandshake, however it is written", async (
   expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
 });
 
+it("answers 500 to a handshake whose handler fails, and reports it without the key", async () => {
+  const request = createHandshake({ verificationKey: KEY, url });
+  const response = await respond(request, { onHandshake: fail(new Error(`no room for ${KEY}`)) });
+  expect(await readCode(response)).toEqual([500, "handler_failed"]);
+  expect(logged.mock.calls).toEqual([[expect.stringContaining("onHandshake has failed: Error: no room")]]);
+});
+
 const KEYS_REASON = /^verificationKeys: pass a non-empty/;
 const LIMIT_REASON = /^bodyLimitBytes: must be a positive whole number/;
 const PATH_REASON = /^path: must start with "\/", be percent-encoded and have no query, got/;
