@@ -14,8 +14,8 @@ export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
   /**
-   * Whether dead letters are replayed, as with the program's `replayDeadLetters`. Default: they go to `/dead-
-   * letters`.
+   * Whether dead letters are replayed, as with the program's `replayDeadLetters`. Default: they go to
+   * `/dead-letters`.
    */
   replay?: boolean;
   /** The number of a queue's retries. Default: 2. */

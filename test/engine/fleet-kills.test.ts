@@ -117,7 +117,10 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs the command again until it is done, each time after the commands that it prints. Returns how often it ran. */
+/**
+ * Repeats the command until it succeeds, each time after the commands that it prints. Returns the number of
+ * runs.
+ */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;

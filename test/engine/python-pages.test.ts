@@ -39,7 +39,7 @@ describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
       }
     });
 
-    test("hands the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
+    test("passes the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
       const names = ["acme", "globex", "initech"];
       const { emulator, endpoint, backend } = await openScene(names);
       const path = join(await realpath(backend.folder), "program");

@@ -29,7 +29,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
   const { call: send, close } = connectProvider(port);
-  // The engine takes the marks of secrets off for this provider.
+  // The engine removes the marks of secrets for this provider.
   const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
     ...resourceCalls(call),

@@ -29,8 +29,8 @@ export interface PluginServer {
 
 /**
  * Uses HTTP/2, as the hosts of releases do: over HTTP/1.1 the engine finds every checksum wrong, because it
- * skips the last bytes. The folder `damaged` has a shortened archive; `unsized` sends it without Content-
- * Length.
+ * skips the last bytes. The folder `damaged` has a shortened archive; `unsized` sends it without
+ * Content-Length.
  */
 export async function servePlugin(folder: string): Promise<PluginServer> {
   const outFolder = join(folder, "archives");

@@ -94,7 +94,7 @@ test("the table of requirements matches the checks of the code", () => {
   );
 });
 
-test("docs/reference/support.md quotes what a clone says on Windows", () => {
+test("docs/reference/support.md quotes the message of a clone on Windows", () => {
   const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
   expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
@@ -129,7 +129,7 @@ test("the page about endpoints shows the one in Python, and names each", () => {
   expect(folders.filter((name) => !targets.includes(`/endpoint-other-languages/${name}/`))).toEqual([]);
 });
 
-test("the list of examples has each", () =>
+test("the list of examples is complete", () =>
   expect(
     examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
   ).toEqual([]));

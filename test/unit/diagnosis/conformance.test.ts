@@ -78,7 +78,7 @@ function isAscii(text: string): true {
   return true;
 }
 
-/** What is found of an endpoint with these mistakes. */
+/** Checks an endpoint with these mistakes. */
 async function checkWith(mistakes: Partial<Steps>) {
   const { url } = await startServer(({ bytes: raw, headers, path }, response) => {
     const header = (name: string): string => String(headers[name] ?? "");
@@ -182,7 +182,7 @@ const readAlso = (
   },
 });
 
-/** The parameter with this token, if there is one. */
+/** Returns the parameter with this token, if there is one. */
 const tokenIf = (token: string | undefined): Record<string, unknown> =>
   token === undefined ? {} : { hub_verify_token: token };
 

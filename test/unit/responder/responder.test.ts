@@ -128,7 +128,7 @@ it("hides a token in the query from onHandshake, however it is written", async (
   expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
 });
 
-it("answers 500 to a handshake whose handler fails, and reports it without the key", async () => {
+it("responds with 500 to a handshake whose handler fails, and reports it without the key", async () => {
   const request = createHandshake({ verificationKey: KEY, url });
   const response = await respond(request, { onHandshake: fail(new Error(`no room for ${KEY}`)) });
   expect(await readCode(response)).toEqual([500, "handler_failed"]);
