@@ -17,7 +17,10 @@ let receiver: Receiver;
 let stack: TestStack;
 
 beforeAll(async () => {
-  [scene, receiver] = await Promise.all([openScene(["acme"]), startReceiver()]);
+  [scene, receiver] = await Promise.all([
+    openScene(["acme"], { deliveryTimeoutMs: 20_000 }),
+    startReceiver(),
+  ]);
   stack = await createStack(scene.backend, { program: declare("first"), environment: { CI: "false" } });
   await stack.up();
 });
@@ -69,7 +72,7 @@ function startPump(): Pump {
       private: false,
       text: String(number),
     } as const;
-    results.push(scene.emulator.workspace("acme").deliver(message, { timeoutMs: 20_000 }));
+    results.push(scene.emulator.workspace("acme").deliver(message));
   };
   const begunMs = performance.now();
   // A late tick sends everything that is due, so that the rate holds even on a busy machine.

@@ -49,8 +49,8 @@ export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
 /** Returns the headings of a page, of all levels or of one. */
-export const headingsOf = ({ text }: Pick<Page, "text">, level = "#{1,6}"): string[] =>
-  [...withoutCode(text).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
+  [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
 /** Returns the commands of shell blocks. A command over several lines counts as one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
