@@ -1,7 +1,4 @@
-/**
- * `npm run suite NAME`: prepares the clone for one suite of tests, and runs it. Lists the suites without a
- * name.
- */
+/** `npm run suite NAME`: prepares the clone for one suite of tests, and runs it. Lists the suites without a name. */
 import process from "node:process";
 import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
 

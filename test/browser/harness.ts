@@ -153,10 +153,7 @@ const REPORT_VIOLATIONS = `
     apichatViolation([effectiveDirective, blockedURI, sample].join(" ")));
 `;
 
-/**
- * Uncaught errors, errors and warnings of the console, violations of the policy, dialogs, and calls of the
- * alarm.
- */
+/** Uncaught errors, errors and warnings of the console, violations of the policy, dialogs, and calls of the alarm. */
 async function watchProblems(page: Page): Promise<string[]> {
   const problems: string[] = [];
   page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));

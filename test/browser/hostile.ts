@@ -38,10 +38,7 @@ export const hostilePath = (origin: string): string => `${origin}/"><svg/onload=
 
 type Flow = Exclude<NonNullable<EmulatorOptions["flow"]>, string>;
 
-/**
- * Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once
- * more".
- */
+/** Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once more". */
 export function hostileFlow(address: string): Flow {
   const buttons = [{ type: "postback", title: HOSTILE, payload: HOSTILE }];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
@@ -85,10 +82,7 @@ export function messagesWith(address: string, index: number): object[] {
 
 const NEVER = "script, iframe, object, embed, style, link, base, meta, template, math";
 
-/**
- * Elements, handlers and addresses that the page never creates itself: if one exists, a text has become
- * markup.
- */
+/** Elements, handlers and addresses that the page never creates itself: if one exists, a text has become markup. */
 export function findIntruders(page: Page): Promise<string[]> {
   return page.locator("body, body *").evaluateAll((elements, never) => {
     const followed = ["href", "src", "action", "formaction", "srcdoc", "data", "xlink:href", "poster"];

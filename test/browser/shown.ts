@@ -4,10 +4,7 @@ import type { Page } from "playwright-core";
 /** A message of the chat as the page shows it: its author and kind, then every text and address in order. */
 export type Shown = string[];
 
-/**
- * Reads all messages of the open conversation at once, because the page removes a medium that cannot be
- * loaded.
- */
+/** Reads all messages of the open conversation at once, because the page removes a medium that cannot be loaded. */
 export function shownMessages(page: Page): Promise<Shown[]> {
   return page.getByTestId("message").evaluateAll((articles) =>
     articles.map((article) => {

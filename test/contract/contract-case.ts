@@ -1,9 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/**
- * Where the contract applies: two forms in Node, workerd, and the events of each trigger of a Lambda
- * function.
- */
+/** Where the contract applies: two forms in Node, workerd, and the events of each trigger of a Lambda function. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =

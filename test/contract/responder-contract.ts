@@ -49,9 +49,7 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/**
- * Checks a runtime against the contract: each case that it can receive, and a reason for each that it cannot.
- */
+/** Checks a runtime against the contract: each case that it can receive, and a reason for each that it cannot. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));

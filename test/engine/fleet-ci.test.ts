@@ -104,9 +104,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     return end;
   };
 
-  /**
-   * Runs a job that calls fleet.yaml, with all its machines at once. Returns their exit codes and summaries.
-   */
+  /** Runs a job that calls fleet.yaml, with all its machines at once. Returns their exit codes and summaries. */
   const call = async (workflow: string, job: string, given: Record<string, string> = {}) => {
     const { jobs } = await readWorkflow(workflow);
     const { uses, with: values = {} } = jobs[job] ?? {};

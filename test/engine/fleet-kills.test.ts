@@ -13,10 +13,7 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/**
- * `npm run suite kills` kills more often and at random moments; each title contains the seed that repeats
- * them.
- */
+/** `npm run suite kills` kills more often and at random moments; each title contains the seed that repeats them. */
 const isLong = process.env["TEST_SUITE"] === "kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
@@ -117,10 +114,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/**
- * Repeats the command until it succeeds, each time after the commands that it prints. Returns the number of
- * runs.
- */
+/** Repeats the command until it succeeds, each time after the commands that it prints. Returns the number of runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;

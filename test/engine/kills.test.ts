@@ -85,10 +85,7 @@ describe.each(doors)("a run of $door that ends during set-webhook", ({ create, e
     return run;
   };
 
-  /**
-   * Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called
-   * once.
-   */
+  /** Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called once. */
   const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
     scene.emulator.clearFaults();
     const before = scene.emulator.requests.length;

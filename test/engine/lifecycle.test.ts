@@ -31,10 +31,7 @@ describe("three webhooks from up to destroy", () => {
   let scene: Scene;
   let stack: TestStack;
 
-  /**
-   * acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a
-   * resource.
-   */
+  /** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
   const declare = (changes: Record<string, Partial<ApiChatWebhookArgs>>): void =>
     stack.run(async () => {
       const declared = names.map((workspace) => {

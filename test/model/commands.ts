@@ -144,9 +144,7 @@ export const rotateApiKey = (): Command =>
       workspace.apiKey = SECRETS.apiKey(world.serviceKey);
   });
 
-/**
- * The program or its environment receives the service's API key, or the one that the service will issue next.
- */
+/** The program or its environment receives the service's API key, or the one that the service will issue next. */
 export const giveApiKey = (which: "today's" | "the next" = "today's"): Command =>
   command(`giveApiKey(${which})`, (world) => {
     world.givenKey = which === "today's" ? world.serviceKey : world.serviceKey + 1;
@@ -238,9 +236,7 @@ export async function expectRecovery(world: World): Promise<void> {
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/**
- * The workspaces whose name belongs to a different workspace in the state: only --replace moves a webhook.
- */
+/** The workspaces whose name belongs to a different workspace in the state: only --replace moves a webhook. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]
@@ -249,7 +245,7 @@ const movedNames = (world: World): WorkspaceName[] =>
     return old && world.workspaceAt(old.outputs["baseUrl"]) !== workspace ? [workspace] : [];
   });
 
-/** Reads the workspaces and reasons from the text of a conflict. */
+/** Returns the steps that the text of a conflict names. */
 function wayOut(world: World, workspace: WorkspaceName): Command[] {
   const { registration, stored } = world.stand(workspace);
   const dead = registration

@@ -79,9 +79,7 @@ class Killed extends Error {}
  */
 export class Engine {
   state: Stored[] = [];
-  /**
-   * The configuration of the last `up`, which refresh and destroy use, because they run without the program.
-   */
+  /** The configuration of the last `up`, which refresh and destroy use, because they run without the program. */
   lastConfig: Config = {};
   // State of the run in progress.
   #processes = new Processes();
@@ -285,7 +283,7 @@ export class Engine {
   }
 }
 
-/** Returns the state with the inputs last. */
+/** Returns the base URL of a call; its inputs are the last argument. */
 const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];
 
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

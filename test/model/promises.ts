@@ -4,9 +4,7 @@ import type { Failure, Stored } from "./engine.js";
 import { Gone } from "./providers.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
-/**
- * What the documentation promises for each workspace. Each text describes how a command broke the promise.
- */
+/** What the documentation promises for each workspace. Each text describes how a command broke the promise. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
   "somebody else's registration is never changed, unless it may be replaced": (world, seen) => {
     const { registration } = seen.before;
@@ -132,7 +130,7 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** Plain `up` reads only the workspaces that it changes. */
+/** Plain `up` reads a workspace only if it has something to do there. */
 const couldSee = (world: World, { isRefreshing, workspace, requests }: Seen): boolean =>
   isRefreshing || !world.known[workspace].isUnseen || requests.length > 0;
 
@@ -166,9 +164,7 @@ function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   return code === "conflict" && isConflict(world, seen, failure);
 }
 
-/**
- * Whether an update would move a webhook from a different workspace to this one, which only --replace does.
- */
+/** Whether an update would move a webhook from a different workspace to this one, which only --replace does. */
 function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, name }: Failure): boolean {
   const names = [name, ...(program.get(workspace)?.aliases ?? [])];
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
@@ -187,10 +183,7 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/**
- * The API keys that a call can use: the key of the current program, or those that a run without the program
- * has.
- */
+/** The API keys that a call can use: the key of the current program, or those that a run without the program has. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
   // The old name of a webhook that is kept needs no key: nothing is deleted.
@@ -227,10 +220,7 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
 }
 
-/**
- * Whether address and API key are those that last showed the bot: while nothing is registered, nothing else
- * does.
- */
+/** Whether address and API key are those that last showed the bot: while nothing is registered, nothing else does. */
 export function isProven(world: World, workspace: WorkspaceName): boolean {
   const { reached } = world.known[workspace];
   const isSameAddress = !world.program.has(workspace) || reached?.baseUrl === world.baseUrlOf(workspace);
@@ -253,7 +243,7 @@ export function judge(world: World, { seen, printed }: Awaited<ReturnType<World[
   for (const one of seen) learn(world, one);
 }
 
-/** Even an API key that does not come from the program is never in the state. */
+/** Finds secrets in the output and the state, including API keys that do not come from the program. */
 function findShownSecrets(world: World, seen: Seen[], printed: string[]): string[] {
   const failures = seen.flatMap((one) => one.failures.flatMap(({ error }) => textsOf(error)));
   const ids = world.engine.state.map(({ id }) => id);

@@ -4,10 +4,7 @@ const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, TEST_SUITE } = process.env;
 
 /** How to search for a counterexample of a property. */
 interface Search {
-  /**
-   * The suite (tools/suite.ts) that searches longer and from a random seed. It prints how to repeat a
-   * failure.
-   */
+  /** The suite (tools/suite.ts) that searches longer and from a random seed. It prints how to repeat a failure. */
   suite: string;
   /** The duration of that search. */
   seconds: number;

@@ -147,9 +147,7 @@ export class World {
     return this.emulator.workspace(this.program.get(name)?.isMoved ? `${name}-moved` : name).baseUrl;
   }
 
-  /**
-   * Returns the workspace of a base URL. Without one it is acme, whose base URL comes from the environment.
-   */
+  /** Returns the workspace of a base URL. Without one it is acme, whose base URL comes from the environment. */
   workspaceAt(baseUrl: unknown): WorkspaceName {
     const isAt = (name: string): boolean => this.emulator.workspace(name).baseUrl === baseUrl;
     return WORKSPACES.find((name) => isAt(name) || isAt(`${name}-moved`)) ?? "acme";

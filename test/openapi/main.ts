@@ -18,9 +18,7 @@ import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/**
- * Each operation must return each of these statuses: a run in which all keys are rejected would find nothing.
- */
+/** Each operation must return each of these statuses: a run in which all keys are rejected would find nothing. */
 const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].flatMap((operation) =>
   [200, 401, 422].map((status) => `${operation} ${status}`),
 );

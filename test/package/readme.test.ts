@@ -4,10 +4,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/**
- * Inside the repository, so that the blocks resolve the package and its dependencies as a user's program
- * does.
- */
+/** Inside the repository, so that the blocks resolve the package and its dependencies as a user's program does. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");

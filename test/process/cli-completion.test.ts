@@ -13,9 +13,7 @@ beforeAll(async () => {
   folder = dirname(await writeFile("apichat", script, 0o755));
 });
 
-/**
- * Returns what bash completes for each of these lines; the last word, after the last blank, is incomplete.
- */
+/** Returns what bash completes for each of these lines; the last word, after the last blank, is incomplete. */
 async function complete(...lines: string[]): Promise<string[][]> {
   const script = `
     set -u

@@ -18,10 +18,7 @@ const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr
 /** The package's own arguments contain --single-process, with which a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
-/**
- * Starts the Chromium of this machine, or else the one that npm installed, which takes some seconds to
- * unpack.
- */
+/** Starts the Chromium of this machine, or else the one that npm installed, which takes some seconds to unpack. */
 export async function startBrowser(): Promise<RunningBrowser> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -73,9 +70,7 @@ async function unpackBrowser(folder: string): Promise<Program> {
   };
 }
 
-/**
- * The package's own configuration searches /tmp only, and without a font Chromium crashes at the first input.
- */
+/** The package's own configuration searches /tmp only, and without a font Chromium crashes at the first input. */
 const fontsConfiguration = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

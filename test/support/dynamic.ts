@@ -10,9 +10,7 @@ export function unmark(value: unknown): unknown {
 
 type Method = (...parameters: never[]) => unknown;
 
-/**
- * Removes the marks of secrets from the results of a dynamic provider, and from the state in its failures.
- */
+/** Removes the marks of secrets from the results of a dynamic provider, and from the state in its failures. */
 export function unmarked<L extends object>(lifecycle: L): L {
   const methods = Object.entries(lifecycle as Record<string, Method>).map(([name, method]) => {
     if (name === "configure") return [name, method] as const;

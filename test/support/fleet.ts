@@ -7,10 +7,7 @@ import { openScene, webhookUrlOf } from "./scene.ts";
 
 export const PROJECT = "apichat-fleet";
 
-/**
- * Declares a random key and a webhook for each workspace, without waiting for an endpoint that does not
- * respond.
- */
+/** Declares a random key and a webhook for each workspace, without waiting for an endpoint that does not respond. */
 const webhook: FleetDefinition["webhook"] = ({ baseUrl, apiKey, webhookUrl = "" }) => {
   return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {}, timeouts: { readySeconds: 1 } };
 };

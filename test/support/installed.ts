@@ -27,9 +27,7 @@ export const page = readPage("docs/guide/without-node.md");
 /** A language whose users install packages of a release. */
 export interface InstalledLanguage {
   name: string;
-  /**
-   * Installs in the folder of a program what a user installs; `aside` is a second folder for temporary files.
-   */
+  /** Installs in the folder of a program what a user installs; `aside` is a second folder for temporary files. */
   install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
   /** The folders that PATH needs in addition to `pulumi`. */
   path: (program: string) => Promise<string[]>;

@@ -15,10 +15,7 @@ export interface SentRequest {
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/**
- * Header names in the sender's case, with every value; decoded parameters; the path with and without its
- * stage.
- */
+/** Header names in the sender's case, with every value; decoded parameters; the path with and without its stage. */
 export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
   const { method = "POST", path = "/Prod/webhook", query = "" } = sent;
   const headers = [...(sent.headers ?? []), ["X-Forwarded-Proto", "https"]] as const;

@@ -27,10 +27,7 @@ async function resolveSdk(): Promise<string> {
 /** New projects outside the repository that install the packed tarball. */
 export interface PackedPackage {
   folder: string;
-  /**
-   * Installs the tarball and the dependencies of a TypeScript program on Pulumi. Returns the project's
-   * folder.
-   */
+  /** Installs the tarball and the dependencies of a TypeScript program on Pulumi. Returns the project's folder. */
   install(manager: PackageManager): Promise<string>;
   /** Installs the tarball alone, and returns the project's folder. */
   installAlone(): Promise<string>;

@@ -33,9 +33,7 @@ export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<P
   return { text: rest.split("\n## ")[0] ?? "" };
 };
 
-/**
- * Removes the plugin of the npm package from a Pulumi.yaml of the examples, so that the engine downloads it.
- */
+/** Removes the plugin of the npm package from a Pulumi.yaml of the examples, so that the engine downloads it. */
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");
 

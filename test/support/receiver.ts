@@ -8,10 +8,7 @@ interface Received {
   body: Buffer;
 }
 
-/**
- * The user's own program behind a responder: a real HTTP server on a free loopback port that accepts
- * everything.
- */
+/** The user's own program behind a responder: a real HTTP server on a free loopback port that accepts everything. */
 export interface Receiver extends Listening {
   received: Received[];
   /** Changes the status of its responses. */

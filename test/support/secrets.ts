@@ -11,10 +11,7 @@ function tracesOf(secret: string): string[] {
   ];
 }
 
-/**
- * The base64 characters that depend only on the secret, if it begins at this offset in a group of three
- * bytes.
- */
+/** The base64 characters that depend only on the secret, if it begins at this offset in a group of three bytes. */
 function base64Core(bytes: Buffer, offset: number): string[] {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
   const core = encoded.slice(offset === 0 ? 0 : offset + 1, Math.floor((offset + bytes.length) / 3) * 4);

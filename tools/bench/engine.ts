@@ -20,10 +20,7 @@ export async function requireRegistered(service: Child<ServiceReport>, expected:
   if (registered !== expected) throw new Error(`${registered} of ${expected} webhooks are registered`);
 }
 
-/**
- * Measures `up` and `destroy` of many webhooks on each side, and the CPU time of provider and program in
- * `up`.
- */
+/** Measures `up` and `destroy` of many webhooks on each side, and the CPU time of provider and program in `up`. */
 export async function compareWays(context: Context): Promise<Samples> {
   const { webhooks, rounds } = context;
   await using resources = new AsyncDisposableStack();

@@ -69,10 +69,7 @@ async function measureFleet({ workspaces, signal, update }: Context): Promise<Sa
   return samples;
 }
 
-/**
- * Measures a rotation under load. Every workspace has a derived key; the service signs with the registered
- * key.
- */
+/** Measures a rotation under load. Every workspace has a derived key; the service signs with the registered key. */
 export async function rotateUnderLoad({ workspaces, signal, update }: Context): Promise<Samples> {
   // More than one wave, even if the default is one stack.
   const stacks = Math.max(4, Math.ceil(workspaces / WORKSPACES_PER_STACK));

@@ -85,10 +85,7 @@ async function cpuOf(server: Child<ServerReport>, body: string): Promise<number>
   return (await server.ask()).cpuMs - cpuMs;
 }
 
-/**
- * Measures the first request to a path without a workspace, with many workspaces and with one, in
- * milliseconds.
- */
+/** Measures the first request to a path without a workspace, with many workspaces and with one, in milliseconds. */
 export function compareStrangers(context: Context): Promise<Samples> {
   const sides = { ours: () => timeStranger(30_000), bare: () => timeStranger(1) };
   return alternate(context, sides, { rounds: 9, warmUp: 1 });
@@ -108,10 +105,7 @@ async function timeStranger(workspaces: number): Promise<number> {
   return await timeOf(() => ask("/robots.txt"));
 }
 
-/**
- * Measures the whole program with its spool: storing only, and also forwarding to a target that responds at
- * once.
- */
+/** Measures the whole program with its spool: storing only, and also forwarding to a target that responds at once. */
 export async function compareForwarding(context: Context): Promise<Samples> {
   const run = (forwards: boolean) => () => flood(20_000, forwards, context.signal);
   const sides = { stored: run(false), both: run(true) };

@@ -29,10 +29,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/**
- * Adds the doc comments on the keys of zod's objects to a declaration file. Types that zod infers inherit
- * them.
- */
+/** Adds the doc comments on the keys of zod's objects to a declaration file. Types that zod infers inherit them. */
 function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
   const comments: [at: number, comment: string][] = [];
   const walk = (node: ts.Node, type: ts.Type | undefined): void => {

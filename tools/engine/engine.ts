@@ -13,9 +13,7 @@ export interface Engine {
   directory: string;
   /** Without the leading `v`, for example `3.259.0`. */
   version: string;
-  /**
-   * `path`: named by `PULUMI_APICHAT_ENGINE` or found on PATH. `cache`: downloaded or built by these tools.
-   */
+  /** `path`: named by `PULUMI_APICHAT_ENGINE` or found on PATH. `cache`: downloaded or built by these tools. */
   source: "path" | "cache";
 }
 

@@ -38,10 +38,7 @@ export const sourcesOf = ({ module }: GoTool): URL[] =>
     .toSorted()
     .map((name) => new URL(name, module));
 
-/**
- * Builds the tools in `<folder>/bin`, with temporary files in `<folder>/tmp`. Throws if Go is missing or too
- * old.
- */
+/** Builds the tools in `<folder>/bin`, with temporary files in `<folder>/tmp`. Throws if Go is missing or too old. */
 export async function buildGoTools(
   tools: readonly GoTool[],
   folder: string,

@@ -9,9 +9,7 @@ const GITHUB = "github.com/pulumi";
 const SDK = `${GITHUB}/pulumi/sdk/v3`;
 const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 
-/**
- * The language's title, the folder here with its go.mod, the package to build, its version, and its script.
- */
+/** The language's title, the folder here with its go.mod, the package to build, its version, and its script. */
 type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
@@ -19,10 +17,7 @@ const [yaml, java, dotnet] = ["pulumi-yaml", "pulumi-java", "pulumi-dotnet"].map
   (name) => `${GITHUB}/${name}`,
 );
 
-/**
- * The hosts of the languages other than Node.js, each built separately, because most users of a clone need
- * none.
- */
+/** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
   // It has the same dependencies as the Node.js host.

@@ -52,9 +52,7 @@ interface RunOptions {
   cwd?: string;
   /** The whole environment; default: this process's. */
   env?: NodeJS.ProcessEnv;
-  /**
-   * Ends the command and everything that it has started, before the promise rejects with the signal's reason.
-   */
+  /** Ends the command and everything that it has started, before the promise rejects with the signal's reason. */
   signal?: AbortSignal;
   /** How long it may take to end after SIGTERM. */
   graceMs?: number;

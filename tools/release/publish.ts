@@ -54,9 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/**
- * Adds the module's folder in a commit on top of the released one, and tags it: Go reads a module from a tag.
- */
+/** Adds the module's folder in a commit on top of the released one, and tags it: Go reads a module from a tag. */
 function go(folder: string): void {
   const scratch = mkdtempSync(join(tmpdir(), "apichat-go-"));
   try {

@@ -25,10 +25,7 @@ export function checkTag(tag: string, version: string, repository: Repository | 
     throw new Error("--tag: a release must say where it comes from; pass --repository OWNER/NAME too");
 }
 
-/**
- * The address at which the engine finds the archives of a release: it asks GitHub for the release of the
- * version.
- */
+/** The address at which the engine finds the archives of a release: it asks GitHub for the release of the version. */
 const downloadUrlOf = (repository: Repository): string => `github://api.github.com/${repository}`;
 
 export const urlOf = (repository: Repository): string => `https://github.com/${repository}`;

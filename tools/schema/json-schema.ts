@@ -5,9 +5,7 @@ import * as TJS from "typescript-json-schema";
 interface SchemaFile {
   file: string;
   type: string;
-  /**
-   * Requests are strict: unknown fields are rejected. Everything that the service sends may have more fields.
-   */
+  /** Requests are strict: unknown fields are rejected. Everything that the service sends may have more fields. */
   strict: boolean;
 }
 

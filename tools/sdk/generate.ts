@@ -78,10 +78,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/**
- * Generates with Pulumi's generators, because the hosts that the tools can build for these languages have
- * none.
- */
+/** Generates with Pulumi's generators, because the hosts that the tools can build for these languages have none. */
 async function runGenerator({ language, folder, schema, signal }: Job): Promise<void> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
@@ -129,10 +126,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/**
- * Setuptools supports the name of a licence from 77.0.3 on, and has deprecated the classifiers of licences
- * since.
- */
+/** Setuptools supports the name of a licence from 77.0.3 on, and has deprecated the classifiers of licences since. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [

@@ -1,6 +1,4 @@
-/**
- * `npm start`: shows the provider's main job, with real Pulumi commands against a service on this machine.
- */
+/** `npm start`: shows the provider's main job, with real Pulumi commands against a service on this machine. */
 import { Command } from "commander";
 import process from "node:process";
 import { exportLine } from "../engine/environment.ts";

@@ -127,9 +127,7 @@ describe("apichat doctor, on a program", () => {
   });
 });
 
-/**
- * Starts the service with a workspace, and an endpoint that passes the handshake with the verification key.
- */
+/** Starts the service with a workspace, and an endpoint that passes the handshake with the verification key. */
 async function startNetwork() {
   const workspaces = [{ name: "acme", apiKey: API_KEY }];
   const emulator = await startEmulator({ workspaces });

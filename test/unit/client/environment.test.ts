@@ -3,9 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort, startListener, startServer, startTcpServer } from "../../support/http.js";
 import { API_KEY, answerOk, VERIFICATION_KEY } from "./harness.js";
 
-/**
- * Starts a forward proxy for requests in absolute form. Returns its URL and the requests that it received.
- */
+/** Starts a forward proxy for requests in absolute form. Returns its URL and the requests that it received. */
 async function startProxy(): Promise<{ url: string; passed: string[] }> {
   const passed: string[] = [];
   const { url } = await startListener((incoming, response) => {

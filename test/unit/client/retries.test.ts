@@ -13,9 +13,7 @@ import {
   TO,
 } from "./harness.js";
 
-/**
- * The pauses of a test, in milliseconds. Each ends at once and advances the clock, unless the test holds it.
- */
+/** The pauses of a test, in milliseconds. Each ends at once and advances the clock, unless the test holds it. */
 const pauses: number[] = [];
 let held: Promise<void> = Promise.resolve();
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({

@@ -14,7 +14,7 @@ describe("a challenge", () => {
     expect(new Set(challenges).size).toBe(challenges.length);
   });
 
-  test("is changed by a number parser: only its first eight digits are digits", () => {
+  test("keeps only its first eight digits in a number parser", () => {
     for (const challenge of challenges) {
       expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
       expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));

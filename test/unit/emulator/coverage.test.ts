@@ -11,10 +11,7 @@ import { CONTROL_ROUTES, operations } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/**
- * Items of the specification or the emulator with the same code and the same tests; the file explains the
- * fields.
- */
+/** Items of the specification or the emulator with the same code and the same tests; the file explains the fields. */
 interface Entry {
   what: string[];
   schemas?: string[];

@@ -23,9 +23,7 @@ import {
 const operations = ["get-webhook", "set-webhook", "delete-webhook", "message"] as const;
 type Operation = (typeof operations)[number];
 
-/**
- * A registered workspace, and an operation ready to be called; `changed` returns whether it was carried out.
- */
+/** A registered workspace, and an operation ready to be called; `changed` returns whether it was carried out. */
 async function prepare(operation: Operation = "get-webhook") {
   const { emulator, acme } = await startSilent();
   const { url, received: requests } = await startEndpoint();

@@ -125,10 +125,7 @@ export interface Scene {
 /** The query of a scene's webhook URL contains a secret. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/**
- * A registered workspace with an endpoint that responds to deliveries as configured; by default it accepts
- * them.
- */
+/** A registered workspace with an endpoint that responds to deliveries as configured; by default it accepts them. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),

@@ -67,10 +67,7 @@ function shownIn(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shownIn(one)]));
 }
 
-/**
- * Secrets that must never be in an error, a line, or unencrypted in a response: the harness searches all of
- * them.
- */
+/** Secrets that must never be in an error, a line, or unencrypted in a response: the harness searches all of them. */
 const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
 function requireNoSecret(text: string): void {

@@ -152,10 +152,7 @@ describe("the configuration", () => {
   });
 });
 
-/**
- * The places from which a webhook and the function read the emulator's address: only the right one leads to
- * it.
- */
+/** The places from which a webhook and the function read the emulator's address: only the right one leads to it. */
 async function expectReached({ acme, args, actions }: Acme, given: Marked): Promise<void> {
   const { webhookUrl, webhookVerificationKey } = args;
   const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });

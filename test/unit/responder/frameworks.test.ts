@@ -29,9 +29,7 @@ const create = (path?: string): Responder =>
 const send = async (url: string, body: string | Uint8Array = BODY): Promise<Response> =>
   fetch(await createDelivery("text", { verificationKey: KEY, url, body }));
 
-/**
- * Expects an endpoint to accept handshakes in every encoding and deliveries byte for byte, and nothing else.
- */
+/** Expects an endpoint to accept handshakes in every encoding and deliveries byte for byte, and nothing else. */
 async function expectWorkingEndpoint(url: string): Promise<void> {
   for (const encoding of ["form", "json", "multipart", "query"] as const) {
     const response = await fetch(createHandshake({ verificationKey: KEY, url, encoding, challenge: "c1" }));

@@ -15,10 +15,7 @@ const files = parseJsonSchemas(generated);
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
 
-/**
- * Each shape on the wire: its JSON Schema, and the sample whose fields are changed, if it has a different
- * name.
- */
+/** Each shape on the wire: its JSON Schema, and the sample whose fields are changed, if it has a different name. */
 const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],

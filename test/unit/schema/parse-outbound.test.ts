@@ -83,10 +83,7 @@ it("parseSentOutbound names every wrong field of a known kind, and quotes no val
   expect(message).not.toContain("my-secret");
 });
 
-/**
- * Values at one path that are not in the form of the specification, and the value as which all of them are
- * read.
- */
+/** Values at one path that are not in the form of the specification, and the value as which all of them are read. */
 type Written = readonly [path: string, values: readonly unknown[], read: unknown];
 
 const attributes = "content_attributes";

@@ -289,10 +289,7 @@ test("targets that hang delay no others, from the first attempt on", async () =>
 
 const TIMEOUT_MS = 300;
 
-/**
- * Whether each request, from a given one on, came at least a timeout after the one this many places before
- * it.
- */
+/** Whether each request, from a given one on, came at least a timeout after the one this many places before it. */
 const areApart = ({ requests }: TestServer, from: number, places: number): boolean =>
   requests.slice(from + places).every(({ atMs }, index) => {
     const before = requests[from + index]?.atMs ?? 0;

@@ -17,10 +17,7 @@ import {
 } from "../diagnosis/harness.js";
 import { VERIFICATION_KEY, failureOf, isolateRuns, startCreated, update } from "./harness.js";
 
-/**
- * Each pause ends at once and advances the clock: only handshakes take real time, which the clock does not
- * count.
- */
+/** Each pause ends at once and advances the clock: only handshakes take real time, which the clock does not count. */
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
   ...(await load()),
   sleep: async (ms) => void vi.advanceTimersByTime(ms),

@@ -23,9 +23,7 @@ export async function read(
   return READERS[reader](path);
 }
 
-/**
- * Returns the lines of the failure, from the file's name on, without the hint. They must contain no secret.
- */
+/** Returns the lines of the failure, from the file's name on, without the hint. They must contain no secret. */
 export async function problemsOf(
   fileName: string,
   content: string,

@@ -1,6 +1,4 @@
-/**
- * The programs of the rows on the engine. Each declares the webhooks that the benchmark wrote to its folder.
- */
+/** The programs of the rows on the engine. Each declares the webhooks that the benchmark wrote to its folder. */
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook } from "pulumi-apichat";
