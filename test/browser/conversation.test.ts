@@ -29,7 +29,7 @@ const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> 
   (await shownMessages(page)).filter(([from]) => from === who);
 
 describe("a contact, with the flow menu", () => {
-  test("writes on while a message is being sent, and nothing of it is lost", async () => {
+  test("keeps writing while a message is being sent, and loses nothing", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     const typed = Promise.withResolvers<void>();
     await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
@@ -108,7 +108,7 @@ test("an agent replies with a text, which the endpoint receives", async () => {
   await page.locator("article").last().getByText("delivered").waitFor();
 });
 
-test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {
+test("every window shows a message when it arrives, and marks a reply without a webhook as not delivered", async () => {
   const { page, acme, emulator } = await openService({ flow: "echo" });
   const other = await openInbox(emulator);
   acme.removeRegistration();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { API_KEY, CLIPBOARD, clipboard, expectSoon, openService, write } from "./harness.ts";
 
-test("another flow is chosen, and replies from then on", async () => {
+test("a flow that is chosen replies from then on", async () => {
   const { page, acme } = await openService({}, { begun: true });
   await page.getByTestId("flow").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");
@@ -9,7 +9,7 @@ test("another flow is chosen, and replies from then on", async () => {
   await page.locator("article[data-kind=button_template]").waitFor();
 });
 
-test("a reset empties the page, of an exchange that is linked too, and keeps workspace and registration", async () => {
+test("a reset empties the page, including a linked exchange, and keeps workspace and registration", async () => {
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   await write(page, "Oi");
   await page.getByRole("button", { name: "delivered" }).click();
@@ -24,7 +24,7 @@ test("a reset empties the page, of an exchange that is linked too, and keeps wor
   expect(await page.getByTestId("error").innerText()).toBe("");
 });
 
-test("a command that is shown has no mask in it, and its copy has the key", async () => {
+test("a displayed command contains no mask, and its copy contains the key", async () => {
   const { page, acme } = await openService({}, CLIPBOARD);
   const start = page.getByTestId("start");
   const command =

@@ -16,7 +16,7 @@ import {
   type ContractRuntime,
 } from "./contract-case.ts";
 
-/** A request as a driver sends it: nothing is left to a default. */
+/** A request with every default filled in. */
 export interface SentRequest {
   method: string;
   target: string;
@@ -25,14 +25,14 @@ export interface SentRequest {
   transfer: NonNullable<ContractRequest["transfer"]>;
 }
 
-/** What came back; the names of its headers in lower case. */
+/** A response, with header names in lower case. */
 export interface ReceivedAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Brings a request to a responder in the way of its runtime. */
+/** Sends a request to a responder in one runtime. */
 export type Send = (responder: Responder, request: SentRequest) => Promise<ReceivedAnswer>;
 
 const CASES: readonly ContractCase[] = [
@@ -49,13 +49,13 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/** Holds a runtime to the contract: each case that can exist there, and a reason for each that cannot. */
+/** Checks a runtime against the contract: each case that it can receive, and a reason for each that it cannot. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));
 
   describe(`the responder's contract (${runtime})`, () => {
-    it(`has at least ${MIN_CASES} cases that can exist here, all with different names`, () => {
+    it(`has at least ${MIN_CASES} cases here, all with different names`, () => {
       expect(cases.length).toBeGreaterThanOrEqual(MIN_CASES);
       expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     });
@@ -101,7 +101,10 @@ async function toSent(request: ContractRequest): Promise<SentRequest> {
   return { method, target, headers: [...headers, ...signatures], body, transfer };
 }
 
-/** Section 5 once more, on what every runtime has: the code under test signs nothing here. */
+/**
+ * Section 5 again, with WebCrypto, which every runtime has: the code under test must not compute the expected
+ * signature.
+ */
 async function computeSignature(key: string, body: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);
@@ -130,12 +133,12 @@ function parseOrKeep(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // As it is, it shows best what came instead of JSON.
+    // Returned unchanged, because that shows best what came instead of JSON.
     return body;
   }
 }
 
-/** The headers that belong to every answer with a body. */
+/** The headers of every response with a body. */
 function headersOf({ code, challenge }: ContractExpectation): Record<string, string> {
   const nosniff = { "x-content-type-options": "nosniff" };
   if (challenge !== undefined) return { "content-type": "text/plain; charset=utf-8", ...nosniff };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from "vitest";
 
-/** The lines that a test's calls print. */
+/** Records the lines that a test's calls print. */
 export function catchLines(): string[] {
   const lines: string[] = [];
   beforeEach(() => {

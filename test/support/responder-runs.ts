@@ -11,13 +11,13 @@ export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
 type Values = Record<string, unknown>;
 
 export interface Run {
-  /** A folder of the test's own; a process that names it does not outlive the test. */
+  /** The test's own folder; a process that names it does not outlive the test. */
   folder: string;
   /** The lines that were printed. */
   lines: string[];
 }
 
-/** Each test is a run of its own, with a state folder of its own, and not on CI. */
+/** Starts a new run for each test, with its own state folder, and not on CI. */
 export function isolateRuns(): Run {
   const run: Run = { folder: "", lines: catchLines() };
   beforeEach(async () => {
@@ -38,7 +38,7 @@ export const acme = (more: Values = {}): { workspaces: { acme: Values } } => ({
   workspaces: { acme: { path: "/acme", verificationKeys: [KEY], ...more } },
 });
 
-/** What the component passes on for the workspace acme. */
+/** The component's arguments for the workspace acme. */
 export const argsOf = (more: Values = {}): Values & { name: string } => ({
   name: "chat",
   instanceKey: "project/dev/chat",

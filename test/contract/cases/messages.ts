@@ -47,7 +47,7 @@ export const messageCases: ContractCase[] = [
     }),
   ),
   caseOf(
-    "x-flow-ns and x-action are given to the handler, whatever the case of their names",
+    "x-flow-ns and x-action are passed to the handler, in any case of their names",
     delivered("text", text, { flowNs: "f123", action: "messages" }),
     {
       ...signed,
@@ -57,12 +57,12 @@ export const messageCases: ContractCase[] = [
       ],
     },
   ),
-  caseOf("another x-action is delivered too", delivered("text", text, { action: "typing" }), {
+  caseOf("a different x-action is delivered too", delivered("text", text, { action: "typing" }), {
     ...signed,
     headers: [["X-Action", "typing"]],
   }),
   caseOf(
-    "a signed message that speaks of a handshake is a delivery",
+    "a signed message about a handshake is a delivery",
     delivered("text", { type: "text", text: aboutHandshakes }),
     {
       ...signed,
@@ -70,7 +70,7 @@ export const messageCases: ContractCase[] = [
     },
   ),
   caseOf(
-    "a handler that cannot take it now",
+    "a handler that cannot accept it now",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
     { options: { isUnavailable: true } },

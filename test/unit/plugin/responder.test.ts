@@ -20,13 +20,13 @@ const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
 const { checked } = responder;
 
-/** Where a process listens that was started on another machine, which nobody touches from here. */
+/** The address of a process on a different machine, which nobody changes from here. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
 const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNING });
 
-/** Create and update as they end where a process runs; gives what they were called with. */
+/** Replaces create and update with versions that succeed without a process. Returns their arguments. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
   vi.spyOn(ResponderLifecycle.prototype, "create").mockImplementation(async (inputs) => {
@@ -102,7 +102,7 @@ describe("a responder of two workspaces", () => {
   });
 });
 
-describe("diff names what changes as the program has it", () => {
+describe("diff names changes as the program writes them", () => {
   test.each<[Marked, Marked, Record<string, string>]>([
     [TWO, ONE, { workspaces: "UPDATE" }],
     [
