@@ -125,11 +125,16 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
       `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ${command}`,
     );
   }
-  // The engine's own hint is for Pulumi Cloud only.
-  const hint =
-    code === NOT_LOGGED_IN
-      ? "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login"
-      : "";
   const unexplained = `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
-  throw new Error((reason || unexplained) + hint);
+  throw new Error((reason || unexplained) + hintOf(code, reason));
+}
+
+/** How to fix what the engine does not explain. Its own hint for a login is for Pulumi Cloud only. */
+function hintOf(code: number | null, reason: string): string {
+  if (code === NOT_LOGGED_IN)
+    return "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";
+  // A folder as backend writes these files in place, everything else under a temporary name.
+  if (/^(?:failed to load checkpoint: )?EOF$/m.test(reason))
+    return "; a killed run left an empty file; in the backend's folder: find .pulumi -name '*.attrs' -empty -delete";
+  return "";
 }

@@ -13,7 +13,7 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 const files = new Map<string, Buffer>();
 let url = "";
 
-/** The site as `npm run docs` builds it; a warning fails it. */
+/** The site that `npm run docs` builds. A warning fails the test. */
 beforeAll(async () => {
   const folder = await makeFolder();
   await execa("typedoc", ["--options", ".typedoc.json", "--out", folder], {
@@ -58,7 +58,7 @@ test.each<BrowserContextOptions>([
   { colorScheme: "light", viewport: { width: 1280, height: 800 } },
   { colorScheme: "dark", viewport: { width: 360, height: 800 } },
 ])(
-  "axe finds nothing serious, nothing is wider than the window, and no other host is asked ($colorScheme)",
+  "axe finds nothing serious, nothing is wider than the window, and no other host is requested ($colorScheme)",
   async (options) => {
     const browser = await chromium.connect(inject("browserEndpoint"));
     const context = await browser.newContext(options);
@@ -69,7 +69,7 @@ test.each<BrowserContextOptions>([
     const page = await context.newPage();
     for (const path of [
       "index.html",
-      "documents/docs_resource.html",
+      "documents/docs_reference_resource.html",
       "classes/provider.ApiChatWebhook.html",
     ]) {
       const response = await page.goto(`${url}/${path}`);
@@ -80,6 +80,20 @@ test.each<BrowserContextOptions>([
     await browser.close();
   },
 );
+
+test("the first page has one heading, and the sidebar has the shelves, the exports and the examples", async () => {
+  const browser = await chromium.connect(inject("browserEndpoint"));
+  const page = await browser.newPage();
+  await page.goto(`${url}/index.html`);
+  expect(await page.locator("h1").count()).toBe(1);
+  const groups = page.locator("#tsd-nav-container > li > details > summary");
+  await expect
+    .poll(async () => (await groups.allTextContents()).map((text) => text.trim()))
+    .toEqual(["Guide", "Operate", "Reference", "Modules", "Examples", "Project"]);
+  const modules = await page.locator("#tsd-nav-container").getByText("pulumi-apichat/client").count();
+  expect(modules).toBe(1);
+  await browser.close();
+});
 
 test("search finds a page by its title, without a server", async () => {
   const browser = await chromium.connect(inject("browserEndpoint"));

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const workspace = (name: string) => scene.emulator.workspace(name);
 
-/** A copy of an example with a stack and these settings, as its README makes them. */
+/** Copies an example, with a stack and these settings, as its README says. */
 async function open(example: string, settings: Record<string, string>): Promise<ProgramFolder> {
   const environment = { CI: "false", XDG_STATE_HOME: join(scene.backend.folder, "state") };
   const program = await copyExample(scene.backend, example, environment);
@@ -44,7 +44,7 @@ const destroy = (program: ProgramFolder) => program.run("destroy", "--yes", "--s
 const outputs = async (program: ProgramFolder): Promise<Record<string, unknown>> =>
   JSON.parse(await program.run("stack", "output", "--json")) as Record<string, unknown>;
 
-test.each(["endpoint", "yaml/endpoint"])(
+test.each(["webhook-only", "yaml/webhook-only"])(
   "%s registers its webhook, exports bot_url and status, and removes it",
   async (example) => {
     const program = await open(example, {
@@ -106,7 +106,7 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
   ).toEqual([]);
 });
 
-test("workspaces without a key fail, and the commands that make the keys are printed", async () => {
+test("workspaces without a key fail, and the output has the commands that create the keys", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

@@ -5,12 +5,12 @@ import { parse, stringify } from "yaml";
 import { readProgram, type ProgramLanguage } from "../../dist/provider/cli/init/program.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginLanguages } from "../support/languages.ts";
-import { blocksOf, readPage, root } from "../support/pages.ts";
+import { blocksOf, chapterOf, readPage, root } from "../support/pages.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** The fence of a language's block, and the file of its program. */
+/** The fence of a language's code block, and the file of its program. */
 const SOURCES: Record<ProgramLanguage, [string, string]> = {
   yaml: ["yaml", "Pulumi.yaml"],
   python: ["python", "__main__.py"],
@@ -19,10 +19,10 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
   java: ["java", "src/main/java/example/App.java"],
 };
 
-const page = readPage("docs/providers.md");
+const chapter = chapterOf(readPage("docs/guide/programs.md"), "Several providers");
 
 test.each(pluginLanguages)(
-  "the program of the page on several providers in $name registers and reads through its provider",
+  "the page's program with several providers in $name registers and reads through the right one",
   async ({ name, environment, install }) => {
     const { emulator, backend, endpoint } = await openScene(["acme", "globex"]);
     const globex = emulator.workspace("globex");
@@ -30,13 +30,13 @@ test.each(pluginLanguages)(
     globex.takeOver({ webhook_url: webhookUrl, webhook_verification_key: VERIFICATION_KEY });
     const language = name as ProgramLanguage;
     const [fence, file] = SOURCES[language];
-    const [block = ""] = blocksOf(page, fence);
+    const [block = ""] = blocksOf(chapter, fence);
     const source = block
       .replace("https://platform.example/globex/apichat", globex.baseUrl)
       .replace("https://chat.example/webhooks/apichat", webhookUrl);
 
     const folder = join(await realpath(backend.folder), "providers");
-    // In place of the program that `apichat init` writes.
+    // Replaces the program that `apichat init` writes.
     const baseUrl = emulator.workspace("acme").baseUrl;
     const files = await readProgram(root, { name: "providers", source: "*", baseUrl, webhookUrl, language });
     for (const [path, text] of Object.entries(files)) {
@@ -67,7 +67,7 @@ test.each(pluginLanguages)(
   },
 );
 
-/** The page's program has no name, runtime and packages of its own. */
+/** Adds name, runtime and packages, which the page's program omits. */
 function intoProject(project: string, program: string): string {
   const { name, runtime, packages } = parse(project) as Record<string, unknown>;
   return stringify({ name, runtime, packages, ...(parse(program) as object) });

@@ -6,7 +6,7 @@ import { PROVIDERS } from "./providers.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
-const SCRIPT = "test:model";
+const SUITE = "model";
 const { MODEL_REPLAY_PATH } = process.env;
 const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_REPLAY_PATH };
 
@@ -84,7 +84,7 @@ const command = fc.oneof(
   weigh(1, fc.constantFrom(step.endpointIs("down"), step.endpointIs("up"))),
 );
 
-/** How the service reads the open points of the specification. */
+/** The service's readings of the open points of the specification. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
     maskKey: fc.boolean(),
@@ -95,7 +95,7 @@ const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   optional,
 );
 
-test(`every command keeps the promises of the documentation, from seed ${firstSeed(SCRIPT)}`, async () => {
+test(`every command keeps the promises of the documentation, from seed ${firstSeed(SUITE)}`, async () => {
   const commands = fc.commands([command], { maxCommands: 30, size: "max", ...replayPath });
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
     const world = await World.open(reading);
@@ -111,7 +111,7 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
       await world.close();
     }
   });
-  // Some seconds in `npm test`.
-  const search = { script: SCRIPT, seconds: 600, runsPerSeed: 20, seeds: 3 };
+  // Takes some seconds in `npm test`.
+  const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

@@ -26,7 +26,7 @@ const FREE = ["--port", "0", "--bot-port", "0"];
 const start = (parameters: readonly string[], options?: ProgramOptions) =>
   startLive(["emulator", ...FREE, ...parameters], options);
 
-/** Starts it with --json, and gives what its first line says, with clients of its first workspace. */
+/** Starts it with --json. Returns its first line, and clients of its first workspace. */
 async function startWithJson(parameters: readonly string[], options?: ProgramOptions) {
   const program = start(["--json", ...parameters], options);
   const started = await program.waitForJson<{ url: string; workspaces: StartedWorkspace[] }>(
@@ -72,7 +72,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("is not started twice: one that does the same is shown, and its port is taken for other options", async () => {
+  it("is not started twice: the same command shows the running one, other options fail", async () => {
     const first = start([]);
     const [, url = ""] = await first.waitFor(/^registration {2}(http\S+)$/m);
     const [, bot = ""] = await first.waitFor(/^bot host {6}(http\S+)$/m);
@@ -95,7 +95,7 @@ describe("apichat emulator", () => {
     await first.end();
   });
 
-  it("puts the bot host at the port after --port, unless --bot-port names another", async () => {
+  it("puts the bot host on the port after --port, unless --bot-port names a different one", async () => {
     const port = await freePort();
     const program = startLive(["emulator", "--port", String(port)]);
     const [, bot] = await program.waitFor(/^bot host +(\S+)$/m);
@@ -103,7 +103,7 @@ describe("apichat emulator", () => {
     await program.end();
   });
 
-  it("prints one JSON object a line with --json, without keys but those that it made", async () => {
+  it("with --json prints one JSON object a line, with no keys but generated ones", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
     expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
@@ -123,8 +123,8 @@ describe("apichat emulator", () => {
     expect(findSecrets(JSON.stringify(events), [VERIFICATION_KEY, "acme-api-key"])).toEqual([]);
   });
 
-  it("takes the seed of the documentation, shows none of their keys, and a flag wins", async () => {
-    const [yaml = ""] = blocksOf(readPage("docs/emulator.md"), "yaml");
+  it("reads the seed of the documentation, shows none of its keys, and a flag takes precedence", async () => {
+    const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
     const program = await startWithJson(flags, { environment });
@@ -134,7 +134,7 @@ describe("apichat emulator", () => {
     const faults = [{ operation: "set-webhook", fault: { status: 503 } }];
     const seed = await writeText("seed.json", JSON.stringify({ faults, handshake: { encoding: "json" } }));
     const other = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
-    // The parts of a handshake that no flag names are kept.
+    // The settings of a handshake that no flag names are kept.
     const switches = { handshake: { encoding: "json", timeoutMs: 250 } };
     expect(await other.read("settings")).toMatchObject({ switches });
     expect(await other.read("faults")).toMatchObject([{ operation: "set-webhook" }]);
@@ -160,7 +160,7 @@ describe("apichat emulator", () => {
     expect((await second.end()).stderr).toBe("");
   });
 
-  it("replies as the scenario of a seed says, and asks for the token of a file without printing it", async () => {
+  it("replies as the scenario of a seed says, and requires the token of a file without printing it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const rules = [{ when: { text: "oi" }, reply: [{ type: "text", text: "Olá, {{name}}!" }] }];
     const seed = await writeText(
@@ -182,7 +182,7 @@ describe("apichat emulator", () => {
   });
 });
 
-describe("apichat emulator, used wrongly", () => {
+describe("a usage error of apichat emulator", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
   it.each<[string[], RegExp, string?]>([
     [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/],
@@ -190,16 +190,19 @@ describe("apichat emulator, used wrongly", () => {
     [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "usage"],
     [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "usage"],
     [["--workspace", "a/b"], /--workspace: must start with a letter.*, got "a\/b"/, "usage"],
-  ])("ends with 2 for %j, without a value of a file", async (parameters, reason, code = "invalid_config") => {
-    const words = parameters.map(async (word) =>
-      word.endsWith("\n") ? writeText("wrong.yaml", word) : word,
-    );
-    const said = await runCli(["emulator", ...FREE, "--json", ...(await Promise.all(words))]);
-    expect(said).toMatchObject(usageError(reason, code));
-    expect(said.stderr).not.toContain("a-secret-in-a-seed");
-  });
+  ])(
+    "ends with 2 for %j, and quotes no value of a file",
+    async (parameters, reason, code = "invalid_config") => {
+      const words = parameters.map(async (word) =>
+        word.endsWith("\n") ? writeText("wrong.yaml", word) : word,
+      );
+      const said = await runCli(["emulator", ...FREE, "--json", ...(await Promise.all(words))]);
+      expect(said).toMatchObject(usageError(reason, code));
+      expect(said.stderr).not.toContain("a-secret-in-a-seed");
+    },
+  );
 
-  it("ends with 1 where a port is taken, and says who to look for", async () => {
+  it("ends with 1 if a port is in use, and says how to find the process", async () => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", "--bot-port", String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });

@@ -7,7 +7,7 @@ import { freePort, startListener } from "../support/http.ts";
 import { API_KEY, runCli, startLive, startService, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-/** A program that prints what the real one does, and leads to the same machine. `LIFE_MS` ends it by itself. */
+/** A program that prints like the real one, and leads to this machine. `LIFE_MS` ends it by itself. */
 const STAND_INS = {
   cloudflared: `console.error("2026-11-23T10:00:00Z INF |  " + process.argv.at(-1) + "through  |");`,
   ngrok: `console.log(JSON.stringify({ msg: "started tunnel", addr: "x", url: process.argv[3] + "through" }));`,
@@ -35,7 +35,7 @@ async function prepare(
   return { environment, acme, registered: () => acme.registration?.webhook_url };
 }
 
-/** Registers an endpoint of the user's own, as it stands before. */
+/** Registers the user's own endpoint, as it was before. */
 async function registerOwn(environment: Record<string, string>) {
   const verificationKeys = environment["APICHAT_VERIFICATION_KEY"] ?? "";
   const responder = createResponder({ verificationKeys, onDelivery: () => undefined });
@@ -53,7 +53,7 @@ async function start(program: string, environment: Record<string, string>, ...op
   return live;
 }
 
-/** A run with its webhook at a port that the next one can have too, killed. Its tunnel still runs. */
+/** A killed run, whose webhook has a port that the next run can use too. Its tunnel still runs. */
 async function killOne(environment: Record<string, string>, registered: () => string | undefined) {
   const port = String(await freePort());
   const { end } = await start("ngrok", environment, "--replace", "--port", port);
@@ -82,7 +82,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     },
   );
 
-  test("leaves another webhook as it is; with --replace it restores it, also when the tunnel ends by itself", async () => {
+  test("leaves a different webhook unchanged; with --replace it restores it at the end", async () => {
     const { environment, registered } = await prepare("cloudflared", { life: 4000 });
     const { own } = await registerOwn(environment);
     const refused = await runCli(["listen", "--tunnel", "cloudflared"], { environment });
@@ -93,7 +93,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBe(own);
   });
 
-  test("is refused while another run has the workspace, whose registration stays", async () => {
+  test("is rejected while another run uses the workspace, whose registration stays", async () => {
     const { environment, registered } = await prepare("ngrok");
     const { own } = await registerOwn(environment);
     const { end } = await start("ngrok", environment, "--replace");
@@ -108,7 +108,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect((await end()).stderr).toContain(`restored ${own}`);
   });
 
-  test("says what stays if the earlier endpoint is gone when it ends", async () => {
+  test("reports what stays registered if the earlier endpoint is gone at its end", async () => {
     const { environment, registered } = await prepare("ngrok");
     const { own, close } = await registerOwn(environment);
     const { end } = await start("ngrok", environment, "--replace");
@@ -126,7 +126,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     ["a webhook", true, "set --replace --webhook-url"],
     ["nothing", false, "delete --webhook-url"],
   ])(
-    "after a killed run over %s, the next one changes nothing, and prints the command",
+    "after a killed run over %s, the next one changes nothing, and prints the command that does",
     async (_, hasOwn, command) => {
       const { environment, registered } = await prepare("ngrok");
       const { own } = hasOwn ? await registerOwn(environment) : {};
@@ -145,7 +145,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     },
   );
 
-  test("after a killed run, what somebody has registered at the same URL since then stays", async () => {
+  test("after a killed run, a later registration of the same URL stays", async () => {
     const { environment, acme, registered } = await prepare("ngrok");
     const port = await killOne(environment, registered);
     const theirs = {
@@ -161,7 +161,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(acme.registration).toMatchObject(theirs);
   });
 
-  test("what somebody registers at the same URL while it runs stays", async () => {
+  test("a registration of the same URL while it runs stays", async () => {
     const { environment, acme, registered } = await prepare("ngrok");
     const { end, waitFor } = await start("ngrok", environment);
     await waitFor(/^registered/m);
@@ -177,7 +177,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(acme.registration).toMatchObject(theirs);
   });
 
-  test("of a service that masks keys, it removes what it has set, and nothing of a killed run", async () => {
+  test("if the service masks keys, it removes what it has set, and nothing of a killed run", async () => {
     const { environment, registered } = await prepare("ngrok", { maskKey: true });
     const { end, waitFor } = await start("ngrok", environment);
     await waitFor(/^registered/m);
@@ -189,17 +189,17 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBe(left);
   });
 
-  test("the tunnel of a killed run is named at the next start, with its pid, and not ended", async () => {
+  test("the next start reports the tunnel of a killed run, with its pid, and does not end it", async () => {
     const { environment, registered } = await prepare("ngrok");
     await killOne(environment, registered);
     const { stderr } = await runCli(["listen", "--tunnel", "ngrok"], { environment });
     const pid = Number(/^warning: .*ngrok.* kill (\d+)$/m.exec(stderr)?.[1]);
     expect(pid).toBeGreaterThan(1);
-    // Throws if there is no such process.
+    // Throws if the process does not exist.
     process.kill(pid);
   });
 
-  test("Ctrl-C before anything is registered changes nothing, and does not say otherwise", async () => {
+  test("Ctrl-C before anything is registered changes nothing, and the output says so", async () => {
     const { environment, registered } = await prepare("cloudflared", {
       script: `console.error("INF |  http://127.0.0.1:${await freePort()}/  |");`,
     });
@@ -210,7 +210,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBeFalsy();
   });
 
-  test("a key that is a mask is a usage error, and nothing is registered", async () => {
+  test("a masked key is a usage error, and nothing is registered", async () => {
     const { environment, registered } = await prepare("ngrok");
     const masked = { ...environment, APICHAT_VERIFICATION_KEY: "*".repeat(16) };
     const run = await runCli(["listen", "--tunnel", "ngrok"], { environment: masked });
@@ -218,7 +218,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBeFalsy();
   });
 
-  test("a program that is not there is a usage error, and nothing is registered", async () => {
+  test("a missing program is a usage error, and nothing is registered", async () => {
     const { environment, registered } = await prepare("ngrok");
     const run = await runCli(["listen", "--tunnel", "tailscale", "--json"], { environment });
     expect(run).toMatchObject({

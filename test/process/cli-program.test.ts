@@ -10,7 +10,7 @@ beforeAll(async () => {
   writeFile = await makeWriter();
 });
 
-test("--help loads no package but commander, of whichever command", async () => {
+test("--help of every command loads no package but commander", async () => {
   const NODE_OPTIONS = `--import=${await writeFile("list-packages.mjs", LIST_PACKAGES)}`;
   for (const words of [["--help"], ["responder", "deliveries", "--help"]]) {
     const { exitCode, stdout, stderr } = await runCli(words, { environment: { NODE_OPTIONS } });
@@ -20,12 +20,12 @@ test("--help loads no package but commander, of whichever command", async () => 
   }
 });
 
-test("--help marks required options, and shows none that only HandshakeResponder gives", async () => {
+test("--help marks required options, and shows none that only HandshakeResponder uses", async () => {
   expect((await runCli(["send", "text", "--help"])).stdout).toMatch(/--sender-id <id>[^-]*\(required\)/);
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
 
-describe("what the command line does not know is wrong use, and the error names where the help is", () => {
+describe("an unknown command or option is a usage error, and the error names where the help is", () => {
   test.each([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
@@ -46,7 +46,7 @@ describe("what the command line does not know is wrong use, and the error names 
   });
 });
 
-test("in the folder of a Pulumi project, the error for a missing setting has the command that reads its configuration", async () => {
+test("in the folder of a Pulumi project, the error for a missing setting has the command that reads it", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -55,7 +55,7 @@ test("in the folder of a Pulumi project, the error for a missing setting has the
   );
 });
 
-test("the help of a command that does not exist says where the commands of a fleet are", async () => {
+test("the help of an unknown command says where the commands of a fleet are", async () => {
   const { exitCode, stdout } = await runCli(["fleet", "--help"]);
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining("node fleet.ts --help")]);
 });
@@ -76,14 +76,14 @@ test.each([
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
-/** Runs Node, which says that it is an older one. */
+/** Runs Node, which reports an older version. */
 async function runOld(...words: string[]) {
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
   return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
 }
 
-test("on a Node that is too old apichat only reports that, before it loads anything", async () => {
+test("on an unsupported Node apichat only reports that, before it loads anything", async () => {
   const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
   expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
   expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);

@@ -5,14 +5,14 @@ import { describe, expect, test } from "vitest";
 import { checkEndpoint } from "../../provider/diagnosis/index.js";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import { findExecutable } from "../../tools/engine/engine.ts";
-import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, preparePackages } from "../../tools/lib/python.ts";
 import { commandsIn } from "../support/command.ts";
 import { freePort } from "../support/http.ts";
 import { makeFolder } from "./program.ts";
 
 type Command = [file: string, ...parameters: string[]];
 
-/** How an example of examples/endpoints is built and started. */
+/** How an example of examples/endpoint-other-languages is built and started. */
 interface Endpoint {
   /** Its folder. */
   name: string;
@@ -26,7 +26,7 @@ const endpoints: Endpoint[] = [
   { name: "go", needs: "go", build: ["go", "build", "-o", "endpoint", "."], run: () => ["./endpoint"] },
   { name: "php", needs: "php", run: (port) => ["php", "-S", `127.0.0.1:${port}`, "webhook.php"] },
 ];
-/** These need downloads, which `npm test` has no time for. */
+/** Built by `npm run suite languages` only, because they need downloads. */
 const slowEndpoints: Endpoint[] = [
   {
     name: "fastapi",
@@ -50,7 +50,8 @@ if (process.env["MODE"] === "languages") endpoints.push(...slowEndpoints);
 
 const { keys } = vectors;
 const folders = (process.env["PATH"] ?? "").split(delimiter);
-const inExample = (path: string): URL => new URL(`../../examples/endpoints/${path}`, import.meta.url);
+const inExample = (path: string): URL =>
+  new URL(`../../examples/endpoint-other-languages/${path}`, import.meta.url);
 
 /** PATH for an endpoint: in Python, its packages come first. */
 async function pathFor({ name, needs }: Endpoint): Promise<string> {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandsIn, type Command } from "./command.ts";
@@ -22,21 +22,19 @@ await runFleetCommand({
 });
 `;
 
-/** A user's folder with `fleet.ts` and its list. */
+/** A user's folder with `fleet.ts` and its list of workspaces. */
 export interface FleetFolder {
   path: string;
-  /** Gives `fleet.ts` its name, stacks and rotations. */
+  /** Writes name, stacks and rotations into `fleet.ts`. */
   define(definition: { name: string; stacks: number; rotations?: string[] }): Promise<void>;
-  /** Starts `node fleet.ts` with these words. */
+  /** Starts `node fleet.ts` with these arguments. */
   start(...parameters: string[]): Command;
-  /** Everything that every command printed so far. */
+  /** The output of all commands so far. */
   printed(): string;
   /** The lock files of all stacks, by their path in the backend. */
   locks(): Promise<string[]>;
-  /** The text of each stack's state, by the stack's name. */
+  /** The text of each stack's state, by the name of the stack. */
   states(): Promise<Map<string, string>>;
-  /** Puts the copy of a state, `.bak`, in the place of each one that a killed engine has left empty. */
-  restoreEmptyStates(): Promise<void>;
 }
 
 /** `key`: the `webhookVerificationKey` of each workspace, in TypeScript. */
@@ -76,16 +74,11 @@ export async function createFleetFolder(
       return command;
     },
     printed: () => commands.map((command) => command.output()).join("\n"),
-    // Before the first run there is no folder.
+    // The folder does not exist before the first run.
     locks: async () =>
       (await readdir(inBackend("locks"), { recursive: true }).catch(() => []))
         .filter((entry) => entry.endsWith(".json"))
         .map((entry) => inBackend("locks", entry)),
-    restoreEmptyStates: async () => {
-      for (const file of await readdir(stacks))
-        if (file.endsWith(".json") && (await stat(join(stacks, file))).size === 0)
-          await copyFile(join(stacks, `${file}.bak`), join(stacks, file));
-    },
     states: async () => {
       const found = (await readdir(stacks).catch(() => [])).filter((file) => file.endsWith(".json"));
       const read = async (file: string) =>

@@ -1,5 +1,5 @@
 /**
- * `npm run test:million`: accepts and forwards a million deliveries, or as many as its argument says. A second argument kills
+ * `npm run suite million`: accepts and forwards a million deliveries, or as many as its argument says. A second argument kills
  * the responder every so many seconds. Exits with 1 if it shows a limit broken.
  */
 import process from "node:process";

@@ -1,4 +1,5 @@
 import { RegistrationClient } from "../../client/index.js";
+import { findProjectFile } from "../../lib/files.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkConfiguration, checkPlugin, checkPulumi } from "./program.js";
-import { findProjectFile, readStacks } from "./project.js";
+import { readStacks } from "./project.js";
 
 /** What a check has found, with its name. */
 export interface NamedFinding extends Finding {
@@ -44,7 +45,7 @@ export async function runChecks(surroundings: Surroundings): Promise<NamedFindin
 
 async function readFacts(surroundings: Surroundings): Promise<DoctorFacts> {
   const { credentials, folder, signal } = surroundings;
-  const projectFile = await findProjectFile(folder);
+  const projectFile = findProjectFile(folder);
   const stacks = readStacks(projectFile);
   const findBaseUrl = async (): Promise<string | undefined> => {
     const given = await credentials.findAddress("baseUrl");

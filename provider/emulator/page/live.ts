@@ -1,22 +1,11 @@
 import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } from "../control/shapes.js";
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
-import { IN_CLEAR, read, routeOf } from "./api.js";
+import { read, shownRouteOf } from "./api.js";
 import { applyEvents, type Data, type Scope } from "./data.js";
 import { attempt, showError } from "./notices.js";
-import { commandLine, connection, data, flows, linked, revealed } from "./store.js";
+import { commandLine, connection, data, flows, linked } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
-
-const EVENT_TYPES = [
-  "workspace",
-  "workspace-removed",
-  "conversation",
-  "message",
-  ...EXCHANGE_KINDS,
-  "flow-failed",
-  "faults",
-  "reset",
-] as const satisfies readonly EmulatorEvent["type"][];
 
 /** A burst of events is drawn once. */
 const GATHER_MS = 30;
@@ -37,7 +26,7 @@ export function connect(): void {
   gathered = [];
   // What is still being loaded may hold secrets that are hidden by now.
   meanwhile = undefined;
-  const opened = new EventSource(routeOf(["events"], revealed.value ? IN_CLEAR : {}));
+  const opened = new EventSource(shownRouteOf(["events"]));
   source = opened;
   opened.addEventListener("open", () => {
     connection.value = "live";
@@ -49,7 +38,7 @@ export function connect(): void {
     // The browser reconnects after a broken connection, but not after a response that is not a stream.
     if (opened.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
   });
-  for (const type of EVENT_TYPES) opened.addEventListener(type, gather);
+  opened.addEventListener("message", gather);
 }
 
 function gather(message: MessageEvent<string>): void {

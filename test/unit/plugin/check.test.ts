@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SEED } from "../../support/derived-keys.js";
 import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
@@ -9,16 +10,14 @@ import {
   secretsIn,
   UNKNOWN,
   UNKNOWNS,
+  webhook,
   type Failure,
   type Marked,
 } from "./harness.js";
 
 isolatePlugins();
-const webhook = resourceOf("ApiChatWebhook");
 const key = resourceOf("VerificationKey");
 const responder = resourceOf("Responder");
-
-const SEED = "seed-of-the-tests-0123456789abcdefghijklmnop";
 
 /** A value in the place of a name: without its colon. */
 const MISPLACED = "mk/misplaced-0123456789";
@@ -32,14 +31,7 @@ const ofWebhook = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-/** Checks that passes, and gives what is stored. */
-async function checked(resource: typeof webhook, news: Marked, olds: Marked = {}): Promise<Marked> {
-  const { inputs, failures } = await resource.check(news, olds);
-  expect(failures).toEqual([]);
-  return inputs;
-}
-
-describe("what is wrong is reported all at once, by name, and a secret's property stays unnamed", () => {
+describe("all problems are reported at once, by name, and without the name of a secret property", () => {
   test.each([
     [
       webhook,
@@ -78,7 +70,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     expect(new Set(failures.map(({ property }) => property))).toEqual(new Set(properties));
   });
 
-  test("what the program marked is not shown, whichever property it is", async () => {
+  test("a value that the program marked is not shown, whichever property it is", async () => {
     const mixedUp = {
       baseUrl: secret(API_KEY),
       webhookUrl: secret(OTHER_KEY),
@@ -96,34 +88,34 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
   });
 });
 
-describe("what a preview does not know passes", () => {
+describe("unknown values of a preview pass", () => {
   test.each(UNKNOWNS)("%s", async (unknown) => {
     const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
-    const inputs = await checked(webhook, {
+    const inputs = await webhook.checked({
       ...Object.fromEntries(names.map((name) => [name, unknown])),
       onExisting: unknown,
       preflight: unknown,
       timeouts: unknown,
     });
     expect(new Set(Object.values({ ...clear(inputs), status: UNKNOWN }))).toEqual(new Set([UNKNOWN]));
-    await checked(key, { rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
-    await checked(key, { derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
-    await checked(key, { derivedFrom: secret(SEED), rotations: [unknown] });
+    await key.checked({ rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
+    await key.checked({ derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
+    await key.checked({ derivedFrom: secret(SEED), rotations: [unknown] });
     const acme = { verificationKeys: unknown, path: unknown, forwardTo: unknown };
     const workspaces = { acme, other: unknown };
-    await checked(responder, { workspaces, port: unknown, host: unknown, publicUrl: unknown });
+    await responder.checked({ workspaces, port: unknown, host: unknown, publicUrl: unknown });
     const derived = { derivedFrom: unknown, rotations: ["2026-12"] };
-    const outs = await checked(responder, { workspaces: { acme: { subject: unknown } }, ...derived });
+    const outs = await responder.checked({ workspaces: { acme: { subject: unknown } }, ...derived });
     expect(clear(outs)).toMatchObject({ workspaces: { acme: { verificationKeys: UNKNOWN } } });
   });
 });
 
-describe("what is stored", () => {
-  test("keeps the program's marks, and hides a query", async () => {
+describe("the stored inputs", () => {
+  test("keep the program's marks, and hide a query", async () => {
     const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
     const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };
     const marked = { ...ofWebhook, ...hidden, preflight: secret("off"), timeouts };
-    expect(secretsIn(await checked(webhook, marked))).toEqual([
+    expect(secretsIn(await webhook.checked(marked))).toEqual([
       "apiKey",
       "baseUrl",
       "preflight",
@@ -137,13 +129,13 @@ describe("what is stored", () => {
 describe("hostile input", () => {
   const deep = (levels: number): Marked => (levels === 0 ? {} : { a: deep(levels - 1) });
 
-  test.each([50, 300])("nested %i deep is answered, and the next call too", async (levels) => {
+  test.each([50, 300])("nested %i deep gets a response, and so does the next call", async (levels) => {
     const outcome = await webhook.check({ ...ofWebhook, timeouts: deep(levels) }).then(
       ({ failures }) => failures.length,
       ({ details }: { details: string }) => details.length,
     );
     expect(outcome).toBeGreaterThan(0);
-    await checked(webhook, ofWebhook);
+    await webhook.checked(ofWebhook);
   });
 
   test("a call without a resource is a failure", async () => {

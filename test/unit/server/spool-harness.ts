@@ -15,7 +15,7 @@ import { type Call, SpoolKeeper } from "../../../provider/server/spool/keeper.js
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
 import { findSpool, type SpoolStore } from "../../../provider/server/spool/store.js";
 
-/** A file in a new folder, gone after the test. */
+/** A file in a new folder, removed after the test. */
 export function spoolFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "apichat-spool-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export function spoolFile(): string {
 
 const paths = new WeakMap<Spool, string>();
 
-/** A spool in a file of its own or in this one, closed after the test. */
+/** A spool in its own file or in this one, closed after the test. */
 export async function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Promise<Spool> {
   const spool = await openSpool(dirname(path), tidyAfterMs);
   paths.set(spool, path);
@@ -84,7 +84,7 @@ export function accepting(given: Partial<AcceptedDelivery> = {}): Call {
   return ["accept", { ...delivery, headers: JSON.stringify(delivery.headers) }, 0];
 }
 
-/** Accepts one delivery after the other; gives them back. */
+/** Accepts one delivery after the other, and returns them. */
 export async function acceptAll(
   spool: Spool,
   given: Partial<AcceptedDelivery>[],
@@ -112,7 +112,7 @@ export const listDead = (spool: Spool): DeadLetter[] =>
   readSpool(spool, (store) => store.listDeadLetters({ limit: 1e6 }));
 export const listDeadIds = (spool: Spool): string[] => listDead(spool).map(({ id }) => id);
 
-/** The file as another program sees it. */
+/** Opens the file as a different program would. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(path);
   try {
@@ -122,7 +122,7 @@ export function withDatabase<T>(path: string, work: (database: DatabaseSync) => 
   }
 }
 
-/** Holds back the disk, as far as SQLite sees that: another process has the file. Returns what ends that. */
+/** Delays the disk as SQLite sees it: another connection holds the file. Returns what ends that. */
 export function holdDisk(path: string): () => void {
   const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec("BEGIN IMMEDIATE");
@@ -139,7 +139,7 @@ export interface LoggedEvent {
   fields: object;
 }
 
-/** A log that keeps its lines. */
+/** A log that records its lines. */
 export function createTestLog(): Log & { events: LoggedEvent[] } {
   const events: LoggedEvent[] = [];
   const note =

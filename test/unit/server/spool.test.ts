@@ -49,7 +49,7 @@ function countCommits(path: string): number {
   return count;
 }
 
-test("commits once what comes while a batch is on its way, and acknowledges it after that", async () => {
+test("commits all deliveries that arrive during a commit together, and acknowledges them after that", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const before = countCommits(path);
@@ -69,7 +69,7 @@ test("commits once what comes while a batch is on its way, and acknowledges it a
   expect(countCommits(path) - before).toBeLessThanOrEqual(2);
 });
 
-test("has a bound of the bytes that wait for the disk, and of those that are sent to it together", async () => {
+test("limits the bytes that wait for the disk, and the bytes of one request to the thread", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const endHold = holdDisk(path);
@@ -84,7 +84,7 @@ test("has a bound of the bytes that wait for the disk, and of those that are sen
   expect([hasRoom, Math.max(...sizes) < 2 * 1024 * 1024]).toEqual([false, true]);
   endHold();
   await Promise.all([accepted, room]);
-  // What is handed out is read in parts, too.
+  // Their bodies are read in parts.
   const taken = await startTaking(spool);
   const order: string[] = [];
   for (const _ of given) {
@@ -97,7 +97,7 @@ test("has a bound of the bytes that wait for the disk, and of those that are sen
 
 const show = ({ body, ...one }: AcceptedDelivery) => ({ ...one, body: Buffer.from(body).toString("hex") });
 
-test("hands out each delivery whole and once, from memory or from the file, until its attempt has ended", async () => {
+test("hands out each delivery whole and once, from memory or from the file, and again after its release", async () => {
   const path = spoolFile();
   const before = await openTestSpool(path);
   const given = [1000, 0, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
@@ -113,7 +113,7 @@ test("hands out each delivery whole and once, from memory or from the file, unti
   expect(taken[6]).toMatchObject({ id: first.id });
 });
 
-test("a disk that fails, as SQLite says it here, refuses deliveries from then on, and what is there goes on", () => {
+test("a disk that fails (simulated) rejects further deliveries, and existing ones can still be forwarded", () => {
   const { database, call, keeper } = openKeeper();
   call(...accepting());
   call("setForwarded", ["acme"]);
@@ -146,7 +146,7 @@ const GONE: Record<string, (path: string) => void> = {
 };
 
 test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => [file, way] as const)))(
-  "a spool.sqlite%s that was %s refuses deliveries from then on, also where it comes back",
+  "a spool whose spool.sqlite%s was %s rejects further deliveries, even if the file returns",
   (file, way) => {
     const path = spoolFile();
     const { call } = openKeeper(path);
@@ -163,10 +163,10 @@ test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => 
   },
 );
 
-test("what another process has left in the log is in the file before a delivery is accepted", async () => {
+test("the log that another process has left is in the file before a delivery is accepted", async () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
-  // As a process that was killed leaves it.
+  // As a killed process leaves it.
   cpSync(dirname(before), dirname(path), { recursive: true });
   const reader = openSpoolDatabase(path, false);
   onTestFinished(() => reader.close());
@@ -182,7 +182,7 @@ test("what another process has left in the log is in the file before a delivery 
   expect(withDatabase(alone, countDeliveries)).toBe(2);
 });
 
-test("makes folder and files for their owner only, whatever the umask, and fixes a file that others can read", async () => {
+test("creates folder and files for their owner only, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -201,7 +201,7 @@ test("makes folder and files for their owner only, whatever the umask, and fixes
   expect(modeOf(loose)).toBe("600");
 });
 
-test("a full disk refuses a delivery and keeps nothing of it; with room again the next one is accepted", () => {
+test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", () => {
   const { database, keeper, run, call } = openKeeper();
   const body = randomBytes(100_000);
   call(...accepting({ body }));
@@ -213,7 +213,7 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   expect(() => call(...accepting({ body }))).toThrow(expect.objectContaining({ code: "full" }));
   expect(countDeliveries(database)).toBe(1);
 
-  // Together: what does not fit holds back neither the deletion that makes room nor what fits into that.
+  // In one batch: a delivery that does not fit blocks neither the deletion that frees space nor one that fits then.
   const outcomes = run(accepting({ body: randomBytes(300_000) }), accepting({ body }), [
     "complete",
     taken?.position,
@@ -228,7 +228,7 @@ async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken:
   for (let left = count; left > 0; left--) await spool.bury(await takeFirst(taken), "HTTP 400");
 }
 
-test("replays a dead letter with its id to where it stood in its conversation", async () => {
+test("replays a dead letter with its id at its place in its conversation", async () => {
   const spool = await openTestSpool();
   const ids = (await acceptAll(spool, [{}, {}, {}])).map(({ id }) => id);
   const [first, second, third] = ids;
@@ -252,7 +252,7 @@ test("replays a dead letter with its id to where it stood in its conversation", 
   }
 });
 
-test("a replayed dead letter waits while another delivery of its conversation is taken, and then goes first", async () => {
+test("a replayed dead letter waits for a delivery of its conversation in progress, and is sent next", async () => {
   const spool = await openTestSpool();
   const [first, second] = await acceptAll(spool, [{}, {}]);
   const taken = await startTaking(spool);
@@ -266,7 +266,7 @@ test("a replayed dead letter waits while another delivery of its conversation is
   expect(await takeFirst(taken)).toMatchObject({ id: first?.id });
 });
 
-test("replays all of one workspace, however many, and leaves the others", async () => {
+test("replays all of one workspace, however many, and keeps the others", async () => {
   const spool = await openTestSpool();
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
   const taken = await startTaking(spool, "a", "b");
@@ -281,7 +281,7 @@ test("replays all of one workspace, however many, and leaves the others", async 
   expect((await spool.counts()).get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
-test("takes forwarded messages off the disk, and keeps the files small however much goes through", async () => {
+test("removes forwarded messages from the disk, and keeps the files small for any amount of deliveries", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path, 100);
   const secret = "a message nobody shall find";
@@ -297,7 +297,7 @@ test("takes forwarded messages off the disk, and keeps the files small however m
     readdirSync(folder)
       .filter((file) => file !== RESERVE_FILE)
       .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
-  // 20 MiB went through, at most 1 MiB at a time.
+  // 20 MiB in total, at most 1 MiB at a time.
   expect(sizes()).toBeLessThan(16 * 1024 * 1024);
   await vi.waitFor(() => expect(sizes()).toBeLessThan(256 * 1024), WAIT);
   for (const file of readdirSync(folder)) {

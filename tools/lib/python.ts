@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheEntry, fillEntry } from "../engine/cache.ts";
+import { compareVersions } from "../engine/engine.ts";
+import { withProgress } from "./progress.mjs";
+import { CommandError, run } from "./run.ts";
+
+/** The oldest version that the Python packages of tools and tests support. */
+export const MIN_PYTHON = "3.11";
+
+/** A Python that can create virtual environments. */
+export interface Python {
+  command: string;
+  /** Such as `3.13`. */
+  version: string;
+}
+
+/** In addition to `python3`, which is often the system's old one although a newer one is installed. */
+const commands = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+
+/** Imports `ensurepip` too, which Debian lacks without the package python3-venv. */
+const script = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
+
+/** Returns the first Python on PATH that is new enough and has venv and pip; undefined if there is none. */
+export async function findPython(signal: AbortSignal): Promise<Python | undefined> {
+  for (const command of commands) {
+    try {
+      const version = await run(command, ["-c", script], { signal });
+      if (compareVersions(version, MIN_PYTHON) >= 0) return { command, version };
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per
+ * machine, Python and contents of the file, in the tools' cache. Throws the end of pip's output if it cannot.
+ */
+export async function preparePackages(
+  { command, version }: Python,
+  requirements: URL,
+  signal: AbortSignal,
+): Promise<string> {
+  const entry = await cacheEntry(`python${version}`, [requirements]);
+  const packages = ["-r", fileURLToPath(requirements)];
+  await fillEntry(entry, (folder) => makeEnvironment(command, folder, packages, signal), signal);
+  return pythonIn(entry);
+}
+
+const pythonIn = (folder: string): string => join(folder, "bin", "python");
+
+/**
+ * Creates a virtual environment with packages for pip, with progress on stderr. Throws the end of pip's
+ * output if it cannot.
+ */
+export async function makeEnvironment(
+  command: string,
+  folder: string,
+  packages: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const title = `Installing ${packages.join(" ")} with pip: about half a minute`;
+  const pip = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", ...packages];
+  try {
+    await run(command, ["-m", "venv", folder], { signal });
+    await withProgress(title, (update) =>
+      run(pythonIn(folder), pip, { signal, onLine: (line) => update(line.slice(0, 70)) }),
+    );
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new Error(
+      `${packages.join(" ")} could not be installed: ${error.message}\nIs PyPI reachable? ` +
+        "pip takes another index from PIP_INDEX_URL.",
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,152 @@
+import { hash } from "node:crypto";
+import {
+  appendFile,
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  mkdtempDisposable,
+  readdir,
+  readFile,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { create } from "tar";
+import { BILL, billOf, componentOf, componentsIn, LICENCES } from "../compile/bundled.ts";
+import { PROGRAM_LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
+import { bundleCommandLine, THREAD } from "../compile/plugin.ts";
+import { run } from "../lib/run.ts";
+import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
+
+const clone = fileURLToPath(new URL("../..", import.meta.url));
+const EXECUTABLE = "pulumi-resource-apichat";
+
+/**
+ * The programs of the archive: the one that the engine starts, and the command line, which may be started
+ * through a link. `folder` is the shell's expression for their folder.
+ */
+const PROGRAMS = [
+  { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
+  { name: "apichat", script: "cli/apichat.js", folder: '$(dirname "$(readlink -f "$0")")' },
+];
+
+interface ArchiveOptions {
+  outFolder: string;
+  signal: AbortSignal;
+  /** The checkout whose `plugin/` is packed. Default: this one. */
+  source?: string;
+}
+
+/**
+ * Writes the archive of the plugin for a platform: the folder of the npm package, the command line, and
+ * Node's binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path.
+ * Throws if npm has a Node that differs from the pinned one.
+ */
+export async function writeArchive(
+  platform: Platform,
+  { outFolder, signal, source = clone }: ArchiveOptions,
+): Promise<string> {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "plugin-archive-"));
+  const content = join(scratch.path, "content");
+  const [plugin, version] = [join(source, "plugin"), await versionOf(source)];
+  await mkdir(content);
+  await addPlugin(content, plugin);
+  await addCommandLine(content, source);
+  await addNode(content, platform, { scratch: scratch.path, signal });
+  await addBill(content, version, platform);
+  await addLaunchers(content, platform);
+  await mkdir(outFolder, { recursive: true });
+  const path = join(outFolder, `${EXECUTABLE}-v${version}-${platform}.tar.gz`);
+  await packFolder(content, path);
+  return path;
+}
+
+/** Returns the version of the package in a checkout. */
+export async function versionOf(source: string): Promise<string> {
+  return (JSON.parse(await readFile(join(source, "package.json"), "utf8")) as { version: string }).version;
+}
+
+/** Writes a .tar.gz of a folder: the same bytes for the same files, at any time and in any place. */
+export async function packFolder(folder: string, archive: string): Promise<void> {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const options = { cwd: folder, gzip: true, portable: true, mtime: new Date(0), file: archive };
+  await create(options, names.toSorted());
+}
+
+async function addPlugin(content: string, plugin: string): Promise<void> {
+  await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
+  for (const name of ["main.js", `${THREAD}.js`, "package.json", LICENCES, BILL])
+    await copyFile(join(plugin, name), join(content, name));
+}
+
+/** Adds the command line, the page of its emulator, and the programs that its `init` writes. */
+async function addCommandLine(content: string, source: string): Promise<void> {
+  await bundleCommandLine(source, join(content, "cli"));
+  await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
+  const examples = LANGUAGES_WITHOUT_NPM.flatMap((language) =>
+    ["quickstart", "webhook-only"].flatMap((example) =>
+      ["Pulumi.yaml", ...PROGRAM_LANGUAGES[language]].map((file) =>
+        join("examples", language, example, file),
+      ),
+    ),
+  );
+  for (const path of examples) await cp(join(source, path), join(content, path));
+}
+
+interface UnpackOptions {
+  scratch: string;
+  signal: AbortSignal;
+}
+
+/** Adds Node, and appends its licence to the plugin's. */
+async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
+  const folder = await unpackNode(PLATFORMS[platform], options);
+  const binary = isWindows(platform) ? "node.exe" : "node";
+  await copyFile(join(folder, "bin", binary), join(content, binary));
+  await chmod(join(content, binary), 0o755);
+  // The packages for Windows have no licence file, and it is the same for all platforms.
+  const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
+  const licence = await readFile(join(licensed, "LICENSE"), "utf8");
+  await appendFile(join(content, LICENCES), `\nNode.js\n\n${licence}`);
+}
+
+/** Writes the bill of everything in the archive. */
+async function addBill(content: string, version: string, platform: Platform): Promise<void> {
+  const bills = ["", "cli", "page"].map((folder) => readFile(join(content, folder, BILL), "utf8"));
+  const packages = (await Promise.all(bills)).flatMap(componentsIn);
+  packages.push(componentOf({ ...PLATFORMS[platform], license: "MIT" }));
+  const components = new Map(packages.map((one) => [one["bom-ref"], one]));
+  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, [...components.values()]));
+}
+
+async function addLaunchers(content: string, platform: Platform): Promise<void> {
+  for (const { name, script, folder } of PROGRAMS) {
+    const [file, launcher] = isWindows(platform)
+      ? [`${name}.cmd`, `@"%~dp0node.exe" "%~dp0${script}" %*\r\n`]
+      : [name, `#!/bin/sh\nfolder=${folder}\nexec "$folder/node" "$folder/${script}" "$@"\n`];
+    await writeFile(join(content, file), launcher, { mode: 0o755 });
+  }
+}
+
+const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");
+
+/** Unpacks a package from npm's cache, or else the registry, into a new folder. Returns the folder. */
+async function unpackNode({ name, version, integrity }: NodePackage, { scratch, signal }: UnpackOptions) {
+  const cwd = await mkdtemp(join(scratch, "node-"));
+  const what = `${name}@${version}`;
+  await run("npm", ["pack", "--prefer-offline", "--loglevel=error", what], { cwd, signal });
+  const [archive = ""] = await readdir(cwd);
+  const found = `sha512-${hash("sha512", await readFile(join(cwd, archive)), "base64")}`;
+  if (found !== integrity)
+    throw new Error(
+      `the npm registry's ${what} has the integrity ${found}, and tools/release/platforms.ts pins ${integrity}. ` +
+        `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`,
+    );
+  await run("tar", ["-xzf", archive], { cwd, signal });
+  return join(cwd, "package");
+}
