@@ -93,11 +93,12 @@ export class Forwarder {
       const moved = [...this.#targets.keys()].filter((name) => targets.get(name) !== this.#targets.get(name));
       this.#maxAgeMs = forwardWithinSeconds * 1000;
       this.#targets = targets;
-      // Until it is recorded what has a target, because the age of a delivery depends on it, and until the pauses have
-      // ended at the previous one, and at no other.
+      // Nothing of those that moved is handed out until the plan is recorded, because the age of a delivery depends on it,
+      // and until their pauses have ended.
       const { limits } = this.#settings;
       await this.#persist(() => this.#spool.handOut(limits, moved));
       await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
+      if (moved.length === 0) return;
       await this.#persist(() => this.#spool.retry(moved));
       await this.#persist(() => this.#spool.handOut(limits));
     });
