@@ -29,14 +29,14 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
   };
   const home = await makeHome({ workspaces });
   const [file, hook] = [join(home.folder, "trace"), join(home.folder, "hook.mjs")];
-  const [text, replacement] = mutant ?? ["", ""];
+  const [original, replacement] = mutant ?? ["", ""];
   await writeFile(
     hook,
     `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       const loaded = next(url, context);
       if (!url.includes("/server/spool/")) return loaded;
-      return { ...loaded, source: String(loaded.source).replace(${JSON.stringify(text)}, ${JSON.stringify(replacement)}) };
+      return { ...loaded, source: String(loaded.source).replace(${JSON.stringify(original)}, ${JSON.stringify(replacement)}) };
     } });`,
   );
   const environment = { NODE_OPTIONS: `--import=${hook}` };
@@ -56,6 +56,10 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
   return { calls: await readTrace(file), folder: home.folder };
 }
 
+function note(places: Map<string, number>, markers: Iterable<string>, place: number): void {
+  for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
+}
+
 /** When each delivery was acknowledged, forwarded and committed: its first place in the trace. */
 function placesOf(calls: readonly SystemCall[]) {
   const [acknowledged, forwarded, committed] = [0, 0, 0].map(() => new Map<string, number>()) as [
@@ -63,9 +67,6 @@ function placesOf(calls: readonly SystemCall[]) {
     Map<string, number>,
     Map<string, number>,
   ];
-  const note = (places: Map<string, number>, markers: Iterable<string>, place: number): void => {
-    for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
-  };
   const asked = new Map<string, string>();
   let isCommit = false;
   const written = new Set<string>();
@@ -166,20 +167,23 @@ async function findLost(calls: readonly SystemCall[], folder: string): Promise<s
   return wrong;
 }
 
-if (HAS_STRACE) {
-  test("each 200 comes after a sync of its commit, and a power failure then loses nothing of it", async () => {
+/** Not run where there is no strace. */
+const traced = test.runIf(HAS_STRACE);
+
+traced(
+  "with strace: each 200 comes after a sync of its commit, and a power failure then loses nothing of it",
+  async () => {
     const { calls, folder } = await trace();
     const { acknowledged, forwarded } = placesOf(calls);
     expect([acknowledged.size, forwarded.size > 0]).toEqual([SENDERS * DELIVERIES, true]);
     expect(findEarly(calls)).toEqual([]);
     expect(await findLost(calls, folder)).toEqual([]);
-  });
+  },
+);
 
-  test.each(Object.entries(MUTANTS))("finds a responder that %s", async (_what, mutant) => {
-    const { calls, folder } = await trace(mutant);
-    expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
-    expect(findEarly(calls)).not.toEqual([]);
-    expect(await findLost(calls, folder)).not.toEqual([]);
-  });
-} else
-  test("durability is not tested here: there is no strace on PATH", () => expect(HAS_STRACE).toBe(false));
+traced.each(Object.entries(MUTANTS))("with strace: finds a responder that %s", async (_what, mutant) => {
+  const { calls, folder } = await trace(mutant);
+  expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
+  expect(findEarly(calls)).not.toEqual([]);
+  expect(await findLost(calls, folder)).not.toEqual([]);
+});

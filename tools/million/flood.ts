@@ -62,7 +62,8 @@ export async function flood(count: number, { forwards, signal, killEveryMs }: Fl
   const { instance } = responder;
   let kills = 0;
   const killUntil = async (sent: AbortSignal): Promise<void> => {
-    while (killEveryMs !== undefined) {
+    if (killEveryMs === undefined) return;
+    for (;;) {
       await delay(killEveryMs, undefined, { signal: sent }).catch(() => undefined);
       if (sent.aborted) return;
       responder.child.kill("SIGKILL");
