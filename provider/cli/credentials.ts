@@ -12,8 +12,8 @@ import { UsageError } from "./usage-error.js";
 const USE_KEY = "use the key alone, as the endpoint has it";
 
 /**
- * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and the variable. `hint` says
- * how to fix a malformed one.
+ * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and
+ * the variable. `hint` says how to fix a malformed one.
  */
 const SECRETS = {
   apiKey: {
@@ -116,8 +116,8 @@ Where the credentials come from: apichat help credentials.
 const THE_FILE = "the credentials file";
 
 /**
- * The credentials of one run of a command, from the options, the environment and the credentials file, in this order. Malformed ones
- * are thrown as a UsageError that shows nothing of them.
+ * The credentials of one run of a command, from the options, the environment and the credentials file, in
+ * this order. Malformed ones are thrown as a UsageError that shows nothing of them.
  */
 export class Credentials {
   readonly #options: CredentialOptions;

@@ -33,8 +33,9 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would give them new keys.
- * A killed engine can leave a state as a copy only, if it was about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
+ * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would
+ * give them new keys. A killed engine can leave a state as a copy only, if it was about to rewrite it for
+ * another `PULUMI_DIY_BACKEND_GZIP`.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -68,8 +69,8 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
 }
 
 /**
- * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation is
- * an `up`, so it would register the first without a plan, and delete the others.
+ * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A
+ * rotation is an `up`, so it would register the first without a plan, and delete the others.
  */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
@@ -118,10 +119,7 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
   };
 }
 
-/**
- * Writes the bot URLs after a run, even one with failures, to the index stack, unless it has them already. Returns why that
- * failed.
- */
+/** Writes the bot URLs to the index stack, even after failures, unless it has them. Returns why that failed. */
 export async function updateIndex(
   { fleet, engine, existing }: Backend,
   previous: FleetIndex,

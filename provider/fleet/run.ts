@@ -29,7 +29,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   options: FilledOptions;
   /** The stacks that it runs. */
   places: readonly PlacedStack[];
-  /** Whether it has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
+  /** Whether it has all stacks. If not, it leaves the index stack alone: two such runs at once would both write it. */
   isWhole: boolean;
   /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
@@ -121,8 +121,8 @@ class RunStop {
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
- * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires or there are
- * too many failures. Rejects only with what `onEvent` threw.
+ * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires
+ * or there are too many failures. Rejects only with what `onEvent` threw.
  */
 export async function runStacks(
   run: FleetRun,
@@ -183,7 +183,7 @@ export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, 
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
 }
 
-/** The report of a run, by what came of its stacks, and the failures of what followed them, such as the index stack. */
+/** The report of a run: what became of its stacks, and the failures of what followed, such as the index stack. */
 export function toFleetReport<Action extends FleetAction>(
   { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
   ran: StackResults,

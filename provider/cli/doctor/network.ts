@@ -65,7 +65,7 @@ async function checkHandshake(
   return remarks.length === 0 ? ok(text) : warning(text, `${commandLine()} verify shows more`);
 }
 
-/** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */
+/** Whether anything there responds to HTTP. Only a 404 is conclusive: this is a GET, and the interfaces accept POST. */
 async function probe(url: string, remark: string, { signal }: DoctorFacts): Promise<Finding> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   try {

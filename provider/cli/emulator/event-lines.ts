@@ -27,8 +27,8 @@ interface Line {
 }
 
 /**
- * Returns a function that formats one event after the other for people. It returns undefined for an event without a line, such as a
- * request in progress, and for a record whose line has not changed.
+ * Returns a function that formats one event after the other for people. It returns undefined for an event
+ * without a line, such as a request in progress, and for a record whose line has not changed.
  */
 export function createEventFormatter(): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();

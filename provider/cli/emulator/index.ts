@@ -41,8 +41,8 @@ const HELP = `
 The options for the open points of the specification: apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-If an emulator with the workspace acme is already running at the port, the command without options prints where it is,
-and ends with 0.
+If an emulator with the workspace acme is already running at the port, the command without options prints
+where it is, and ends with 0.
 
 A seed file can set workspaces, flow, flows, faults and every open point; flags override it. The page
 "Emulator" has an example.

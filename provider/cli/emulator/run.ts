@@ -22,8 +22,8 @@ interface EmulatorFacts {
 }
 
 /**
- * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator is already running,
- * prints its addresses and returns undefined.
+ * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator
+ * is already running, prints its addresses and returns undefined.
  */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator | undefined> {
   const { host, json = false, quiet = false } = options;
@@ -96,7 +96,7 @@ async function findEmulator({ host, port }: EmulatorCliOptions): Promise<Emulato
   }
 }
 
-/** Whether to print the keys of a workspace: only generated ones, which were not given to this run or follow from the name. */
+/** Whether to print the keys of a workspace: only those that were generated in this run or follow from the name. */
 const mayShowKeys = (
   { name, apiKey }: EmulatorFacts["workspaces"][number],
   { host, workspace: names = [] }: EmulatorCliOptions,

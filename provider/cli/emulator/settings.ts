@@ -31,7 +31,7 @@ export const DEFAULT_WORKSPACE = "acme";
 
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
-/** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
+/** Returns the options of `startEmulator`. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
   const { port, host, data, flow, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
@@ -83,8 +83,8 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
 const RANDOM_BYTES = 24;
 
 /**
- * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a program still works after a
- * restart; if others can reach the emulator, they are random.
+ * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a
+ * program still works after a restart; if others can reach the emulator, they are random.
  */
 export function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };

@@ -110,8 +110,8 @@ const withReport = (command: Command): Command =>
     .option("--json-file <file>", "also write the report as JSON");
 
 const STOPPING = `
-Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it ends at once.
-SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
+Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
+ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
 
 /** Adds options, help and action to a command that runs stacks. */
 export function runCommand<Options>(

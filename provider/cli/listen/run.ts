@@ -5,8 +5,39 @@ import { startListener, reachesAddress, type Listener } from "../../server/liste
 import { connectionCode, createDispatcher, postOnce, PostError } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
+import { watchResponder, type RawRequest, type SeenRequest } from "../../responder/watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
+
+/** What `--json` prints first. */
+interface ListeningEvent {
+  type: "listening";
+  at: string;
+  url: string;
+  forwardTo: string | null;
+}
+
+/** The URL of the tunnel is registered. */
+interface RegisteredEvent {
+  type: "registered";
+  at: string;
+  url: string;
+}
+
+/** The result of forwarding one delivery. */
+export interface ForwardEvent {
+  type: "forward";
+  /** The id of the delivery. */
+  id: number;
+  at: string;
+  url: string;
+  /** Null if there was no response. */
+  status: number | null;
+  /** Why there was no response; empty if there was one. */
+  reason: string;
+  durationMs: number;
+}
+
+export type ListenEvent = ListeningEvent | RegisteredEvent | SeenRequest | ForwardEvent;
 
 interface ListeningOptions {
   host: string;
@@ -21,9 +52,9 @@ interface ListeningOptions {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress get their response, and
- * abandons forwards in progress. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if it would
- * forward to itself.
+ * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress
+ * get their response, and abandons forwards in progress. Throws `unavailable`, with a hint, if the address is
+ * not available, and a UsageError if it would forward to itself.
  */
 export async function startListening(
   options: ListeningOptions,
