@@ -21,16 +21,8 @@ interface PlaceOptions {
   json?: boolean;
 }
 
-interface ListCommandOptions extends PlaceOptions {
-  limit: number;
-}
-
-interface ResendCommandOptions extends PlaceOptions {
-  to: string;
-  /** In seconds. */
-  requestSeconds: number;
-}
-
+type ListOptions = PlaceOptions & { limit: number };
+type ResendOptions = PlaceOptions & { to: string; requestSeconds: number };
 type Row = KeptDelivery | DeadLetter;
 type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
 
@@ -50,7 +42,7 @@ const resendCommand = (): Command =>
     .addOption(requestSecondsOption("how long the response may take"))
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
-    .action((id: string, options: ResendCommandOptions) =>
+    .action((id: string, options: ResendOptions) =>
       runToExit({}, ({ signal }) =>
         withSpool(options, async ({ spool }) => {
           const kept = spool.find(id);
@@ -96,7 +88,7 @@ const listCommand = (name: string, read: ReadPage): Command =>
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "print one JSON object per line, with headers and body")
-    .action((options: ListCommandOptions) => list(options, name.replace("-", " "), read));
+    .action((options: ListOptions) => list(options, name.replace("-", " "), read));
 
 /** A command that works on the spool of a responder. */
 const placeCommand = (name: string): Command =>
@@ -122,7 +114,7 @@ const RESEND_HELP = `
 The body is sent byte for byte, with the headers and the id that forwarding uses. Any 2xx is success.
 
 Examples:
-  $ apichat responder deliveries resend 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --to http://127.0.0.1:3000/ --data-dir /var/lib/apichat
+  $ apichat responder deliveries resend 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --to http://127.0.0.1:3000/ --data-dir kept
 ${ENDINGS}`;
 
 const DEAD_LETTERS_HELP = `
@@ -149,7 +141,7 @@ Examples:
   $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
 ${ENDINGS}`;
 
-const list = (options: ListCommandOptions, what: string, read: ReadPage): Promise<void> =>
+const list = (options: ListOptions, what: string, read: ReadPage): Promise<void> =>
   onSpool(options, ({ spool }) => {
     const { workspace, limit, json } = options;
     let shown = 0;

@@ -110,7 +110,8 @@ const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan",
 /** Whether the endpoint may get deliveries: `--yes`, or somebody agrees. Throws a UsageError without a terminal. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
-  const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  const what = "deliveries for messages of contact 7 in conversation 1";
+  const question = `The endpoint at ${formatUrl(url)} will take ${what}. Send them? (y/N) `;
   return confirm(question, { yes, otherwise: "nothing was sent", signal });
 }
 

@@ -39,7 +39,7 @@ export interface FleetDefinition {
   folder?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
   secretsProvider?: string;
-  /** For derived keys: the rotations for `webhook`, the current one first. To rotate, prepend a name, and run `rotate`. */
+  /** For derived keys: the rotations for `webhook`, the current one first. To rotate, prepend one and run `rotate`. */
   rotations?: readonly string[];
 }
 
@@ -87,7 +87,8 @@ const definitionShape = z.strictObject({
   }),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>
-      `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })`,
+      `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ` +
+      "({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })",
   }),
   project: z
     .string({ error: project })

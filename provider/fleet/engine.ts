@@ -167,7 +167,7 @@ export class Engine {
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created what the state lacks: a destroy would leave it behind. An `up` adopts it. */
+  /** Throws if a killed run may have created what the state lacks: a destroy would leave it, an `up` adopts it. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

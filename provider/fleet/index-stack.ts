@@ -42,11 +42,11 @@ export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackO
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
   throw invalidConfig([
-    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new keys, ` +
-      "and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may have left a " +
-      `copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak (or .json.gz.bak) to the ` +
-      "same name without .bak. After an unfinished destroy, run destroy again. If somebody removed the stack on purpose, " +
-      "create an empty one with pulumi stack init",
+    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new ` +
+      "keys, and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may " +
+      `have left a copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak ` +
+      "(or .json.gz.bak) to the same name without .bak. After an unfinished destroy, run destroy again. " +
+      "If somebody removed the stack on purpose, create an empty one with pulumi stack init",
   ]);
 }
 
@@ -63,8 +63,9 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   const { length } = removals;
   if (length <= max) return;
   const text =
-    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook (${listNames(removals)}). ` +
-    "Nothing was changed. If the list was cut short, fix it; set this only if they must be removed";
+    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook ` +
+    `(${listNames(removals)}). Nothing was changed. If the list was cut short, fix it; ` +
+    "set this only if they must be removed";
   throw wrongOption("maxRemovals", text);
 }
 

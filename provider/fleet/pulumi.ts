@@ -121,11 +121,13 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   const reason = [...new Set(texts)].filter(Boolean).join("\n");
   // A lock has no code of its own: the Automation API looks for these words too.
   if (/currently locked|\[409\]/.test(reason)) {
-    const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${call.args[call.args.indexOf("--stack") + 1]}`;
+    const stack = call.args[call.args.indexOf("--stack") + 1];
+    const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${stack}`;
     // The engine names the lock's owner on lines of its own.
     const owner = reason.replaceAll("\n", " ");
     throw new Error(
-      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ${command}`,
+      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ` +
+        command,
     );
   }
   const unexplained = `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;

@@ -69,7 +69,8 @@ function chooseRotation(run: FleetRun): string {
   if (defined !== undefined && given !== undefined && given !== defined) {
     throw wrongOption(
       "rotation",
-      `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; put the new name in front of them`,
+      `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; ` +
+        "put the new name in front of them",
     );
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
@@ -95,7 +96,8 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
 }
 
 const NOT_ROTATED =
-  "the key does not follow the rotation; webhook must return another one, as with webhookVerificationKey: { derivedFrom, rotations }";
+  "the key does not follow the rotation; webhook must return another one, " +
+  "as with webhookVerificationKey: { derivedFrom, rotations }";
 
 /** Runs one wave after the other. The first that is not done is the last. */
 async function runWaves(

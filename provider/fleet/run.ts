@@ -75,9 +75,10 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   if (first === undefined) return;
   const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to other ` +
-      "stacks, and delete their live webhooks on the way. Nothing was changed. " +
-      `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the old stacks`,
+    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to ` +
+      "other stacks, and delete their live webhooks on the way. Nothing was changed. " +
+      `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
+      "old stacks",
   ]);
 }
 

@@ -47,7 +47,8 @@ export function reserveWorkspace(baseUrl: string, apiKey: string) {
     const { program, pid } = left.tunnel;
     printWarning(
       "listen",
-      `the tunnel of an earlier run may still lead to a port that a different program has by now; if process ${pid} is ${program}, end it: kill ${pid}`,
+      "the tunnel of an earlier run may still lead to a port that a different program has by now; " +
+        `if process ${pid} is ${program}, end it: kill ${pid}`,
     );
   }
   return { file, left, release: () => lock.release() };
@@ -134,6 +135,7 @@ function requireRestorable({ webhookUrl, webhookVerificationKey: key }: Registra
   if (isShown && (key === ours.webhookVerificationKey || !isSameUrl(webhookUrl, ours.webhookUrl))) return;
   const why = isShown ? "has a different verification key" : "has a key that the service does not show";
   throw invalidConfig([
-    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; remove it first (${commandLine()} webhook delete), and set it again afterwards`,
+    `--tunnel: ${formatUrl(webhookUrl)} ${why}, so it could not be restored; ` +
+      `remove it first (${commandLine()} webhook delete), and set it again afterwards`,
   ]);
 }

@@ -70,7 +70,8 @@ async function undo(ours: Registration, workspace: NamedWorkspace): Promise<stri
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     const reason = renderFailure(error, "command_line");
-    return `${describe(ours)} was set and could not be removed again (${reason}); ${commandLine()} webhook delete removes it`;
+    const command = `${commandLine()} webhook delete`;
+    return `${describe(ours)} was set and could not be removed again (${reason}); ${command} removes it`;
   }
 }
 

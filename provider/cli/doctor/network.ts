@@ -4,16 +4,8 @@ import { describeConnectionError, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
-import {
-  type DoctorCheck,
-  type DoctorFacts,
-  type Finding,
-  LIMIT_MS,
-  failed,
-  ok,
-  skipped,
-  warning,
-} from "./check.js";
+import { failed, LIMIT_MS, ok, skipped, warning } from "./check.js";
+import type { DoctorCheck, DoctorFacts, Finding } from "./check.js";
 
 /** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
 export const checkBaseUrl: DoctorCheck = async (facts) => {

@@ -52,7 +52,14 @@ export function createEventFormatter(): (event: EmulatorEvent) => string | undef
 function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWidth: number): string {
   const verdict = paint(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16));
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
-  return `${[formatTime(at), toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
+  const cells = [
+    formatTime(at),
+    toPlainText(workspace).padEnd(workspaceWidth),
+    what.padEnd(9),
+    verdict,
+    ...shown,
+  ];
+  return `${cells.join("  ").trimEnd()}\n`;
 }
 
 /** The line of an event, with the id of its record. */

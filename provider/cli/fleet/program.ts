@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { Command, Option } from "commander";
 import type { Fleet, RotateOptions, RunOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
-import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, print, printJson } from "../output.js";
+import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, printResult } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
 import { formatTable } from "../table.js";
 import { formatEnvironmentLines } from "./bot-url-lines.js";
@@ -59,9 +59,10 @@ const rotateCommand = (source: FleetSource): Command =>
       .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
       .option("--yes", "do not ask"),
     {
-      about: `The first wave is a single stack, the others --wave-size stacks each (default: --stacks-at-once). A wave is verified
-before the next begins, and a wave that fails stops the rest. Earlier keys stay accepted meanwhile. Run it
-again to continue an interrupted rotation. It asks on a terminal; without one it needs --yes.`,
+      about: `The first wave is a single stack, the others --wave-size stacks each (default:
+--stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
+keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It asks on a terminal;
+without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: () => true,
       work: async ({ fleet, run, confirm, print }, options) => {
@@ -80,9 +81,9 @@ const watchCommand = (source: FleetSource): Command =>
     source,
     new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
     {
-      about: `Reports each difference by workspace and property, with both values (for keys, only that they differ) and the
-command that repairs it. Workspaces that are declared but not deployed, or deployed but no longer in the list,
-also count as drift.`,
+      about: `Reports each difference by workspace and property, with both values (for keys, only that they
+differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
+longer in the list, also count as drift.`,
       examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json-file drift.json'],
       endings: `
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted
@@ -105,7 +106,8 @@ const destroyCommand = (source: FleetSource): Command =>
       .option("--yes", "do not ask for the number of webhooks"),
     {
       about:
-        "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks; without a terminal, pass --yes.",
+        "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;\n" +
+        "without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
       asks: () => true,
       work: async ({ fleet, output, run, confirm, print }, options) => {
@@ -126,7 +128,8 @@ const refreshCommand = (source: FleetSource): Command =>
       "record in the stacks what the service shows; nothing is written to the service",
     ),
     {
-      about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up then repairs what differs.`,
+      about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up
+then repairs what differs.`,
       examples: ["refresh", "refresh --json"],
       work: async ({ fleet, run, print }, options) =>
         print(await run((given) => fleet.refresh({ ...given, ...options }))),
@@ -153,8 +156,7 @@ const stacksCommand = (source: FleetSource): Command =>
           stack: name,
           workspaces: workspaces.map((workspace) => workspace.name),
         }));
-        if (output.json) printJson(stacks);
-        else print(formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
+        printResult(output, stacks, () => formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
         return EXIT.done;
       },
     },
@@ -172,9 +174,9 @@ const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as the command stacks prints it")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what up does with this stack,
-but does not write the index stack. The files contain secrets, and only you can read them: do not commit
-them.`,
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what
+up does with this stack, but does not write the index stack. The files contain secrets, and only you can
+read them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
       work: async ({ open }, { stack, folder }) => {
         await (await open()).write(stack, folder);
@@ -196,9 +198,11 @@ const botUrlsCommand = (source: FleetSource): Command =>
       examples: ["bot-urls --env > bots.env", "bot-urls --json | jq -r .acme"],
       work: async ({ open, output, program }, { env }) => {
         const botUrls = await (await open()).botUrls();
-        if (output.json) printJson(botUrls);
-        else if (!env) print(formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
-        else print(`${formatEnvironmentLines(botUrls)}\n`.trimStart());
+        printResult(output, botUrls, () =>
+          env
+            ? `${formatEnvironmentLines(botUrls)}\n`.trimStart()
+            : formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)),
+        );
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
         // None at all is a failure: a script would continue without.

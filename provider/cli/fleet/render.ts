@@ -148,7 +148,8 @@ function describeEnd(report: FleetReport | RotationReport, { program }: Place): 
   const index =
     shard !== undefined &&
     ["up", "destroy"].includes(action) &&
-    `Shard ${shard} leaves the index stack as it was. When every shard is done, run ${program} ${action} without --shard.`;
+    `Shard ${shard} leaves the index stack as it was. ` +
+      `When every shard is done, run ${program} ${action} without --shard.`;
   if (outcome === "done") return [index];
   // What is done stays done; what failed has to be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
@@ -178,7 +179,8 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
       takenOver > 0 &&
         `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
       removals.length > 0 &&
-        `${count(removals.length, "workspace")} left the list and would lose the webhook: ${listNames(removals, MAX_NAMES)}`,
+        `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
+          listNames(removals, MAX_NAMES),
       others !== "" && `In addition to the webhooks: ${others}.`,
       index === "stale" && "The index stack is stale: up writes it.",
       randomKeys > 0 &&

@@ -48,7 +48,8 @@ function listenForStop(): Stop {
     stoppedAt = Date.now();
     if (listening.isRunning) {
       note(
-        "stopping: the engine is finishing its current steps; press Ctrl-C again to stop at once (this may leave a lock)",
+        "stopping: the engine is finishing its current steps; " +
+          "press Ctrl-C again to stop at once (this may leave a lock)",
       );
     }
     controller.abort();

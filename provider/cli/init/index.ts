@@ -79,7 +79,8 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   rejectQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
-      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: pass the URL of your endpoint, or of a tunnel that leads to it`,
+      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: ` +
+        "pass the URL of your endpoint, or of a tunnel that leads to it",
     );
   }
   const folder = resolve(target);
@@ -90,7 +91,8 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as ${commandLine()} init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; ` +
+        `pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
   await writeAll(folder, texts);
@@ -110,7 +112,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
 function rejectQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
-    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without the query`,
+    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without`,
   );
 }
 
@@ -187,7 +189,8 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    `# In another terminal, where it stays, unless an emulator is running already:\n${chain([...enter, `${commandLine()} emulator`])}`,
+    "# In another terminal, where it stays, unless an emulator is running already:\n" +
+      chain([...enter, `${commandLine()} emulator`]),
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
 }

@@ -8,21 +8,6 @@ import { UsageError } from "../usage-error.js";
 import { watchResponder, type RawRequest, type SeenRequest } from "../../responder/watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 
-/** What `--json` prints first. */
-interface ListeningEvent {
-  type: "listening";
-  at: string;
-  url: string;
-  forwardTo: string | null;
-}
-
-/** The URL of the tunnel is registered. */
-interface RegisteredEvent {
-  type: "registered";
-  at: string;
-  url: string;
-}
-
 /** The result of forwarding one delivery. */
 export interface ForwardEvent {
   type: "forward";
@@ -37,7 +22,12 @@ export interface ForwardEvent {
   durationMs: number;
 }
 
-export type ListenEvent = ListeningEvent | RegisteredEvent | SeenRequest | ForwardEvent;
+/** What `--json` prints: first where it listens, then the tunnel's URL once it is registered, and each request. */
+export type ListenEvent =
+  | { type: "listening"; at: string; url: string; forwardTo: string | null }
+  | { type: "registered"; at: string; url: string }
+  | SeenRequest
+  | ForwardEvent;
 
 interface ListeningOptions {
   host: string;
@@ -93,7 +83,8 @@ async function rejectLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(
-    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; pass a different URL, or a different --port`,
+    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; ` +
+      "pass a different URL, or a different --port",
   );
 }
 
