@@ -167,7 +167,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
   });
 
-  test("a share that meets another run fails with the lock's owner, and after pulumi cancel it converges", async () => {
+  test("a shard that meets another run names the lock's owner; after pulumi cancel it converges", async () => {
     const [stack = ""] = STACKS;
     const placed = JSON.parse(await finish("node fleet.ts stacks --json")) as {
       stack: string;
@@ -217,7 +217,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(keys.size).toBe(2 * names.length);
   });
 
-  test("the project that write writes is the same stack for Pulumi itself, as Deployments and the Kubernetes Operator run it", async () => {
+  test("for Pulumi itself, the project of the command write is the same stack", async () => {
     const [stack = ""] = STACKS;
     await finish(`node fleet.ts write --stack ${stack} --folder .`);
     const output = await finish(`pulumi preview --refresh --expect-no-changes --stack ${stack}`);

@@ -78,8 +78,8 @@ function expectNext(...expected: (string | RegExp)[]): string {
 }
 
 /**
- * Runs the next command of the README in the folder of the example; with `typed` on a terminal, where somebody answers its
- * question. Gives what it printed on stdout.
+ * Runs the next command of the README in the example's folder; with `typed` on a terminal, as the answer to a question.
+ * Returns its stdout.
  */
 async function follow(expected: string | RegExp, { typed = "", exitCode = 0 } = {}): Promise<string> {
   const command = expectNext(expected);
@@ -134,7 +134,7 @@ describe("The example fleet, word by word as its README says", () => {
     expect(printedLines.toSorted()).toEqual(lines.toSorted());
   });
 
-  test("watch names what was removed and what somebody else has taken over, and changes nothing", async () => {
+  test("watch names what was removed and what somebody else took over, and changes nothing", async () => {
     // That it finds no drift shows after the repair.
     expectNext("node fleet.ts watch");
     await follow(/^curl -X DELETE .*\/globex\/registration$/);

@@ -13,7 +13,7 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
+/** `npm run test:kills` kills more often, at random moments. The titles have the seed, which repeats them. */
 const isLong = process.env["npm_lifecycle_event"] === "test:kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
@@ -134,7 +134,7 @@ async function converge(action: string): Promise<number> {
   }
 }
 
-/** Service, receiver and states know the same workspaces, with the same keys, and a killed run has left nothing behind. */
+/** Service, receiver and states have the same workspaces and keys, and a killed run has left nothing. */
 async function expectAgreement(names: readonly string[]): Promise<void> {
   const keys = await Promise.all(names.map(async (name) => [name, [await keyOf(name), "verified"]] as const));
   const registered = registeredWorkspaces(scene).map((name) => {
@@ -154,7 +154,7 @@ async function expectAgreement(names: readonly string[]): Promise<void> {
 }
 
 test.each(rounds)(
-  `round $round: kill -9 of $target during $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  `round $round: kill -9 of $target during $action, after $changes changes, $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
     // The receiver and the definition have the new rotation before the run.
@@ -167,7 +167,8 @@ test.each(rounds)(
     const runs = await converge(action);
     const made = changes() - before;
     console.log(
-      `round ${round.round}, ${action}: killed with ${registered} registered; ${runs} runs and ${made} changes later done, after ${(Date.now() - begun) / 1000} s`,
+      `round ${round.round}, ${action}: killed with ${registered} registered; ` +
+        `done after ${runs} runs, ${made} changes and ${(Date.now() - begun) / 1000} s`,
     );
     // What is registered is not registered once more, and what is removed not removed.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];

@@ -112,7 +112,7 @@ describe("15 workspaces in 3 stacks", () => {
     expect(await consumer.outputs()).toEqual({ botUrl: scene.emulator.workspace(taken).botUrl });
   });
 
-  test("up with refresh adds, removes and repairs, touches no other, and fails for one taken over and one that is down", async () => {
+  test("up with refresh adds, removes and repairs, and fails only for one taken over and one down", async () => {
     scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
     scene.emulator.workspace(down).change({ webhook_status: "failed" });
     scene.emulator.workspace(gone).removeRegistration();
@@ -188,7 +188,7 @@ describe("15 workspaces in 3 stacks", () => {
     });
   });
 
-  test("destroy in two shards removes every webhook but the one of somebody else, and destroy of all the index; nothing held a secret", async () => {
+  test("destroy in two shards leaves somebody else's webhook; a run of all removes the index; no secret is left", async () => {
     const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
     await expectCleanBackend(scene.backend, secrets);
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   folder = dirname(await writeFile("apichat", script, 0o755));
 });
 
-/** What one bash proposes at the tab key behind each of these lines; the last word, after the last blank, is being written. */
+/** What bash proposes on Tab after each of these lines, for the word after the last blank. */
 async function complete(...lines: string[]): Promise<string[][]> {
   const script = `
     set -u

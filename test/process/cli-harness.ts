@@ -27,7 +27,7 @@ export interface CliOptions extends ProgramOptions {
   shows?: readonly string[];
 }
 
-/** What a run has printed, and what scripts read of it: stdout as JSON, and the error that --json puts last on stderr. */
+/** What a run has printed, with stdout as JSON, and the error that --json prints last on stderr. */
 export interface CliRun extends Said {
   json: unknown;
   error: { code: string; message: string } | undefined;

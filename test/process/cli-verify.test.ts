@@ -35,13 +35,6 @@ test("it ends with 1 where the handshake fails, and prints the whole diagnosis a
   });
 });
 
-test.each<[string[], RegExp]>([
-  [["http://me:secret-word@127.0.0.1/"], /^argument 'url' (?!.*secret-word).*user name and password/],
-  [["http://a.example", "--timeout", "soon"], /number of seconds/],
-])("%j is wrong use: 2, and nothing on stdout with --json either", async (parameters, message) => {
-  expect(await verify(...parameters, "--json")).toMatchObject(usageError(message));
-});
-
 test("an endpoint that is slow is reported after two seconds, and what is given up is JSON", async () => {
   const { url } = await startServer(() => undefined);
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");

@@ -156,13 +156,12 @@ describe("apichat webhook delete", () => {
 });
 
 describe("apichat webhook get", () => {
-  test("prints what is registered, with another bot than the given one as a warning, and the key with --show-key", async () => {
+  test("prints what is registered, warns of a different bot, and prints the key with --show-key", async () => {
     acme().takeOver(FOREIGN);
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
     expect(stdout).toContain("  key      set, different from yours\n");
-    expect(stderr).toBe(
-      `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode}; check the base URL and the API key\n`,
-    );
+    const bots = `the workspace has the bot ${acme().botCode}, not ${globex().botCode}`;
+    expect(stderr).toBe(`warning: ${bots}; check the base URL and the API key\n`);
     expect(await webhook(["get", "--json", "--bot-url", acme().botUrl])).toMatchObject({
       stderr: "",
       json: {

@@ -8,7 +8,7 @@ import { makeFolder } from "../support/folder.ts";
 const SECRETS = { APICHAT_API_KEY: 'the "api" key', KEY_SEED: "the seed", PULUMI_ACCESS_TOKEN: "the token" };
 const stackAt = (index: number): string => `/api/stacks/acme/apichat-fleet/example-${index}-of-3/deployments`;
 
-/** What Pulumi Cloud has of schedules; the first stack is to be destroyed one day, and the second is watched already. */
+/** The schedules in Pulumi Cloud: one destroys the first stack some day, one watches the second already. */
 const scheduled: Record<string, object[]> = {
   [`${stackAt(0)}/schedules`]: [{ id: "ttl", definition: { request: { operation: "destroy" } } }],
   [`${stackAt(1)}/schedules`]: [{ id: "drift", definition: { request: { operation: "detect-drift" } } }],
@@ -37,7 +37,7 @@ test("deployments.ts prints what to set for each stack, with secrets by their na
   expect(findSecrets(stdout, Object.values(SECRETS))).toEqual([]);
 });
 
-test("with --apply it sets Deployments, removes what would destroy a stack, and adds drift detection where there is none", async () => {
+test("with --apply it sets Deployments, removes what would destroy a stack, and adds drift detection", async () => {
   const cloud = await startServer(({ path }, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })

@@ -21,7 +21,7 @@ const definitionIn = (folder: string): FleetDefinition => ({
   }),
 });
 
-test("another command leaves the folder of a run alone for a day, and a run that has ended leaves nothing", async () => {
+test("another command keeps the folder of a run for a day; a run that has ended leaves nothing", async () => {
   const fleet = await resolveFleet(definitionIn(await makeFolder()));
   await prepareProject(fleet);
   await withProgram(fleet, outputsProgram({}), async (ofRun) => {

@@ -14,7 +14,7 @@ const webhook: FleetDefinition["webhook"] = ({ baseUrl, apiKey, webhookUrl = "" 
 
 export type FleetScene = Awaited<ReturnType<typeof openFleetScene>>;
 
-/** A fleet's service, endpoints and backend. `known`: every workspace at the service, also those that no list has yet. */
+/** A fleet's service, endpoints and backend. `known`: all workspaces, including those that no list has yet. */
 export async function openFleetScene(
   known: readonly string[],
   definition: Pick<FleetDefinition, "name" | "stacks">,

@@ -64,7 +64,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports a stale index stack: after a run that did not write it, and of a workspace that no stack holds", async () => {
+  it("reports a stale index stack: a run did not write it, or no stack has its workspace", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
