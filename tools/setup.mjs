@@ -14,7 +14,7 @@ import { withProgress } from "./lib/progress.mjs";
 
 if (process.platform === "win32") {
   console.error(
-    "A clone is developed on Linux or macOS; on Windows, in WSL. The package itself runs on Windows: docs/support.md",
+    "Develop a clone on Linux or macOS; on Windows, in WSL. The package runs on Windows: docs/reference/support.md",
   );
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-import { HANDSHAKE_RULES, type HandshakeCause, type HandshakeRule } from "../errors/index.js";
+import { HANDSHAKE_RULES, type HandshakeCause } from "../errors/index.js";
 
 interface CauseFacts {
   /** What was seen, in words. Absent if the status or the address is enough. */
@@ -141,29 +141,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
 
 export const isLasting = (cause: HandshakeCause): boolean => CAUSES[cause].isLasting ?? false;
 
-/**
- * From the least to the most informative about the endpoint, by rule, or by cause where one stands apart from its rule: if several
- * encodings fail, the last one here is reported. A rejection is more informative than a 200 with any body, which many endpoints return
- * for an encoding that they do not understand.
- */
-const ORDER: readonly (HandshakeRule | HandshakeCause)[] = [
-  "private_address",
-  "unreachable",
-  "tls",
-  "no_answer",
-  "redirect",
-  "status",
-  "other_body",
-  "empty_body",
-  "unauthorized",
-  "forbidden",
-  "html_page",
-  "token_refused",
-  "wrong_challenge",
-];
+const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
 
 /** How much a cause tells of the endpoint, compared with the others. */
-export function weightOf(cause: HandshakeCause): number {
-  const own = ORDER.indexOf(cause);
-  return own < 0 ? ORDER.indexOf(HANDSHAKE_RULES[cause]) : own;
-}
+export const weightOf = (cause: HandshakeCause): number => CAUSES_BY_WEIGHT.indexOf(cause);

@@ -17,7 +17,7 @@ const READ_BYTES = 4096;
 export interface EndpointCheck {
   /** The name of the request. */
   name: string;
-  /** The number of the rule in docs/endpoint.md that it is about, or that the endpoint does not follow. */
+  /** The number of the rule in docs/guide/endpoint.md that it is about, or that the endpoint does not follow. */
   rule: number;
   /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
   result: "right" | "wrong" | "unsafe" | "skipped";
@@ -45,8 +45,8 @@ export interface CheckEndpointOptions {
 
 /**
  * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and reports how it took
- * each: see docs/endpoint.md. The endpoint takes the genuine ones for messages of contact 7 in conversation 1. The
- * specification shows no response to a delivery (section 6.2): any 2xx counts as accepted, any 4xx as rejected.
+ * each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of contact 7 in conversation 1.
+ * The specification shows no response to a delivery (section 6.2): any 2xx counts as accepted, any 4xx as rejected.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;

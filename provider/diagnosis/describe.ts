@@ -1,4 +1,5 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
+import { listNames } from "../lib/plain-text.js";
 import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
@@ -28,11 +29,8 @@ export function explainStep(step: HandshakeStep): string {
 }
 
 /** The addresses of the endpoint, or that there are none. */
-export function describeAddresses(addresses: readonly string[]): string {
-  if (addresses.length === 0) return "the name does not resolve";
-  const more = addresses.length - SHOWN_ADDRESSES;
-  return addresses.slice(0, SHOWN_ADDRESSES).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
+export const describeAddresses = (addresses: readonly string[]): string =>
+  addresses.length === 0 ? "the name does not resolve" : listNames(addresses, SHOWN_ADDRESSES);
 
 /** What was seen, in at most six lines: one for all steps with the same outcome. */
 export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {

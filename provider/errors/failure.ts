@@ -74,42 +74,42 @@ export interface Failure {
   transcript?: HandshakeTranscript;
 }
 
-/** Why a handshake fails, and the rule that it breaks then. */
+/**
+ * Why a handshake fails, and the rule that it breaks then: from what tells least of the endpoint to what tells most. If
+ * several encodings fail, the last one here is reported. A rejection tells more than a 200 with any body, which many
+ * endpoints return for an encoding that they do not understand.
+ */
 export const HANDSHAKE_RULES = {
-  // Nothing was sent.
   private_address: "private_address",
-  // No connection.
   name_not_resolved: "unreachable",
   connection_refused: "unreachable",
   connect_timeout: "unreachable",
   connection_failed: "unreachable",
   proxy_failed: "unreachable",
+  closed_early: "unreachable",
+  not_http: "unreachable",
   tls_self_signed: "tls",
   tls_untrusted: "tls",
   tls_wrong_host: "tls",
   tls_expired: "tls",
   tls_not_spoken: "tls",
   tls_failed: "tls",
-  // No complete response.
-  closed_early: "unreachable",
-  not_http: "unreachable",
   silent: "no_answer",
   answer_unfinished: "no_answer",
-  // A status other than 2xx. For `token_refused` and `signature_demanded`, the response says so.
   redirect: "redirect",
-  unauthorized: "token_refused",
-  forbidden: "token_refused",
   not_found: "status",
   method_not_allowed: "status",
-  server_error: "status",
   other_status: "status",
+  server_error: "status",
+  other_body: "wrong_challenge",
+  empty_body: "wrong_challenge",
+  unauthorized: "token_refused",
+  forbidden: "token_refused",
+  html_page: "wrong_challenge",
+  // The response itself says so.
   token_refused: "token_refused",
   signature_demanded: "token_refused",
-  // A body other than the challenge.
-  empty_body: "wrong_challenge",
-  html_page: "wrong_challenge",
   body_echoed: "wrong_challenge",
-  other_body: "wrong_challenge",
   challenge_among_more: "wrong_challenge",
   challenge_as_number: "wrong_challenge",
   challenge_case_changed: "wrong_challenge",

@@ -16,7 +16,7 @@ import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
-/** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/figures.md. */
+/** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/reference/figures.md. */
 export const WORKSPACES_PER_STACK = 500;
 
 /**

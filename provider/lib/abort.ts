@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 /** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
@@ -28,11 +30,6 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
  * first.
  */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, Math.min(ms, MAX_TIMER_MS));
-  try {
-    await orAborted(over.promise, signal);
-  } finally {
-    clearTimeout(timer);
-  }
+  // It would reject with an error of its own.
+  await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());
 }

@@ -24,7 +24,6 @@ export interface DiffResult {
   changes: boolean;
   /** The inputs and outputs that update brings to something else, secrets too. */
   changed: readonly string[];
-  replaces: string[];
   deleteBeforeReplace: boolean;
 }
 
@@ -39,7 +38,6 @@ export const missingSource = (state: object, inputs: object): string[] =>
 export const toDiff = (changed: readonly string[]): DiffResult => ({
   changes: changed.length > 0,
   changed: [...new Set(changed)],
-  replaces: [],
   deleteBeforeReplace: true,
 });
 

@@ -1,3 +1,4 @@
+import { ApiChatError } from "../errors/index.js";
 import {
   fail,
   type CheckFailure,
@@ -6,7 +7,7 @@ import {
   type RawInputs,
 } from "./check-and-diff.js";
 import { isMap, withoutNulls } from "../lib/values.js";
-import { report } from "./provider-process.js";
+import { describeFailure } from "./provider-process.js";
 import { markSecrets, type Path } from "./secret-values.js";
 import { isPlainName } from "../lib/validate.js";
 
@@ -62,15 +63,15 @@ export function guardDynamic<L extends Lifecycle>(
       if (STORED.has(name) && isMap(values)) Object.assign(result, { [name]: mark(values) });
     return result;
   };
-  const guard = <T>(name: string, work: () => Promise<T>): Promise<T> =>
-    report(name, () =>
-      work().then(
-        (result) => (isMap(result) ? markStored(result) : result),
-        (error: unknown) => {
-          throw error instanceof Error ? markStored(error) : error;
-        },
-      ),
-    );
+  const guard = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await work();
+      return isMap(result) ? markStored(result) : result;
+    } catch (error) {
+      if (error instanceof ApiChatError) throw toShortFailure(name, error);
+      throw error instanceof Error ? markStored(error) : error;
+    }
+  };
   const guarded: Lifecycle = {
     check: (olds, raw) =>
       guard(raw.name, async () => {
@@ -87,6 +88,19 @@ export function guardDynamic<L extends Lifecycle>(
     delete: (id, stored) => guard(nameOf(stored), () => lifecycle.delete(id, stored)),
   };
   return { ...lifecycle, ...guarded };
+}
+
+/**
+ * An ApiChatError with the resource's name. For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition
+ * to the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
+ */
+function toShortFailure(name: string, error: ApiChatError): ApiChatError {
+  const named = error.with({ subject: name });
+  return Object.assign(named, {
+    message: describeFailure(name, error),
+    stack: `${name}: ${error.code}`,
+    toString: () => named.name,
+  });
 }
 
 /** What the engine stores of a result, and of a failure that leaves a resource partly done. */

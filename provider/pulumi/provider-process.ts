@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
-import { ApiChatError, type Failure } from "../errors/index.js";
+import type { ApiChatError, Failure } from "../errors/index.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -42,24 +42,6 @@ export const describeFailure = (name: string, error: ApiChatError): string =>
 /** The text of a failure, with its data if a program reads reports. */
 export const withReport = (error: ApiChatError): string =>
   isReportRead() ? `${error.message}\n${formatReport(error.toJSON())}` : error.message;
-
-/**
- * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:
- * ${stack}` in addition to the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
- */
-export async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    const named = error.with({ subject: name });
-    throw Object.assign(named, {
-      message: describeFailure(name, error),
-      stack: `${name}: ${error.code}`,
-      toString: () => named.name,
-    });
-  }
-}
 
 /** The SDK's script that the engine starts. Any other process that loads this module belongs to the user. */
 const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;

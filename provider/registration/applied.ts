@@ -34,11 +34,18 @@ export interface Ours {
   applied: Applied;
 }
 
+/** What applied a registration: the API key in force, the state's claim, and whether it was only adopted. */
+export interface AppliedBy {
+  apiKey: string;
+  claimId: string;
+  adopted?: boolean;
+}
+
 /** What to record of a registration that was set or adopted. */
 export function toApplied(
   { webhookUrl: url, webhookVerificationKey: key }: WantedWebhook,
   { botUrl, webhookUrl: shownUrl, webhookVerificationKey: shownKey }: Registration,
-  { apiKey, claimId, adopted }: { apiKey: string; claimId: string; adopted?: boolean },
+  { apiKey, claimId, adopted }: AppliedBy,
 ): Applied {
   return {
     url,

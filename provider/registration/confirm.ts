@@ -5,8 +5,7 @@ import { sleep } from "../lib/abort.js";
 import { printIfSlow } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
-import type { SetRequest, SetResult } from "./set-result.js";
-import { restore, withRunAgain, withSentence } from "./settle.js";
+import { restore, type SetRequest, type SetResult, withRunAgain, withSentence } from "./settle.js";
 import { VERIFIED, type WantedWebhook, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** Whether get-webhook returns what set-webhook returned, by the origin of the service. */
@@ -51,16 +50,16 @@ export async function confirmUntilVerified(
   const look = async (): Promise<Registration> =>
     (shown = requireWanted(await client.getWebhook(), shown, wanted));
   try {
-    let seen = await look();
-    const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
+    let now = await look();
+    const describeWait = (): string => `waiting for status "${VERIFIED}", now "${now.status}"`;
     const wait = async (): Promise<void> => {
-      for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
+      for (let attempt = 1; now.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
         await sleep(Math.min(backOffMs(attempt), deadline - performance.now()), signal);
-        seen = await look();
+        now = await look();
       }
     };
     await printIfSlow(wanted.name, describeWait, wait, signal);
-    if (seen.status === VERIFIED) return { registration: seen };
+    if (now.status === VERIFIED) return { registration: now };
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const isKnown = shown && showsWanted(shown, wanted);
@@ -70,9 +69,9 @@ export async function confirmUntilVerified(
   const summary = `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ${readySecondsOf(wanted)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
   const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
-  const { isRestored, left } = await restore(options, shown);
-  if (isRestored) throw withSentence(failure, left);
-  return { failure: withSentence(failure, left), standing: shown };
+  const { isRestored, sentence } = await restore(options, shown);
+  if (isRestored) throw withSentence(failure, sentence);
+  return { failure: withSentence(failure, sentence), standing: shown };
 }
 
 function requireWanted(

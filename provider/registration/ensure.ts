@@ -3,8 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { isInPlace, isOurs } from "./applied.js";
 import { Confirmations, confirmUntilVerified } from "./confirm.js";
 import { tryHandshake } from "./try-handshake.js";
-import type { SetRequest, SetResult, Uncertain } from "./set-result.js";
-import { settle } from "./settle.js";
+import { settle, type SetRequest, type SetResult, type Uncertain } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** What to ensure, and what is known. */
@@ -47,19 +46,19 @@ export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertai
 
 async function setAndConfirm(options: EnsureOptions, deadline: number): Promise<SetResult> {
   const { client, wanted, confirmations = new Confirmations() } = options;
+  const confirm = (shown: Registration | undefined): Promise<SetResult> =>
+    confirmUntilVerified(options, shown, deadline);
   let shown: Registration | undefined;
-  const confirm = (): Promise<SetResult> => confirmUntilVerified(options, shown, deadline);
   try {
     shown = await client.setWebhook({ ...wanted, retryRejectedUntil: deadline });
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     const settled = await settle(options, error);
-    if (settled.failure) return settled;
-    shown = settled.registration;
-    return isComplete(shown, wanted) ? settled : confirm();
+    const isDone = settled.failure || isComplete(settled.registration, wanted);
+    return isDone ? settled : confirm(settled.registration);
   }
-  if (shown === undefined || !isComplete(shown, wanted)) return confirm();
-  return confirmations.confirmOnce(new URL(wanted.baseUrl).origin, shown, confirm);
+  if (shown === undefined || !isComplete(shown, wanted)) return confirm(shown);
+  return confirmations.confirmOnce(new URL(wanted.baseUrl).origin, shown, () => confirm(shown));
 }
 
 /** Whether a response is the full configuration (section 3): our URL, verified, and a bot URL. */

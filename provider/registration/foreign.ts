@@ -26,19 +26,19 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Whether someone else's webhook took the place of ours, and is to be replaced. Throws `conflict` unless `onExisting` is
- * "replace". A different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it
- * (`shownUrl`), because then the preview named it.
+ * Throws `conflict` if someone else's webhook took the place of ours, unless `onExisting` is "replace". A different URL
+ * with our key is ours, changed by hand: it is repaired once a refresh has shown it (`shownUrl`), because then the preview
+ * named it.
  */
-export function isTakenOver(
+export function rejectTakeover(
   seen: Registration,
   { shownUrl, ...ours }: Ours & { shownUrl: string },
   wanted: WantedWebhook,
-): boolean {
+): void {
+  if (wanted.onExisting === "replace") return;
   const hasOurKey = showsOurKey(seen, ours);
   const isShownDrift = hasOurKey && hideQuery(seen.webhookUrl) === shownUrl;
-  if (isOurs(seen, ours.applied) || hasWantedUrl(seen, wanted) || isShownDrift) return false;
-  if (wanted.onExisting === "replace") return true;
+  if (isOurs(seen, ours.applied) || hasWantedUrl(seen, wanted) || isShownDrift) return;
   const at = formatUrl(wanted.baseUrl);
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";

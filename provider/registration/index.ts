@@ -6,10 +6,17 @@ export {
   showsOurKey,
   toApplied,
   type Applied,
+  type AppliedBy,
 } from "./applied.js";
 export { Confirmations } from "./confirm.js";
 export { ensure, type Ensured } from "./ensure.js";
-export { isSameWorkspace, isTakenOver, rejectForeign, removeOther, requireSameWorkspace } from "./foreign.js";
+export {
+  isSameWorkspace,
+  rejectForeign,
+  rejectTakeover,
+  removeOther,
+  requireSameWorkspace,
+} from "./foreign.js";
 export { remove } from "./remove.js";
 export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
 export {

@@ -2,9 +2,32 @@ import { isDeepStrictEqual } from "node:util";
 import { isRetryableRejection, type Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
-import { toRestorable } from "./applied.js";
-import type { SetRequest, SetResult } from "./set-result.js";
+import { type Ours, toRestorable } from "./applied.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, showsWanted } from "./wanted.js";
+import type { WorkspaceClient } from "./workspace.js";
+
+/** What to set, and what stood there before. */
+export interface SetRequest {
+  client: Pick<WorkspaceClient, "getWebhook" | "setWebhook">;
+  wanted: WantedWebhook;
+  /** What a look has shown. The caller has decided that it may be replaced. */
+  seen: Registration | undefined;
+  /** What we last set or adopted in this workspace, if anything. */
+  ours?: Ours | undefined;
+  /** Ends the work at once. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What set-webhook led to: what is registered now, or a failure that leaves it open. */
+export type SetResult = { registration: Registration; failure?: never } | Uncertain;
+
+/** A failure after which the webhook may be registered anyway. */
+export interface Uncertain {
+  failure: ApiChatError;
+  /** What stands there, if the service has shown it with our URL and a bot URL. */
+  standing?: Registration | undefined;
+  registration?: never;
+}
 
 /**
  * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
@@ -28,8 +51,8 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
     return { failure: withSentence(failure, `What is registered now is not known: ${reason}`) };
   }
   if (isAmbiguous && now && showsEffect(now, options)) return { registration: now };
-  const { isRestored, left } = await restore(options, now);
-  const settled = withSentence(failure, left);
+  const { isRestored, sentence } = await restore(options, now);
+  const settled = withSentence(failure, sentence);
   if (isAmbiguous) return { failure: settled };
   const isLeftBehind = !isRestored && now && showsWanted(now, wanted) && !isDeepStrictEqual(now, seen);
   if (!isLeftBehind) throw settled;
@@ -72,8 +95,8 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,
-): Promise<{ isRestored: boolean; left: string }> {
-  const stays = { isRestored: false, left: `Registered now: ${describe(now)}` };
+): Promise<{ isRestored: boolean; sentence: string }> {
+  const stays = { isRestored: false, sentence: `Registered now: ${describe(now)}` };
   const isLost = !isDeepStrictEqual(now, seen) && (now === undefined || hasWantedUrl(now, wanted));
   if (!isLost || seen?.status !== VERIFIED) return stays;
   const { webhookUrl, webhookVerificationKey } = toRestorable(seen, ours);
@@ -81,14 +104,14 @@ export async function restore(
   if (webhookVerificationKey !== undefined) {
     try {
       const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
-      return { isRestored: true, left: `Put back: ${describe(restored)}` };
+      return { isRestored: true, sentence: `Put back: ${describe(restored)}` };
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
       reason = error.summary;
     }
   }
   const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
-  return { ...stays, left: `${stays.left}. ${lost}` };
+  return { ...stays, sentence: `${stays.sentence}. ${lost}` };
 }
 
 const describe = (seen: Registration | undefined): string =>

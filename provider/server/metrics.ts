@@ -29,7 +29,7 @@ const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** The share of the time that counting rows may take: it blocks the event loop, and takes long with a million rows. */
 const COUNTING_SHARE = 0.01;
 
-/** What a responder counts for Prometheus; docs/metrics.md lists it. */
+/** What a responder counts for Prometheus; docs/operate/metrics.md lists it. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**

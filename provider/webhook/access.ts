@@ -1,26 +1,36 @@
-import type { Registration } from "../client/internal.js";
-import { createClient } from "../registration/index.js";
+import { type Observed, createClient, observe, workspaceOf } from "../registration/index.js";
 import { type OperationContext, resourceOf } from "./run.js";
-import { type WebhookInputs, type WebhookState, createClaimId, toWebhookState } from "./state.js";
+import { settingMissing } from "./settings.js";
+import { type WebhookInputs, type WebhookState, createClaimId } from "./state.js";
 
-/** What an operation on one webhook needs. */
+/** What a create or update of one webhook needs. */
 export type Access = ReturnType<typeof accessTo>;
 
-/** Opens the workspace of a webhook. `toOuts` makes the state of what is registered there. */
+/** Opens the workspace of a webhook for a create or update. */
 export function accessTo(inputs: WebhookInputs, context: OperationContext, claimId = createClaimId()) {
   const { run, signal } = context;
-  const { apiKey, workspace } = run.targetOf(inputs);
+  const apiKey = run.requireApiKey(inputs.apiKey);
   return {
     inputs,
-    context,
+    wanted: withTimeLimit(inputs, "readySeconds", context),
     run,
+    signal,
     apiKey,
-    workspace,
+    workspace: workspaceOf(inputs.baseUrl, apiKey),
     client: createClient(inputs, apiKey, signal),
     claim: { claimId, name: inputs.name, resource: resourceOf(inputs, context) },
-    toOuts: (seen: Registration, adopted = false): WebhookState =>
-      toWebhookState(inputs, seen, { apiKey, claimId, adopted }),
   };
+}
+
+/** Reads the workspace of a state: see {@link observe}. */
+export function observeState(
+  state: WebhookState,
+  apiKeys: readonly string[],
+  context: OperationContext,
+): Promise<Observed> {
+  if (apiKeys.length === 0) throw settingMissing("apiKey");
+  const settings = withTimeLimit(state, "requestSeconds", context);
+  return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
 /**

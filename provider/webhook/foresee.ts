@@ -39,7 +39,7 @@ export async function previewCreate(inputs: WebhookInputs, context: OperationCon
       const text = `${registered}; it is not known yet whether pulumi up can proceed`;
       return { line: { kind: "info", text } };
     }
-    rejectForeign(seen, inputs, context.run.holderOf(seen, access.claim));
+    rejectForeign(seen, inputs, context.run.recordedBy(seen, access.claim));
     context.run.claimBot(seen.botUrl, access.claim);
     if (!isSameUrl(seen.webhookUrl, webhookUrl)) return {};
     const text = `adopts ${formatUrl(seen.webhookUrl)}, which is registered already`;

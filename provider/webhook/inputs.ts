@@ -20,7 +20,7 @@ import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { VERIFIED, isLastApiKey } from "../registration/index.js";
 import { verificationKeyShape, warningOfKey } from "../responder/key-rules.js";
-import { joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
+import { joinQuotedNames, resourceOf, type Declared, type OperationContext, type Run } from "./run.js";
 import { SETTINGS } from "./settings.js";
 import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
@@ -103,16 +103,20 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
   const problems: FieldProblem[] = problemsOfKnown(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
-  if (![inputs.baseUrl, apiKey].some(isUnknown)) problems.push(...declareOnce(inputs, context));
+  // The schema requires both.
+  const { name } = inputs;
+  const declared = { name, baseUrl: inputs.baseUrl, apiKey: apiKey as string };
+  if (!isUnknown(Object.values(declared))) problems.push(...declareOnce(declared, context));
   return { inputs, problems, warnings: warningsOf(inputs) };
 }
 
 /** Records that the program declares the workspace. Returns a problem if another resource declares it. */
-function declareOnce(inputs: WebhookInputs, context: OperationContext): FieldProblem[] {
-  const other = context.run.declare(inputs, resourceOf(inputs, context));
+function declareOnce(declared: Declared, context: OperationContext): FieldProblem[] {
+  const { name, baseUrl } = declared;
+  const other = context.run.declare(declared, resourceOf(declared, context));
   if (other === undefined) return [];
-  const names = joinQuotedNames([other, inputs.name]);
-  const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;
+  const names = joinQuotedNames([other, name]);
+  const text = `${names} declare the same workspace (${formatUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;
   return [{ field: "", text }];
 }
 
@@ -173,7 +177,7 @@ export function diffWebhook(
     ...missingSource(state, inputs),
   ];
   const diff = { ...toDiff(changes), deleteBeforeReplace: false };
-  run.recordState(state, { name, resource, isUnchanged: !diff.changes });
+  run.recordDiff(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }
 

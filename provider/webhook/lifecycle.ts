@@ -11,15 +11,15 @@ import {
   isInPlace,
   isOurs,
   isSameWorkspace,
-  isTakenOver,
   rejectForeign,
+  rejectTakeover,
   remove,
   requireSameWorkspace,
   workspaceOf,
 } from "../registration/index.js";
-import { type Access, accessTo, withTimeLimit } from "./access.js";
+import { type Access, accessTo, observeState } from "./access.js";
 import { checkWebhook, diffWebhook } from "./inputs.js";
-import { observeState, readWebhook } from "./read.js";
+import { readWebhook } from "./read.js";
 import { type OperationContext, resourceOf } from "./run.js";
 import {
   UnfinishedError,
@@ -27,6 +27,7 @@ import {
   type WebhookState,
   requireKey,
   requireWebhookState,
+  toWebhookState,
   withAttempt,
 } from "./state.js";
 
@@ -64,7 +65,7 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
     const { seen, ours } = found;
     try {
       if (seen) run.claimBot(seen.botUrl, access.claim);
-      if (seen && !ours) rejectForeign(seen, inputs, run.holderOf(seen, access.claim));
+      if (seen && !ours) rejectForeign(seen, inputs, run.recordedBy(seen, access.claim));
       const { outs, how } = await apply(access, found);
       if (seen && !ours) printAdoptedOrReplaced(seen, inputs, how);
       return outs;
@@ -118,21 +119,24 @@ function updateWebhook(
   const access = accessTo(inputs, context, state.applied.claimId);
   const workspaces = [access.workspace, workspaceOf(state.baseUrl, access.apiKey)];
   return context.run.inTurn(workspaces, context, async () => {
-    const { seen, isForeign } = await lookBeforeUpdate(access, state);
-    const { outs } = await apply(access, { seen, ours: state });
-    if (seen && isForeign) printReplaced(inputs.name, seen);
+    const seen = await lookBeforeUpdate(access, state);
+    const { outs, how } = await apply(access, { seen, ours: state });
+    if (seen && how === "replaced" && inputs.onExisting === "replace") printReplaced(inputs.name, seen);
     return outs;
   });
 }
 
 /** Reads what is registered. Throws `conflict` unless the update may write it. */
-export async function lookBeforeUpdate(access: Access, state: WebhookState) {
+export async function lookBeforeUpdate(
+  access: Access,
+  state: WebhookState,
+): Promise<Registration | undefined> {
   const { inputs, run, client, claim } = access;
   const seen = await client.getWebhook();
   requireSameWorkspace({ ...access, seen }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
   run.claimBot(state.applied.botUrl, claim);
-  const ours = { ...state, shownUrl: state.webhookUrl };
-  return { seen, isForeign: seen !== undefined && isTakenOver(seen, ours, inputs) };
+  if (seen) rejectTakeover(seen, { ...state, shownUrl: state.webhookUrl }, inputs);
+  return seen;
 }
 
 /**
@@ -140,24 +144,18 @@ export async function lookBeforeUpdate(access: Access, state: WebhookState) {
  * an {@link UnfinishedError} with the state to keep.
  */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
-  const { inputs, context, run, client, claim, toOuts } = access;
+  const { inputs, wanted, run, signal, client, claim } = access;
   const { seen, ours } = found;
-  if (!seen || !isInPlace(seen, inputs, ours)) requireKey(inputs);
-  const result = await ensure({
-    client,
-    wanted: withTimeLimit(inputs, "readySeconds", context),
-    seen,
-    ours,
-    confirmations: run.confirmations,
-    signal: context.signal,
-  });
+  if (!seen || !isInPlace(seen, wanted, ours)) requireKey(inputs);
+  const { confirmations } = run;
+  const result = await ensure({ client, wanted, seen, ours, confirmations, signal });
   if (result.failure) {
-    const left = result.standing ? toOuts(result.standing) : stateOfAttempt(access, found);
-    throw left ? new UnfinishedError(left, result.failure) : result.failure;
+    const partial = result.standing ? toOuts(access, result.standing) : stateOfAttempt(access, found);
+    throw partial ? new UnfinishedError(partial, result.failure) : result.failure;
   }
   const { registration, how } = result;
   const adopted = how === "unchanged" && (ours?.applied.adopted ?? ours === undefined);
-  const outs = toOuts(registration, adopted);
+  const outs = toOuts(access, registration, adopted);
   try {
     if (how !== "unchanged") run.claimBot(outs.botUrl, claim);
   } catch (error) {
@@ -166,11 +164,16 @@ async function apply(access: Access, found: Found): Promise<{ outs: WebhookState
   return { outs, how };
 }
 
+const toOuts = ({ inputs, apiKey, claim }: Access, shown: Registration, adopted = false): WebhookState =>
+  toWebhookState(inputs, shown, { apiKey, claimId: claim.claimId, adopted });
+
 /** The state of a webhook that may be registered now. Undefined if not even its bot is known. */
-function stateOfAttempt({ inputs, claim, toOuts }: Access, { seen, ours }: Found): WebhookState | undefined {
+function stateOfAttempt(access: Access, { seen, ours }: Found): WebhookState | undefined {
+  const { inputs, claim } = access;
   if (ours) return withAttempt(ours, inputs, claim.claimId);
   // If the workspace already had a webhook, its bot is known.
-  return seen && seen.botUrl !== "" ? toOuts({ ...inputs, botUrl: seen.botUrl, status: "" }) : undefined;
+  if (seen === undefined || seen.botUrl === "") return undefined;
+  return toOuts(access, { ...inputs, botUrl: seen.botUrl, status: "" });
 }
 
 /**
@@ -184,7 +187,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
   // A create of the same resource may follow.
-  run.recordRead(state, resource);
+  run.recordState(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
   const printStays = (manager: string): void =>

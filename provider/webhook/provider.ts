@@ -1,5 +1,4 @@
 /** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
-export { warningsOfConfiguration } from "./configuration.js";
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK_SPEC } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";
@@ -8,7 +7,7 @@ export { webhookLifecycle } from "./lifecycle.js";
 export { importWebhook, lookUpRegistration } from "./read.js";
 export { openRunLog } from "./run-log.js";
 export { Run, type Configuration, type OperationContext } from "./run.js";
-export { SETTINGS } from "./settings.js";
+export { SETTINGS, warningsOfConfiguration } from "./settings.js";
 export {
   IMPORTED_KEY,
   requireWebhookState,

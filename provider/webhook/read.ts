@@ -2,15 +2,13 @@ import { RegistrationClient } from "../client/internal.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
 import {
-  type Observed,
   VERIFIED,
   createClient,
   expectedUrl,
-  observe,
   requireSameWorkspace,
   showsOurKey,
 } from "../registration/index.js";
-import { withTimeLimit } from "./access.js";
+import { observeState, withTimeLimit } from "./access.js";
 import { resourceOf, type OperationContext } from "./run.js";
 import { settingMissing } from "./settings.js";
 import {
@@ -41,7 +39,7 @@ export async function readWebhook(state: WebhookState, context: OperationContext
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
   if (!seen) return {};
-  run.recordRead(state, resource);
+  run.recordState(state, resource);
   const { drift: _, ...rest } = state;
   const { applied } = state;
   const shown = {
@@ -119,15 +117,4 @@ export async function lookUpRegistration(
   const seen = await new RegistrationClient({ baseUrl, apiKey, signal }).getWebhook();
   const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
   return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
-}
-
-/** {@link observe} for a state. */
-export function observeState(
-  state: WebhookState,
-  apiKeys: readonly string[],
-  context: OperationContext,
-): Promise<Observed> {
-  if (apiKeys.length === 0) throw settingMissing("apiKey");
-  const settings = withTimeLimit(state, "requestSeconds", context);
-  return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }

@@ -53,6 +53,7 @@ export function openRunLog(engineAddress: string | undefined, folder = join(stat
 }
 
 class SharedLog implements RunLog {
+  readonly #path: string;
   readonly #file: number;
   readonly #own: Fact[] = [];
   #facts = new RunFacts();
@@ -64,6 +65,7 @@ class SharedLog implements RunLog {
   constructor(path: string) {
     // Windows has no O_NOFOLLOW, which counts as 0 then.
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+    this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
     // Before the first look: it shows that what is there already is older.
     this.#write({ at: now(), fact: "beat" });
@@ -99,9 +101,19 @@ class SharedLog implements RunLog {
     const bytes = Buffer.concat(chunks);
     const end = bytes.lastIndexOf("\n") + 1;
     this.#rest = bytes.subarray(end);
-    for (const line of bytes.toString("utf8", 0, end).split("\n").slice(0, -1))
-      this.#take(JSON.parse(line) as Line);
+    for (const line of bytes.toString("utf8", 0, end).split("\n").slice(0, -1)) this.#take(this.#parse(line));
     return this.#facts;
+  }
+
+  /** Throws if a write was cut off, as on a full disk: what it said is not known. */
+  #parse(line: string): Line {
+    try {
+      return JSON.parse(line) as Line;
+    } catch {
+      throw new Error(
+        `${this.#path} has a line that was cut off, as by a full disk; make room, then run pulumi up again`,
+      );
+    }
   }
 
   #take({ at, ...line }: Line): void {

@@ -7,7 +7,7 @@ import { Confirmations, isOurs, workspaceOf } from "../registration/index.js";
 import type { Claim } from "./facts.js";
 import { memoryLog, type RunLog } from "./run-log.js";
 import { findApiKeys, findBaseUrl, settingMissing } from "./settings.js";
-import type { WebhookInputs, WebhookState } from "./state.js";
+import type { WebhookState } from "./state.js";
 
 /** What the engine says about an operation, in addition to its inputs. */
 export interface OperationContext {
@@ -24,7 +24,7 @@ export interface OperationContext {
 export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
 /** Where the program declares a webhook, with the API key in force: the argument or the default. */
-type Declared = Record<"baseUrl" | "apiKey", string>;
+export type Declared = Record<"name" | "baseUrl" | "apiKey", string>;
 
 /** The provider's configuration, as the SDK passes it to `configure`. */
 export interface Configuration {
@@ -97,12 +97,6 @@ export class Run {
     return apiKey;
   }
 
-  /** The workspace of a webhook, and the API key for it. */
-  targetOf({ baseUrl, apiKey: given }: WebhookInputs): { apiKey: string; workspace: string } {
-    const apiKey = this.requireApiKey(given);
-    return { apiKey, workspace: workspaceOf(baseUrl, apiKey) };
-  }
-
   /**
    * The API keys for reads and deletes, most likely first: the recorded one, the defaults, and the one that this run's
    * program sets. After a rotation, only some of them are valid.
@@ -116,10 +110,10 @@ export class Run {
   }
 
   /** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
-  declare(inputs: WebhookInputs, resource: string): string | undefined {
-    const { baseUrl, name } = inputs;
-    const { apiKey, workspace } = this.targetOf(inputs);
-    this.#declared.set(resource, [...this.#declarationsOf(resource), { baseUrl, apiKey }]);
+  declare(declared: Declared, resource: string): string | undefined {
+    const { name, baseUrl, apiKey } = declared;
+    const workspace = workspaceOf(baseUrl, apiKey);
+    this.#declared.set(resource, [...this.#declarationsOf(resource), declared]);
     this.#log.append({ fact: "declared", workspace, resource, name });
     return this.#log.read().declarerOf(workspace, resource);
   }
@@ -169,24 +163,24 @@ export class Run {
    * Records the state that diff was given for a resource. If the program declares and does not change it, it owns its
    * bot. A refresh also calls diff, but it declares nothing.
    */
-  recordState(
+  recordDiff(
     state: WebhookState,
     { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
   ): void {
     const { claimId, botUrl } = state.applied;
-    this.recordRead(state, resource, name);
+    this.recordState(state, resource, name);
     const isDeclared = this.#declarationsOf(resource).some(({ baseUrl }) => baseUrl === state.baseUrl);
     if (isUnchanged && isDeclared) this.#hold(botUrl, { claimId, name, resource }, "diff");
   }
 
   /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
-  recordRead(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
+  recordState(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
     this.#states.delete(state.applied.claimId);
     this.#states.set(state.applied.claimId, { state, resource, name });
   }
 
   /** The name of another resource whose state registered this, if this run has seen that state. */
-  holderOf(seen: Registration, { resource }: Claim): string | undefined {
+  recordedBy(seen: Registration, { resource }: Claim): string | undefined {
     const others = [...this.#states.values()].filter((recorded) => recorded.resource !== resource);
     return others.find(({ state }) => isOurs(seen, state.applied))?.name;
   }

@@ -3,7 +3,7 @@ import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { describeFailure } from "../pulumi/provider-process.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
-import { type Applied, type WantedWebhook, toApplied } from "../registration/index.js";
+import { type Applied, type AppliedBy, type WantedWebhook, toApplied } from "../registration/index.js";
 
 /**
  * Placeholder for the key in the inputs after a refresh found a different one. The key itself is never copied from a
@@ -58,11 +58,7 @@ export interface WebhookState extends WebhookInputs {
 }
 
 /** The outputs after a registration was set or adopted: the program's inputs, and what is registered. */
-export const toWebhookState = (
-  inputs: WebhookInputs,
-  seen: Registration,
-  by: Parameters<typeof toApplied>[2],
-): WebhookState => ({
+export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: AppliedBy): WebhookState => ({
   ...inputs,
   status: seen.status,
   botUrl: seen.botUrl,

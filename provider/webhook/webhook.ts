@@ -3,9 +3,8 @@ import { mayHoldQuery } from "../lib/url.js";
 import { rejectImport, rejectUnknownArgs, toOptions, toProperties } from "../pulumi/class-arguments.js";
 import { INPUTS } from "../pulumi/resource-inputs.js";
 import type { OnExisting, Preflight } from "../registration/index.js";
-import { warningsOfConfiguration } from "./configuration.js";
 import type { Settling } from "./preview.js";
-import { SETTINGS, findApiKeys, findBaseUrl } from "./settings.js";
+import { SETTINGS, findApiKeys, findBaseUrl, warningsOfConfiguration } from "./settings.js";
 
 /** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
 export interface ApiChatWebhookArgs {

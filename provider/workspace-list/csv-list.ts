@@ -1,4 +1,4 @@
-import { type CsvError, parse } from "csv-parse/sync";
+import { CsvError, parse } from "csv-parse/sync";
 import { invalidConfig } from "../lib/files.js";
 import { isPlainName, parse as parseShape } from "../lib/validate.js";
 import {
@@ -17,18 +17,11 @@ const COLUMNS = ENTRY_FIELDS.join(", ");
  * `invalid_config` with the line and the column of everything that is wrong, and none of the values.
  */
 export function parseCsvList(text: string, reader: ListReader, fileName: string): ListedWorkspace[] {
-  const { rows, problems } = readRows(text);
-  const [header, ...entries] = rows;
-  // Without the names of the columns no cell has a meaning.
-  if (header === undefined || problems.some(({ line }) => line < header.line)) {
-    throw invalid(fileName, problems.length > 0 ? problems : [{ line: 1, text: NO_HEADER }]);
-  }
-  if (!header.cells.some(isField)) {
-    throw invalid(fileName, [...problems, { line: header.line, text: NO_HEADER }]);
-  }
+  const [header, ...entries] = readRows(text, fileName);
+  if (!header?.cells.some(isField)) throw invalid(fileName, [{ line: header?.line ?? 1, text: NO_HEADER }]);
   const checked = checkEntries(entries, header.cells, reader);
-  const all = [...problems, ...problemsOfHeader(header, reader), ...checked.problems];
-  if (all.length > 0) throw invalid(fileName, all);
+  const problems = [...problemsOfHeader(header, reader), ...checked.problems];
+  if (problems.length > 0) throw invalid(fileName, problems);
   if (entries.length > 0) return checked.workspaces;
   throw invalid(fileName, [{ line: header.line, text: "must have at least one row below it" }]);
 }
@@ -120,63 +113,37 @@ interface CsvProblem {
 const QUOTES =
   'a quote is not closed, or is inside a cell; close it, or write "" for a quote in a cell in quotes';
 
-/**
- * Cuts a text of CSV into rows, without empty ones. Cells are separated by commas, or by semicolons, as spreadsheets of many
- * countries write them. Whitespace around a cell that is not in quotes is ignored.
- */
-function readRows(text: string): { rows: CsvRow[]; problems: CsvProblem[] } {
-  const { records, errors } = parseRecords(text);
-  // After an unclosed quote, positions cannot be trusted, so it is the last problem reported.
-  const end = endOf(errors.find(({ code }) => code !== "INVALID_OPENING_QUOTE"));
-  const sound = records.filter(({ info }) => info.lines < end);
-  const rows = sound.map(({ record, info }) => ({ line: info.lines - breaksIn(record), cells: record }));
-  const broken = errors.map(endOf).filter((line) => line <= end);
-  const ends = [...sound.map(({ info }) => info.lines), ...broken];
-  const lines = text.split(LINE_BREAK);
-  return {
-    rows: rows.filter(({ cells }) => cells.some((cell) => cell !== "")),
-    problems: broken.map((line) => ({ line: startOf(line, ends, lines), text: QUOTES })),
-  };
-}
-
-interface CsvRecord {
-  record: string[];
-  /** `lines`: the line on which the record ends. */
-  info: { lines: number };
-}
-
-function parseRecords(text: string): { records: CsvRecord[]; errors: CsvError[] } {
-  const errors: CsvError[] = [];
-  const records: unknown = parse(text, {
-    info: true,
-    trim: true,
-    // The names of the columns, which come first, contain neither.
-    delimiter: /[,;]/.exec(text)?.[0] ?? ",",
-    record_delimiter: ["\r\n", "\n", "\r"],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    // Otherwise a quote that is not closed is reported as a row that is too long.
-    max_record_size: 0,
-    skip_records_with_error: true,
-    on_skip: (error) => {
-      if (error !== undefined) errors.push(error);
-      return undefined;
-    },
-  });
-  return { records: records as CsvRecord[], errors };
-}
-
-/** The parser reports where a broken row ends. People look where it begins: there the quote was forgotten. */
-function startOf(end: number, ends: readonly number[], lines: readonly string[]): number {
-  let line = ends.reduce((last, one) => (one < end && one > last ? one : last), 0);
-  while (lines[line]?.trim() === "") line += 1;
-  return line + 1;
-}
-
 const LINE_BREAK = /\r\n|\n|\r/;
 
-const endOf = (error: CsvError | undefined): number =>
-  error === undefined ? Number.POSITIVE_INFINITY : Number(error["lines"]);
+/**
+ * Cuts a text of CSV into rows, without empty ones. Cells are separated by commas, or by semicolons, as spreadsheets of many
+ * countries write them. Whitespace around a cell that is not in quotes is ignored. Only the first broken row is reported:
+ * behind it, quotes open where others close.
+ */
+function readRows(text: string, fileName: string): CsvRow[] {
+  const rows: CsvRow[] = [];
+  let end = 0;
+  try {
+    parse(text, {
+      trim: true,
+      // The names of the columns, which come first, contain neither.
+      delimiter: /[,;]/.exec(text)?.[0] ?? ",",
+      record_delimiter: ["\r\n", "\n", "\r"],
+      relax_column_count: true,
+      skip_empty_lines: true,
+      on_record: (cells: string[], { lines }) => {
+        rows.push({ line: lines - breaksIn(cells), cells });
+        end = lines;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    // The parser reports where the row ends. People look where it begins.
+    const isInRow = (line: string, index: number): boolean => index >= end && line.trim() !== "";
+    throw invalid(fileName, [{ line: text.split(LINE_BREAK).findIndex(isInRow) + 1, text: QUOTES }]);
+  }
+  return rows.filter(({ cells }) => cells.some((cell) => cell !== ""));
+}
 
 const breaksIn = (cells: readonly string[]): number =>
   cells.reduce((count, cell) => count + cell.split(LINE_BREAK).length - 1, 0);

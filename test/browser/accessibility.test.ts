@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 const openConversation = async (page: Page): Promise<void> => {
   await page.getByTestId("conversations").getByRole("button").click();
-  await page.getByTestId("carousel").waitFor();
+  await page.getByRole("button", { name: "Choose 1" }).waitFor();
 };
 
 const unfoldWire = async (page: Page): Promise<void> => {
@@ -38,7 +38,6 @@ test("axe finds nothing serious in light, where a wide page shows all of its par
   const { page } = await openInbox(service.emulator, { viewport: { width: 1280, height: 800 } });
   await openConversation(page);
   await page.getByTestId("as-agent").check();
-  await page.getByTestId("agent-kind").selectOption("button_template");
   for (const fold of await page.locator("[data-testid=registration] summary").all()) await fold.click();
   await unfoldWire(page);
   await expectNoFindings(page, "everything unfolded");

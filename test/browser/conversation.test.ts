@@ -12,7 +12,7 @@ const SENDER = {
   type: "contact",
 } as const;
 const INCOMING = { conversation_id: 4711, message_type: "incoming", sender: SENDER } as const;
-const OUTGOING = { sender_id: SENDER.id, conv_id: 4711, message_type: "outgoing", private: false };
+const OUTGOING = { sender_id: SENDER.id, conv_id: 4711, message_type: "outgoing", private: false } as const;
 const MEDIA = { image: "image.png", audio: "audio.wav", video: "video.webm", file: "file.txt" } as const;
 const KINDS = ["image", "audio", "video", "file"] as const;
 
@@ -29,7 +29,7 @@ const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> 
   (await shownMessages(page)).filter(([from]) => from === who);
 
 describe("a contact, with the flow menu", () => {
-  test("writes a text, which reaches bot_url as it was written, presses buttons, and slides a carousel", async () => {
+  test("writes a text, which reaches bot_url as it was written, and presses buttons", async () => {
     const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
     const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
     await write(page, text);
@@ -110,26 +110,16 @@ describe("a contact, with the flow menu", () => {
   });
 });
 
-describe("an agent", () => {
-  test("replies with buttons", async () => {
-    const { page, ...service } = await openAgent();
-    await page.getByTestId("agent-kind").selectOption("button_template");
-    await page.getByTestId("agent-text").fill("Qual plano?");
-    await page.getByRole("button", { name: "Add button" }).click();
-    const titles = ["Básico", "Completo"];
-    for (const [index, title] of titles.entries()) {
-      await page.getByLabel(`Title of button ${index + 1}`).fill(title);
-      await page.getByLabel(`Payload of button ${index + 1}`).fill(`plan-${index + 1}`);
-    }
-    const text = "Qual plano?";
-    const buttons = titles.map((title, index) => ({
-      type: "postback",
-      title,
-      payload: `plan-${index + 1}`,
-    }));
-    const template = { content_type: "button_template", content_attributes: { text, buttons } };
-    await expectReply(page, service, { type: "text", text, ...template });
-  });
+test("an agent replies with a text, which the endpoint receives", async () => {
+  const { page, endpoint } = await openService({}, { begun: true });
+  await write(page, "Preciso de ajuda");
+  await page.getByTestId("as-agent").check();
+  await page.getByTestId("agent-text").fill("Qual plano?");
+  await page.getByTestId("agent-send").click();
+  const message = { ...OUTGOING, type: "text", text: "Qual plano?" } as const;
+  await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual(message);
+  await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));
+  await page.locator("article").last().getByText("delivered").waitFor();
 });
 
 test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {
@@ -148,19 +138,3 @@ test("every window shows a message as it arrives, and a reply without a webhook 
     await window.locator("article[data-from=contact]").getByText("E mais uma coisa").waitFor();
   }
 });
-
-/** Sends the form. The endpoint must receive these fields, and the page show them. */
-async function expectReply(page: Page, { endpoint }: Service, fields: object): Promise<void> {
-  await page.getByTestId("agent-send").click();
-  await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual({ ...OUTGOING, ...fields });
-  const message = endpoint.deliveries.at(-1)?.message as OutboundMessage;
-  await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));
-  await page.locator("article").last().getByText("delivered").waitFor();
-}
-
-async function openAgent(): Promise<Service & { page: Page }> {
-  const opened = await openService({}, { begun: true });
-  await write(opened.page, "Preciso de ajuda");
-  await opened.page.getByTestId("as-agent").check();
-  return opened;
-}

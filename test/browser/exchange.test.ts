@@ -62,7 +62,7 @@ test("one exchange is saved as JSON, with the masks that the page shows", async 
   const exchange = await unfold(exchangesOf(page, "delivery"));
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    exchange.getByRole("button", { name: "Save as JSON" }).click(),
+    exchange.getByRole("link", { name: "Save as JSON" }).click(),
   ]);
   expect(download.suggestedFilename()).toBe(`delivery-${id}.json`);
   const saved = await readText(await download.createReadStream());

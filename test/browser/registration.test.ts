@@ -1,20 +1,6 @@
 import { expect, test } from "vitest";
 import { API_KEY, CLIPBOARD, clipboard, expectSoon, openService, write } from "./harness.ts";
 
-test("another system registers and removes by the page, and a program sees it", async () => {
-  const { page, acme } = await openService();
-  const registration = page.getByTestId("registration");
-  await page.getByText("Simulate an outside change").click();
-  await page.getByLabel("Other webhook URL").fill("https://somebody.example/hook");
-  await page.getByLabel("Other verification key").fill("their-key");
-  await page.getByRole("button", { name: "Register from outside" }).click();
-  await expectSoon(() => registration.innerText()).toContain("https://somebody.example/hook");
-  expect(acme.registration?.webhook_verification_key).toBe("their-key");
-  await page.getByRole("button", { name: "Remove from outside" }).click();
-  await expectSoon(() => page.getByTestId("workspaces").innerText()).toContain("not registered");
-  expect(acme.registration?.webhook_url ?? "").toBe("");
-});
-
 test("another flow is chosen, and replies from then on", async () => {
   const { page, acme } = await openService({}, { begun: true });
   await page.getByTestId("flow").selectOption("menu");

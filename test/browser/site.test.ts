@@ -69,7 +69,7 @@ test.each<BrowserContextOptions>([
     const page = await context.newPage();
     for (const path of [
       "index.html",
-      "documents/docs_resource.html",
+      "documents/docs_reference_resource.html",
       "classes/provider.ApiChatWebhook.html",
     ]) {
       const response = await page.goto(`${url}/${path}`);
@@ -80,6 +80,20 @@ test.each<BrowserContextOptions>([
     await browser.close();
   },
 );
+
+test("the first page has one heading, and the sidebar has the shelves, the exports and the examples", async () => {
+  const browser = await chromium.connect(inject("browserEndpoint"));
+  const page = await browser.newPage();
+  await page.goto(`${url}/index.html`);
+  expect(await page.locator("h1").count()).toBe(1);
+  const groups = page.locator("#tsd-nav-container > li > details > summary");
+  await expect
+    .poll(async () => (await groups.allTextContents()).map((text) => text.trim()))
+    .toEqual(["Guide", "Operate", "Reference", "Modules", "Examples", "Project"]);
+  const modules = await page.locator("#tsd-nav-container").getByText("pulumi-apichat/client").count();
+  expect(modules).toBe(1);
+  await browser.close();
+});
 
 test("search finds a page by its title, without a server", async () => {
   const browser = await chromium.connect(inject("browserEndpoint"));

@@ -86,13 +86,13 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   expect(endpoint.deliveries.map(({ message }) => message)).toMatchObject([{ text: "assinatura certa" }]);
 });
 
-test("a delivery shows its body indented or as it was sent, and is sent with another body, signed or not", async () => {
+test("a delivery shows its body indented, and is sent with another body, signed or not", async () => {
   const { page, acme } = await openDeliveries();
   const exchange = await unfold(exchangesOf(page, "delivery", TEXT));
   const shown = exchange.getByTestId("body").first();
   expect(await shown.textContent()).toMatch(/^\{\n {2}"sender_id": "5511999990001",\n/);
-  await exchange.getByLabel("Indented").first().uncheck();
-  await expectSoon(() => shown.textContent()).toBe(acme.deliveries[1]?.request.body);
+  const withoutSpace = (await shown.textContent())?.replaceAll(/\n\s*|(?<=":) /g, "");
+  expect(withoutSpace).toBe(acme.deliveries[1]?.request.body);
 
   for (const signed of [true, false]) {
     await exchange.getByTestId("edit").click();
@@ -112,7 +112,7 @@ test("a delivery shows its body indented or as it was sent, and is sent with ano
   }
 });
 
-test("the list is narrowed to a kind, to the open conversation, and to a text in a body", async () => {
+test("the list is narrowed to a kind and to a text in a body", async () => {
   const { page } = await openDeliveries();
   const expectKinds = (...kinds: string[]) =>
     expectSoon(async () => {
@@ -124,9 +124,6 @@ test("the list is narrowed to a kind, to the open conversation, and to a text in
   await page.getByTestId("wire-kind").selectOption("handshake");
   await expectKinds("handshake");
   await page.getByTestId("wire-kind").selectOption("all");
-  await page.getByLabel("Only this conversation").check();
-  await expectKinds("message", "delivery");
-  await page.getByLabel("Only this conversation").uncheck();
   for (const [text, ...kinds] of [
     ["QUAL É O PREÇO", "delivery", "message"],
     ["hub_challenge=", "handshake"],

@@ -7,7 +7,7 @@ import { makeFolder } from "../support/folder.ts";
 import { blocksOf, readPage, root } from "../support/pages.ts";
 import { openScene } from "../support/scene.ts";
 
-const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/automation.md"), "ts");
+const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "ts");
 
 /** Writes a block of the page, beside the program that `apichat init` writes. */
 async function writeBlock(name: string, code: string): Promise<string> {

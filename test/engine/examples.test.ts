@@ -44,7 +44,7 @@ const destroy = (program: ProgramFolder) => program.run("destroy", "--yes", "--s
 const outputs = async (program: ProgramFolder): Promise<Record<string, unknown>> =>
   JSON.parse(await program.run("stack", "output", "--json")) as Record<string, unknown>;
 
-test.each(["endpoint", "yaml/endpoint"])(
+test.each(["webhook-only", "yaml/webhook-only"])(
   "%s registers its webhook, exports bot_url and status, and removes it",
   async (example) => {
     const program = await open(example, {

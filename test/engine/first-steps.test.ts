@@ -1,22 +1,22 @@
-import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { afterTests } from "../support/http.ts";
-import { blocksOf, readPage, root } from "../support/pages.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { blocksOf, chapterOf, readPage, root } from "../support/pages.ts";
 import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 import { openTerminal, requireFree, withoutQuestions } from "../support/terminal.ts";
 
-const page = readPage("docs/first-steps.md");
+const page = readPage("docs/guide/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
-const [, chapter = ""] = readPage("docs/resource.md").text.split("\n## Drift\n");
-const [change = "", drift = ""] = blocksOf({ text: chapter }, "sh");
-/** Those of the page, which nobody else may have. */
+const [change = "", drift = ""] = blocksOf(chapterOf(readPage("docs/reference/resource.md"), "Drift"), "sh");
+/** Those of the pages, which nobody else may have. */
 const PORTS = [4000, 4001, 4002];
+const CUSTOMER_PORTS = [4000, 4001, 8080];
 
-test("First steps works word for word, from the first terminal to the end", async () => {
-  await Promise.all(PORTS.map(requireFree));
+/** Three terminals in a folder that has the package, on a machine where Pulumi was never used; the ports are free. */
+async function openTerminals(ports: readonly number[]) {
+  await Promise.all(ports.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
   // As on a machine where Pulumi was never used: `init` says where the stack is.
@@ -24,16 +24,20 @@ test("First steps works word for word, from the first terminal to the end", asyn
   const bin = join(folder, "bin");
   await mkdir(bin);
   // npm takes a second to find a command of the package that lies beside it; package/exports.test.ts runs npx itself.
-  const npx =
-    '#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "$PWD/node_modules/.bin/$@"\n';
+  const npx = `#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "${root}node_modules/.bin/$@"\n`;
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });
   const environment = { ...clean, PATH: `${bin}:${clean["PATH"]}`, XDG_STATE_HOME: folder, CI: "" };
-  afterTests(() => endProcessesOf({ name: "PULUMI_HOME", value: clean.PULUMI_HOME ?? "" }));
+  onTestFinished(() => endProcessesOf({ name: "PULUMI_HOME", value: clean.PULUMI_HOME ?? "" }));
   const clone = join(folder, "clone");
   await mkdir(clone);
   await symlink(join(root, "node_modules"), join(clone, "node_modules"));
-  const [first, second, third] = [1, 2, 3].map(() => openTerminal(clone, environment));
-  if (!first || !second || !third) throw new Error("there are three terminals");
+  const open = () => openTerminal(clone, environment);
+  return { folder, clone, terminals: [open(), open(), open()] as const };
+}
+
+test("First steps works word for word, from the first terminal to the end", async () => {
+  const { folder, terminals } = await openTerminals(PORTS);
+  const [first, second, third] = terminals;
 
   first.paste(emulator);
   await first.waitFor(/Press Ctrl-C to stop/);
@@ -70,3 +74,51 @@ test("First steps works word for word, from the first terminal to the end", asyn
   expect(await third.run("npx --package pulumi-apichat apichat webhook get")).toMatch(/nothing/i);
   expect(findSecrets(printed + repaired + shown, [secret.trim()])).toEqual([]);
 });
+
+test("Your first customers works word for word, and prints what the page shows", async () => {
+  const customers = readPage("docs/guide/your-first-customers.md");
+  const [install = "", emulate = "", listen = "", ...steps] = blocksOf(customers, "sh");
+  const [registered = "", reply = "", rotated = "", found = "", repaired = "", removed = ""] = blocksOf(
+    customers,
+    "text",
+  );
+  const [up = "", send = "", rotate = "", changeByHand = "", look = "", repair = "", destroy = ""] = steps;
+  const [endpointCode = "", program = ""] = blocksOf(customers, "ts");
+  const [seed = ""] = blocksOf(customers, "yaml");
+  const { clone, terminals } = await openTerminals(CUSTOMER_PORTS);
+  const [first, second, third] = terminals;
+  const folder = join(clone, "customers");
+
+  await first.run(withoutQuestions(install));
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  const files = { "emulator.yaml": seed, "endpoint.mts": endpointCode, "index.ts": program };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  second.paste(`cd customers\n${emulate}`);
+  await second.waitFor(/Press Ctrl-C to stop/);
+  third.paste(`cd customers\n${listen}`);
+  await third.waitFor(/listening/);
+
+  expectShown(await first.run(withoutQuestions(up)), registered);
+  const keysOf = async (customer: string): Promise<string[]> =>
+    JSON.parse(await readFile(join(folder, "keys", `${customer}.json`), "utf8")) as string[];
+  const [before] = await keysOf("acme");
+  await first.run(send);
+  expectShown(await first.run(withoutQuestions(rotate)), rotated);
+  await first.run(send);
+  expectShown(await third.waitFor(/(parcel\?[^]*){2}/), reply);
+  const [after, earlier] = await keysOf("acme");
+  expect({ earlier, isNew: after !== before }).toEqual({ earlier: before, isNew: true });
+
+  await first.run(changeByHand);
+  // The exit code that the page names.
+  expectShown(await first.run(`${look.trimEnd()} || [ $? = 7 ]`), found);
+  expectShown(await first.run(withoutQuestions(repair)), repaired);
+  expectShown(await first.run(withoutQuestions(destroy)), removed);
+});
+
+/** Throws unless each line that the page shows was printed, in any order. */
+function expectShown(printed: string, shown: string): void {
+  const lines = new Set(printed.split("\n").map((line) => line.trim()));
+  const missing = shown.split("\n").filter((line) => !lines.has(line.trim()));
+  expect({ missing, printed: missing.length > 0 ? printed : "" }).toEqual({ missing: [], printed: "" });
+}

@@ -13,8 +13,8 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** `npm run test:kills` kills more often, at random moments. The titles have the seed, which repeats them. */
-const isLong = process.env["npm_lifecycle_event"] === "test:kills";
+/** `npm run suite kills` kills more often, at random moments. The titles have the seed, which repeats them. */
+const isLong = process.env["TEST_SUITE"] === "kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
 

@@ -4,7 +4,7 @@ import { ApiChatWebhook, VerificationKey, type ApiChatWebhookArgs } from "pulumi
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
-import { blocksOf, commandsIn, readPage } from "../support/pages.ts";
+import { blocksOf, chapterOf, commandsIn, readPage } from "../support/pages.ts";
 import { pluginFolder, PluginProvider, PluginVerificationKey, PluginWebhook } from "../support/plugin.ts";
 import {
   argsOf,
@@ -18,7 +18,9 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 /** The commands of the documentation for what is tested here. Those of the Automation API run in place of the first ones. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
-  commandsIn(blocksOf(readPage("docs/migration.md"), "sh")),
+  commandsIn(
+    blocksOf(chapterOf(readPage("docs/guide/languages.md"), "From the dynamic provider to the plugin"), "sh"),
+  ),
   (command) => (command.startsWith("pulumi state move") ? "move" : "run"),
 );
 

@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { readProgram, type ProgramLanguage } from "../../dist/provider/cli/init/program.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginLanguages } from "../support/languages.ts";
-import { blocksOf, readPage, root } from "../support/pages.ts";
+import { blocksOf, chapterOf, readPage, root } from "../support/pages.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
@@ -19,7 +19,7 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
   java: ["java", "src/main/java/example/App.java"],
 };
 
-const page = readPage("docs/providers.md");
+const chapter = chapterOf(readPage("docs/guide/programs.md"), "Several providers");
 
 test.each(pluginLanguages)(
   "the program of the page on several providers in $name registers and reads through its provider",
@@ -30,7 +30,7 @@ test.each(pluginLanguages)(
     globex.takeOver({ webhook_url: webhookUrl, webhook_verification_key: VERIFICATION_KEY });
     const language = name as ProgramLanguage;
     const [fence, file] = SOURCES[language];
-    const [block = ""] = blocksOf(page, fence);
+    const [block = ""] = blocksOf(chapter, fence);
     const source = block
       .replace("https://platform.example/globex/apichat", globex.baseUrl)
       .replace("https://chat.example/webhooks/apichat", webhookUrl);

@@ -8,7 +8,7 @@ import { blocksOf, readPage, root } from "../support/pages.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene } from "../support/scene.ts";
 
-const [, excepthook = ""] = blocksOf(readPage("docs/languages.md"), "python");
+const [excepthook = ""] = blocksOf(readPage("docs/guide/languages.md"), "python");
 
 test.each(pluginLanguages.filter(({ name }) => name === "python"))(
   "a failure in $name is alone in the output, with the lines of the page",

@@ -14,8 +14,9 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene } from "../support/scene.ts";
 import { VERSION } from "../../dist/provider/lib/version.js";
 
-const [handOver = "", derivation = ""] = blocksOf(readPage("docs/rotation.md"), "python");
-const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/automation.md"), "python");
+const [derivation = ""] = blocksOf(readPage("docs/guide/rotation.md"), "python");
+const [customers = ""] = blocksOf(readPage("docs/guide/your-first-customers.md"), "python");
+const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "python");
 
 describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
   "the pages' code in $name",
@@ -38,38 +39,35 @@ describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
       }
     });
 
-    test("hands the keys to an endpoint, which accepts them through a rotation", async () => {
-      const { emulator, endpoint, backend } = await openScene(["acme"]);
-      const folder = await realpath(backend.folder);
-      const file = join(folder, "keys.json");
-      const readKeys = (): string[] => JSON.parse(readFileSync(file, "utf8")) as string[];
-      endpoint.answerWith((request, response) =>
-        toNodeListener(createResponder({ verificationKeys: readKeys(), onDelivery: () => undefined }))(
-          request,
-          response,
-        ),
-      );
-      const path = join(folder, "program");
+    test("hands the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
+      const names = ["acme", "globex", "initech"];
+      const { emulator, endpoint, backend } = await openScene(names);
+      const path = join(await realpath(backend.folder), "program");
+      const readKeys = (customer: string): string[] =>
+        JSON.parse(readFileSync(join(path, "keys", `${customer}.json`), "utf8")) as string[];
+      endpoint.answerWith((request, response) => {
+        const [customer = ""] = /[a-z]+(?=\?|$)/.exec(request.url ?? "") ?? [];
+        const verificationKeys = readKeys(customer);
+        toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }))(request, response);
+      });
       await mkdir(path);
       const runtime = "{ name: python, options: { toolchain: pip } }";
       const project = `name: shop\nruntime: ${runtime}\npackages: { apichat: ${pluginFolder} }\n`;
       await writeFile(join(path, "Pulumi.yaml"), project);
-      const write = (rotation: string): Promise<void> =>
-        writeFile(
-          join(path, "__main__.py"),
-          handOver
-            .replace("/run/apichat/acme.json", file)
-            .replace("https://chat.example/webhooks/apichat", endpoint.url)
-            .replace("2026-11", rotation),
-        );
+      await writeFile(join(path, "__main__.py"), customers);
       const program = openProgramFolder(backend, path, { APICHAT_API_KEY: API_KEY, ...environment });
       await program.run("stack", "init", "dev");
-      await program.run("config", "set", "apichat:baseUrl", emulator.workspace("acme").baseUrl);
+      await program.run("config", "set", "platform", new URL(emulator.workspace("acme").baseUrl).origin);
+      await program.run("config", "set", "endpoint", new URL(endpoint.url).origin);
       for (const rotations of [1, 2]) {
-        await write(`rotation-${rotations}`);
+        await program.run("config", "set", "rotation", `rotation-${rotations}`);
         await program.run("up", "--yes");
-        expect(readKeys()).toHaveLength(rotations);
-        expect(emulator.workspace("acme").registration?.webhook_verification_key).toBe(readKeys()[0]);
+        const keys = names.map(readKeys);
+        expect(keys.map(({ length }) => length)).toEqual(names.map(() => rotations));
+        const registered = names.map((name) => emulator.workspace(name).registration);
+        expect(registered.map((one) => one?.webhook_verification_key)).toEqual(
+          keys.map(([current]) => current),
+        );
       }
     });
 

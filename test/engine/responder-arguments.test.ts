@@ -27,7 +27,7 @@ interface Case {
 
 const acme = { verificationKeys: VERIFICATION_KEY };
 
-/** Every argument of docs/handshake-responder.md, and everything that may be left out once without it. */
+/** Every argument of docs/operate/responder.md, and everything that may be left out once without it. */
 const casesIn = (folder: string, port: number): Record<string, Case> => ({
   workspaces: {
     args: {

@@ -13,10 +13,10 @@ import { expectNoCounterexample, firstSeed } from "./search.js";
 
 // Bytes of strangers and files of users, given to what reads them.
 
-const SCRIPT = "test:fuzz";
-const SEARCH = { script: SCRIPT, seconds: 60, runsPerSeed: 300, seeds: 1 };
+const SUITE = "fuzz";
+const SEARCH = { suite: SUITE, seconds: 60, runsPerSeed: 300, seeds: 1 };
 const LIMIT_MS = 3_600_000;
-const seed = `, from seed ${firstSeed(SCRIPT)}`;
+const seed = `, from seed ${firstSeed(SUITE)}`;
 
 /** With a digit: a word without one, in the place of a column, is shown as a misspelt column. */
 const KEY = "a-key-of-2026-that-nobody-guesses";

@@ -6,7 +6,7 @@ import { PROVIDERS } from "./providers.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
-const SCRIPT = "test:model";
+const SUITE = "model";
 const { MODEL_REPLAY_PATH } = process.env;
 const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_REPLAY_PATH };
 
@@ -95,7 +95,7 @@ const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   optional,
 );
 
-test(`every command keeps the promises of the documentation, from seed ${firstSeed(SCRIPT)}`, async () => {
+test(`every command keeps the promises of the documentation, from seed ${firstSeed(SUITE)}`, async () => {
   const commands = fc.commands([command], { maxCommands: 30, size: "max", ...replayPath });
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
     const world = await World.open(reading);
@@ -112,6 +112,6 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
     }
   });
   // Some seconds in `npm test`.
-  const search = { script: SCRIPT, seconds: 600, runsPerSeed: 20, seeds: 3 };
+  const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 
-const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, npm_lifecycle_event: script } = process.env;
+const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, TEST_SUITE } = process.env;
 
 /** How a property is searched for a counterexample. */
 interface Search {
-  /** The script of package.json that searches longer and elsewhere. What it finds is played again with the variables that it prints. */
-  script: string;
+  /** The suite (tools/suite.ts) that searches longer and from a random seed. It prints the variables that repeat a failure. */
+  suite: string;
   /** How long that takes. */
   seconds: number;
   runsPerSeed: number;
@@ -15,23 +15,23 @@ interface Search {
   replay?: string;
 }
 
-/** The first seed that a script searches from. */
-export const firstSeed = (ofScript: string): number =>
-  Number(MODEL_SEED ?? (script === ofScript ? Date.now() % 2 ** 31 : 1));
+/** The first seed of the search: random in this suite, else 1. */
+export const firstSeed = (suite: string): number =>
+  Number(MODEL_SEED ?? (TEST_SUITE === suite ? Date.now() % 2 ** 31 : 1));
 
 /** One seed after the other, until the time is up. Throws the smallest counterexample. */
 export async function expectNoCounterexample<T>(
   property: fc.IRawProperty<T>,
   { runsPerSeed: numRuns, replay = "", ...search }: Search,
 ): Promise<void> {
-  const seconds = Number(MODEL_SECONDS ?? (script === search.script ? search.seconds : Infinity));
-  const last = firstSeed(search.script) + (Number.isFinite(seconds) ? Infinity : search.seeds);
+  const seconds = Number(MODEL_SECONDS ?? (TEST_SUITE === search.suite ? search.seconds : Infinity));
+  const last = firstSeed(search.suite) + (Number.isFinite(seconds) ? Infinity : search.seeds);
   const path = MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: true };
   const end = performance.now() + seconds * 1000;
-  for (let seed = firstSeed(search.script); seed < last && performance.now() < end; seed += 1) {
+  for (let seed = firstSeed(search.suite); seed < last && performance.now() < end; seed += 1) {
     const details = await fc.check(property, { seed, numRuns, ...path });
     if (details.failed) {
-      const again = `MODEL_SEED=${seed} MODEL_PATH=${details.counterexamplePath} ${replay}npm run ${search.script}`;
+      const again = `MODEL_SEED=${seed} MODEL_PATH=${details.counterexamplePath} ${replay}npm run suite ${search.suite}`;
       throw new Error(`${fc.defaultReportMessage(details)}\n\nAgain: ${again}`, {
         cause: details.errorInstance,
       });

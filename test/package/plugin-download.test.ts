@@ -15,7 +15,7 @@ import {
   python,
   RELEASES,
 } from "../support/installed.ts";
-import { blocksOf, readPage } from "../support/pages.ts";
+import { blocksOf, chapterOf } from "../support/pages.ts";
 import { servePlugin, type PluginServer } from "../support/plugin-server.ts";
 import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
@@ -81,7 +81,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   test.each(installedLanguages.filter(({ name }) => name === "python"))(
     "plays First steps in $name word for word, on a machine without Node",
     async () => {
-      const blocks = blocksOf(readPage("docs/first-steps-python.md"), "sh");
+      const blocks = blocksOf(chapterOf(page, "First steps in Python"), "sh");
       const [install = "", emulator = "", init = "", up = "", send = "", show = "", end = ""] = blocks;
       await Promise.all([4000, 4001].map(requireFree));
       const backend = await createBackend();

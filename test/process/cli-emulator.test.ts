@@ -118,7 +118,7 @@ describe("apichat emulator", () => {
   });
 
   it("takes the seed of the documentation, shows none of their keys, and a flag wins", async () => {
-    const [yaml = ""] = blocksOf(readPage("docs/emulator.md"), "yaml");
+    const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
     const program = await startWithJson(flags, { environment });

@@ -12,7 +12,7 @@ import { makeFolder } from "./program.ts";
 
 type Command = [file: string, ...parameters: string[]];
 
-/** How an example of examples/endpoints is built and started. */
+/** How an example of examples/endpoint-other-languages is built and started. */
 interface Endpoint {
   /** Its folder. */
   name: string;
@@ -50,7 +50,8 @@ if (process.env["MODE"] === "languages") endpoints.push(...slowEndpoints);
 
 const { keys } = vectors;
 const folders = (process.env["PATH"] ?? "").split(delimiter);
-const inExample = (path: string): URL => new URL(`../../examples/endpoints/${path}`, import.meta.url);
+const inExample = (path: string): URL =>
+  new URL(`../../examples/endpoint-other-languages/${path}`, import.meta.url);
 
 /** PATH for an endpoint: in Python, its packages come first. */
 async function pathFor({ name, needs }: Endpoint): Promise<string> {

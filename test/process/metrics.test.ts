@@ -112,7 +112,7 @@ test("a scrape shows a load as it was counted, without keys, in a form that Prom
   expect(checked.code === "ENOENT" ? "" : checked.stderr).toBe("");
 
   const ours = /\bapichat_responder_\w+/g;
-  const page = readPage("docs/metrics.md").text.replaceAll(/_(?:bucket|sum|count)\b/g, "");
+  const page = readPage("docs/operate/metrics.md").text.replaceAll(/_(?:bucket|sum|count)\b/g, "");
   const named = types.map(({ name }) => name).filter((name) => name.match(ours));
   expect(new Set(page.match(ours))).toEqual(new Set(named));
 });

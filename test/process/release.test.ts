@@ -96,7 +96,7 @@ describe("the bills of materials", () => {
   });
 });
 
-describe("release:publish", () => {
+describe("tools/release/publish.ts", () => {
   const packages = ["pulumi-apichat", "pulumi-apichat-sdk"];
 
   async function makeRelease(): Promise<string> {

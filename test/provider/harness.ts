@@ -4,25 +4,11 @@ import { randomInt } from "node:crypto";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { promisify } from "node:util";
-import { credentials } from "@grpc/grpc-js";
-import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { unmark } from "../support/dynamic.ts";
+import { type Call, connectProvider, resourceCalls } from "../support/provider-client.ts";
 
-type Values = Record<string, unknown>;
-
-const require = createRequire(import.meta.url);
-const dispatcher = require.resolve("@pulumi/pulumi/cmd/dynamic-provider");
-
-interface StructValue {
-  toJavaScript(): Values;
-}
-
-/** The SDK's own copy: messages of another one are not accepted. */
-const { Struct } = createRequire(dispatcher)("google-protobuf/google/protobuf/struct_pb.js") as {
-  Struct: { fromJavaScript(values: Values): never };
-};
+const dispatcher = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider");
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
@@ -42,70 +28,21 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     once(createInterface(child.stdout), "line"),
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
-  const client = new services.ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
-
-  const call = <Answer>(
-    method: "configure" | "check" | "diff" | "create" | "read" | "update" | "delete",
-    request: object,
-    fields: Record<string, string | Values>,
-  ): Promise<Answer> =>
-    promisify<object, Answer>(client[method].bind(client) as never)(fill(request, fields));
-
+  const { call: send, close } = connectProvider(port);
+  // The engine takes the marks of secrets off for this provider.
+  const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
-    configure: async (config: Record<string, string> = {}): Promise<void> => {
-      await call("configure", new messages.ConfigureRequest(), { args: config });
-    },
-    check: async (news: Values) => {
-      const fields = { olds: {}, news };
-      const answer = await call<messages.CheckResponse>("check", new messages.CheckRequest(), fields);
-      return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
-    },
-    /** Whether there are changes. */
-    diff: async (id: string, olds: Values, news: Values): Promise<boolean> => {
-      const request = new messages.DiffRequest();
-      const answer = await call<messages.DiffResponse>("diff", request, { id, olds, news });
-      return answer.getChanges() === messages.DiffResponse.DiffChanges.DIFF_SOME;
-    },
-    create: async (properties: Values) => {
-      const request = new messages.CreateRequest();
-      const answer = await call<messages.CreateResponse>("create", request, { properties });
-      return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
-    },
-    /** The state that a refresh finds. */
-    read: async (id: string, properties: Values): Promise<Values> => {
-      const request = new messages.ReadRequest();
-      const answer = await call<messages.ReadResponse>("read", request, { id, properties });
-      return valuesOf(answer.getProperties());
-    },
-    update: async (id: string, olds: Values, news: Values): Promise<Values> => {
-      const request = new messages.UpdateRequest();
-      const answer = await call<messages.UpdateResponse>("update", request, { id, olds, news });
-      return valuesOf(answer.getProperties());
-    },
-    delete: async (id: string, properties: Values): Promise<void> => {
-      await call("delete", new messages.DeleteRequest(), { id, properties });
-    },
+    ...resourceCalls(call),
+    configure: (args: Record<string, string> = {}) =>
+      call<unknown>("configure", new messages.ConfigureRequest(), { args }),
     printed,
     /** Closes its stdin, as the end of an engine does, however it ends. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {
-      client.close();
+      close();
       child.kill("SIGKILL");
       await ended;
     },
   };
 }
-
-/** Calls the setter of each field; objects go as protobuf structs. */
-function fill(request: object, fields: Record<string, string | Values>): object {
-  for (const [field, value] of Object.entries(fields)) {
-    const setter = `set${field.charAt(0).toUpperCase()}${field.slice(1)}`;
-    const set = (request as Record<string, (value: unknown) => void>)[setter];
-    set?.call(request, typeof value === "string" ? value : Struct.fromJavaScript(value));
-  }
-  return request;
-}
-
-/** Without the marks of secrets. */
-const valuesOf = (struct: StructValue | undefined): Values => unmark(struct?.toJavaScript() ?? {}) as Values;

@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
-export const page = readPage("docs/without-node.md");
+export const page = readPage("docs/guide/without-node.md");
 
 /** A language whose users install what a release has for them. */
 export interface InstalledLanguage {
@@ -119,7 +119,7 @@ async function generateFor(
 export const installedLanguages: InstalledLanguage[] = [
   { name: "yaml", install: installYaml, path: async () => [] },
 ];
-if (process.env.MODE === "languages") {
+if (process.env["TEST_SUITE"] === "languages") {
   if (python !== undefined)
     installedLanguages.push({
       name: "python",

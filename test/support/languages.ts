@@ -68,7 +68,7 @@ const compiled = [
 const changedAt = (path: string): number =>
   statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 
-/** True if `npm run test:languages` has been here since the schema changed. */
+/** True if `npm run suite languages` has been here since the schema changed. */
 const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
@@ -86,10 +86,10 @@ export const pluginLanguages: PluginLanguage[] = [
 
 /**
  * Those with examples of the three ways of use. Go and Java take half a minute each for them, which `npm test` does not have:
- * `npm run test:languages` does. In TypeScript only the dynamic provider has them.
+ * `npm run suite languages` does. In TypeScript only the dynamic provider has them.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(
   ({ name }) =>
     name !== "typescript" &&
-    (process.env.MODE === "languages" || !compiled.some((language) => language.name === name)),
+    (process.env["TEST_SUITE"] === "languages" || !compiled.some((language) => language.name === name)),
 );

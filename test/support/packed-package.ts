@@ -7,7 +7,7 @@ import { root } from "./pages.ts";
 /** The last TypeScript that takes `moduleResolution: node` without a complaint: that of older Pulumi templates. */
 const typescriptOfTemplates = "~5.9.0";
 
-/** `npm run test:versions` names the oldest one. */
+/** `npm run suite versions` names the oldest one. */
 const SDK_VERSION = process.env["PULUMI_APICHAT_SDK"] ?? packageJson.devDependencies["@pulumi/pulumi"];
 
 /** Fresh projects outside the repository that have the packed tarball. */

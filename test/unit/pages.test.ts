@@ -24,10 +24,12 @@ import {
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
-const examples = readdirSync(`${root}examples`).filter((name) => !name.startsWith("."));
+const examples = readdirSync(`${root}examples`).filter((name) => !/^\.|\.md$/.test(name));
 const all = [
   ...pages,
-  ...["CONTRIBUTING.md", ...examples.map((name) => `examples/${name}/README.md`)].map(readPage),
+  ...["CONTRIBUTING.md", "examples/README.md", ...examples.map((name) => `examples/${name}/README.md`)].map(
+    readPage,
+  ),
 ];
 const KIB = 1024;
 
@@ -78,22 +80,23 @@ test("no text that is published has npx run what anybody may publish as apichat"
 });
 
 test("the table of requirements says what the code checks", () => {
-  const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
+  const [, table = ""] =
+    /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/guide/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
   expect(table).toContain(`${MIN_PYTHON} or newer for the tests of a clone`);
   const least = pluginSchema.language.python.pythonRequires.replace(">=", "");
   expect(table).toContain(`${least} or newer in a project`);
-  expect(readPage("docs/first-steps-python.md").text).toContain(`Python ${least} or newer`);
+  expect(readPage("docs/guide/without-node.md").text).toContain(`Python ${least} or newer`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(
     `JDK ${/<maven.compiler.target>(\d+)</.exec(readPage("examples/java/pom.xml").text)?.[1]} `,
   );
 });
 
-test("docs/support.md quotes what a clone says on Windows", () => {
-  const [, sentence = ""] = /"(A clone is developed .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
-  expect(blocksOf(readPage("docs/support.md"), "text")).toEqual([`${sentence}\n`]);
+test("docs/reference/support.md quotes what a clone says on Windows", () => {
+  const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
+  expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
 
 test("the index of the Pulumi Registry shows the programs of the examples", () => {
@@ -110,20 +113,29 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
 });
 
 test("First steps in Python shows the program that init writes", () =>
-  expect(blocksOf(readPage("docs/first-steps-python.md"), "python")).toEqual([
+  expect(blocksOf(readPage("docs/guide/without-node.md"), "python")).toEqual([
     readPage("examples/python/quickstart/__main__.py").text,
   ]));
 
 test("the page about endpoints shows the one in Python, and names each", () => {
-  const page = readPage("docs/endpoint.md");
-  expect(blocksOf(page, "python")).toEqual([readPage("examples/endpoints/fastapi/main.py").text]);
+  const page = readPage("docs/guide/endpoint.md");
+  expect(blocksOf(page, "python")).toEqual([
+    readPage("examples/endpoint-other-languages/fastapi/main.py").text,
+  ]);
   const targets = targetsOf(page).join(" ");
-  const folders = readdirSync(`${root}examples/endpoints`).filter((name) => !name.endsWith(".md"));
-  expect(folders.filter((name) => !targets.includes(`/endpoints/${name}/`))).toEqual([]);
+  const folders = readdirSync(`${root}examples/endpoint-other-languages`).filter(
+    (name) => !name.endsWith(".md"),
+  );
+  expect(folders.filter((name) => !targets.includes(`/endpoint-other-languages/${name}/`))).toEqual([]);
 });
 
+test("the list of examples has each", () =>
+  expect(
+    examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
+  ).toEqual([]));
+
 test("every rule of the vectors is on the page about endpoints", () => {
-  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/endpoint.md").text) ?? [];
+  const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/guide/endpoint.md").text) ?? [];
   const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   const used = [...vectors.handshakes, ...vectors.deliveries].map(({ rule }) => rule);
@@ -140,7 +152,10 @@ describe("The blocks", () => {
   };
 
   test("of the responder's page show a handshake and a delivery as the responder takes and answers them", async () => {
-    const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("docs/responder.md"), "http");
+    const [handshake = "", challenge = "", delivery = ""] = blocksOf(
+      readPage("docs/guide/library.md"),
+      "http",
+    );
     const onDelivery = vi.fn<() => void>();
     const responder = createResponder({ verificationKeys: "a-key-that-nobody-guesses", onDelivery });
     const answer = await responder(parseRequest(handshake));
@@ -158,7 +173,7 @@ describe("The blocks", () => {
       workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
     });
     try {
-      const { text } = readPage("docs/emulator-control.md");
+      const { text } = readPage("docs/reference/emulator.md");
       const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
       const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
       const requests = shown.map(([, method = "", route = "", body = ""]) => ({ method, route, body }));
@@ -179,12 +194,12 @@ describe("The blocks", () => {
   });
 
   test("of the server's configuration and of the list of workspaces are valid", async () => {
-    const [config = ""] = blocksOf(readPage("docs/responder-server.md"), "json");
+    const [config = ""] = blocksOf(readPage("docs/operate/responder.md"), "json");
     const key = write("acme-key", "a-key-that-nobody-guesses");
     const loaded = await loadConfig(write("responder.json", config.replace("/run/secrets/acme-key", key)));
     expect(loaded.config.port).toBe(8080);
     vi.stubEnv("GLOBEX_API_KEY", "an-api-key");
-    const [list = ""] = blocksOf(readPage("docs/command-line.md"), "yaml");
+    const [list = ""] = blocksOf(readPage("docs/reference/command-line.md"), "yaml");
     expect((await readWorkspaceList(write("workspaces.yaml", list))).map(({ name }) => name)).toEqual([
       "acme",
       "globex",

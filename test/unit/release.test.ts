@@ -39,7 +39,7 @@ test("a tag must be the version, and a release must name its repository", () => 
 
 test("stamp writes the repository into each file that names it, in place of the one before", async () => {
   const folder = await makeFolder();
-  const names = ["package.json", "tools/schema/pulumi.yaml", "docs/languages.md"];
+  const names = ["package.json", "schema/pulumi.yaml", "docs/guide/languages.md"];
   for (const name of names) await cp(join(root, name), join(folder, name));
   const read = (name = ""): Promise<string> => readFile(join(folder, name), "utf8");
   const before = await read(names[2]);

@@ -84,6 +84,18 @@ export async function run(
   }
 }
 
+/** Runs a command on the terminal of this process, and returns its exit code. An abort ends the command. */
+export async function runAttached(
+  [command = "", ...args]: readonly string[],
+  { env = {}, signal }: Pick<RunOptions, "env" | "signal">,
+): Promise<number> {
+  const options = { preferLocal: true, stdio: "inherit", reject: false } as const;
+  const result = await execa(command, args, { ...options, env, ...(signal && { cancelSignal: signal }) });
+  signal?.throwIfAborted();
+  if (result.code !== undefined) throw new CommandError(result.originalMessage ?? result.code);
+  return result.exitCode ?? 1;
+}
+
 /** The signal 0 only asks whether somebody is there. */
 async function endGroup(pid: number, graceMs: number): Promise<void> {
   signalIfAlive(-pid, "SIGTERM");

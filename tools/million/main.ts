@@ -1,4 +1,4 @@
-/** `npm run test:million`: accepts and forwards a million deliveries, or as many as its argument says. Exits with 1 if it shows a limit broken. */
+/** `npm run suite million`: accepts and forwards a million deliveries, or as many as its argument says. Exits with 1 if it shows a limit broken. */
 import process from "node:process";
 import { abortOnSignals, runTool } from "../lib/run.ts";
 import { flood } from "./flood.ts";

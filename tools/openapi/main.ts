@@ -1,17 +1,17 @@
 /**
- * `npm run test:openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they agree, or if there is no
+ * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they agree, or if there is no
  * Python that it runs on.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
-import { sampleAddress } from "../schema/samples.ts";
+import samples from "../../schema/samples.json" with { type: "json" };
 import { listen } from "../lib/listen.ts";
 import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
 import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
@@ -31,8 +31,8 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // The workspace has the addresses of the document's examples, and keys of this run only.
-  const { workspace: name, botCode } = sampleAddress;
+  // The workspace has the bot of the document's examples, and keys of this run only.
+  const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };
   const emulator = resources.adopt(await startEmulator(options), (it) => it.close());
@@ -69,7 +69,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
   );
   const missing = EXPECTED.filter((one) => !responses.includes(one));
   if (missing.length > 0) throw new Error(`The run did not reach: ${missing.join(", ")}`);
-  console.log("test:openapi: the emulator and schema/openapi.json agree");
+  console.log("suite openapi: the emulator and schema/openapi.json agree");
   return 0;
 }
 
@@ -78,6 +78,6 @@ await runTool(async () => {
   const python = await findPython(signal);
   const requirements = new URL("requirements.txt", import.meta.url);
   if (python) return test(await preparePackages(python, requirements, signal), signal);
-  console.log(`test:openapi: skipped: no Python ${MIN_PYTHON}+ with venv`);
+  console.log(`suite openapi: skipped: no Python ${MIN_PYTHON}+ with venv`);
   return 0;
 });

@@ -86,7 +86,7 @@ async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
   const examples = LANGUAGES_WITHOUT_NPM.flatMap((language) =>
-    ["quickstart", "endpoint"].flatMap((example) =>
+    ["quickstart", "webhook-only"].flatMap((example) =>
       ["Pulumi.yaml", ...PROGRAM_LANGUAGES[language]].map((file) =>
         join("examples", language, example, file),
       ),

@@ -1,5 +1,5 @@
 /**
- * `npm run release:publish -- PLACE FOLDER`: publishes what `npm run release:dry` has written, each place in a job of release.yaml.
+ * `node tools/release/publish.ts PLACE FOLDER`: publishes what `npm run release:dry` has written, each place in a job of release.yaml.
  * It needs no package, because it runs where it may publish. A job that failed can run again.
  */
 import { execFileSync } from "node:child_process";

@@ -44,7 +44,7 @@ export async function stamp(folder: string, repository: Repository): Promise<voi
     return `${JSON.stringify(all, undefined, 2)}\n`;
   });
   let before = "";
-  await change(join(folder, "tools/schema/pulumi.yaml"), (text) => {
+  await change(join(folder, "schema/pulumi.yaml"), (text) => {
     const source = parseDocument(text);
     before = (source.getIn([...GO_PATH]) as string).replace(/\/apichat$/, "");
     source.setIn(["package", "repository"], url);
@@ -53,7 +53,7 @@ export async function stamp(folder: string, repository: Repository): Promise<voi
     source.setIn([...GO_PATH], `${goPath}/apichat`);
     return source.toString({ lineWidth: 0 });
   });
-  for await (const file of glob(["docs/*.md", "examples/go/**/*.{go,mod}", "tools/sdk/check.ts"], {
+  for await (const file of glob(["docs/**/*.md", "examples/go/**/*.{go,mod}", "tools/sdk/check.ts"], {
     cwd: folder,
   }))
     await change(join(folder, file), (text) => text.replaceAll(before, goPath));

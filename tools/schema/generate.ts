@@ -2,12 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { generateImageLock } from "./image.ts";
 import { generateJsonSchemas } from "./json-schema.ts";
 import { generateOpenApi } from "./openapi.ts";
-import { generateSwitchesPage } from "./open-points.ts";
 import { generatePulumiSchema } from "./pulumi.ts";
 
 /**
- * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json, docs/emulator-switches.md and the lock of
- * examples/docker. With `--check` it writes nothing and exits 1 if a file is not what it would write.
+ * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json and the lock of examples/docker. With
+ * `--check` it writes nothing and exits 1 if a file is not what it would write.
  */
 const root = new URL("../../", import.meta.url);
 
@@ -19,7 +18,6 @@ const files = [
   ...[...jsonSchemas].map(([file, text]) => [`schema/${file}`, text] as const),
   ["schema/openapi.json", generateOpenApi(jsonSchemas)] as const,
   ["provider/plugin/schema.json", generatePulumiSchema()] as const,
-  ["docs/emulator-switches.md", generateSwitchesPage()] as const,
   ...generateImageLock(),
 ];
 const stale = files.filter(([file, text]) => readFileIfExists(new URL(file, root)) !== text);
@@ -28,7 +26,7 @@ if (stale.length === 0) {
   console.log("the generated files are up to date");
 } else if (process.argv.includes("--check")) {
   const names = stale.map(([file]) => file).join(", ");
-  console.error(`${names}: not what the sources say; run: node tools/schema/generate.ts`);
+  console.error(`${names}: differs from its sources; run: npm run schema`);
   process.exitCode = 1;
 } else {
   for (const [file, text] of stale) {

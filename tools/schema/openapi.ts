@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { VERSION } from "../../provider/lib/version.ts";
+import samples from "../../schema/samples.json" with { type: "json" };
 import { schemaFiles } from "./json-schema.ts";
-import { samples, type SampleName } from "./samples.ts";
 
 /** A JSON Schema, or a part of a document. */
 interface JsonObject {
@@ -18,7 +18,9 @@ interface Document extends JsonObject {
 
 /** The text of schema/openapi.json (OpenAPI 3.1), made from openapi.yaml and the generated JSON Schemas by file name. */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
-  const source = parse(readFileSync(new URL("openapi.yaml", import.meta.url), "utf8")) as Document;
+  const source = parse(
+    readFileSync(new URL("../../schema/openapi.yaml", import.meta.url), "utf8"),
+  ) as Document;
   const { openapi, info, components, ...rest } = expand(source) as Document;
   const document = {
     openapi,
@@ -54,7 +56,7 @@ function mapTexts(entries: JsonObject, write: (text: string) => JsonObject): Jso
 
 function sampleOf(name: string): JsonObject {
   if (!(name in samples)) throw new Error(`${name}: there is no such sample`);
-  return { summary: name, value: samples[name as SampleName] };
+  return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
 /** The statuses of rejections are in no part of the specification: each says so. */

@@ -42,7 +42,7 @@ interface Context {
   isOutput?: boolean;
 }
 
-const source = parse(readFileSync(new URL("pulumi.yaml", import.meta.url), "utf8")) as Source;
+const source = parse(readFileSync(new URL("../../schema/pulumi.yaml", import.meta.url), "utf8")) as Source;
 const unusedWording = new Set(source.wording.map(([from]) => from));
 
 /** Rewords a doc comment for every language. */
@@ -56,7 +56,7 @@ const reword = (text: string): string =>
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
     /\((section [\d.]+)\)/g,
-    "($1 of the specification, listed in docs/spec-coverage.md)",
+    "($1 of the specification, listed in docs/reference/spec-coverage.yaml)",
   );
 
 const declared = readDeclarations(

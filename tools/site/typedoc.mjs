@@ -1,11 +1,31 @@
-/** A plugin of typedoc: pages have the addresses of their files and the titles of their first headings, modules the names that programs import. */
+/** A plugin of typedoc: names and groups of pages follow from their headings and folders, names of modules from what programs import. */
 import { readFileSync } from "node:fs";
-import { ReflectionKind, Renderer } from "typedoc";
+import { Converter, ReflectionKind, Renderer } from "typedoc";
+
+/** The group of a page in the sidebar, by the beginning of its path. */
+const GROUPS = Object.entries({
+  "docs/guide/": "Guide",
+  "docs/operate/": "Operate",
+  "docs/reference/": "Reference",
+  "examples/": "Examples",
+  "": "Project",
+});
 
 /** @param {import("typedoc").Application} app */
 export function load(app) {
+  app.converter.on(Converter.EVENT_CREATE_DOCUMENT, setGroup);
   // Before the search index is made.
   app.renderer.on(Renderer.EVENT_BEGIN, setNames, 1000);
+}
+
+/**
+ * @param {unknown} _context
+ * @param {import("typedoc").DocumentReflection} page
+ */
+function setGroup(_context, page) {
+  const path = page.project.files.getReflectionPath(page) ?? "";
+  const [, group] = GROUPS.find(([folder]) => path.includes(`/${folder}`)) ?? [];
+  page.frontmatter.group = group;
 }
 
 /** @param {import("typedoc").RendererEvent} event */
@@ -15,6 +35,9 @@ function setNames({ project }) {
     const [, title] = /^# (.+)$/m.exec(file === undefined ? "" : readFileSync(file, "utf8")) ?? [];
     if (title !== undefined) page.name = title.replaceAll("`", "");
   }
+  // The theme prints the name of the project as the heading of its first page.
+  const [first] = project.readme ?? [];
+  if (first !== undefined) first.text = first.text.replace(/^\s*# .+\n/, "");
   for (const module of project.getReflectionsByKind(ReflectionKind.Module))
-    module.name = `pulumi-apichat/${module.name}`.replace(/\/provider(\/cli)?/, "");
+    module.name = `pulumi-apichat/${module.name}`.replace(/\/provider|\/entry$/g, "");
 }

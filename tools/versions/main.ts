@@ -1,4 +1,4 @@
-/** `npm run test:versions`: tests on every line of Node that the package supports, and on the oldest and the newest SDK of Pulumi. */
+/** `npm run suite versions`: tests on every line of Node that the package supports, and on the oldest and the newest SDK of Pulumi. */
 import { Command, Option } from "commander";
 import { execa } from "execa";
 import process from "node:process";
@@ -15,7 +15,7 @@ const SDKS: Record<string, string> = {
 };
 const NAMES = [...LINES, ...Object.keys(SDKS)];
 
-const { only } = new Command("npm run test:versions --")
+const { only } = new Command("npm run suite versions --")
   .description(
     `Runs the projects ${PROJECTS.join(", ")} on Node ${LINES.join(", ")} (the newest of each line, from npm), and programs of users ` +
       `with the engine on the oldest and the newest SDK of Pulumi. Some minutes for each.`,

@@ -40,7 +40,7 @@ export async function readProgram(
   options: ProgramOptions,
 ): Promise<Record<string, string>> {
   const { language, webhookUrl } = options;
-  const example = webhookUrl === undefined ? "quickstart" : "endpoint";
+  const example = webhookUrl === undefined ? "quickstart" : "webhook-only";
   const folder = join(packageFolder, "examples", language ?? "", example);
   const manifest = options.source === undefined ? [] : ["package.json"];
   const paths = [...manifest, "Pulumi.yaml", ...PROGRAM_LANGUAGES[language ?? "typescript"]];

@@ -3,7 +3,8 @@ import type { ReplyAnswer } from "../control/shapes.js";
 import { ApiError, describeRefusal, send } from "./api.js";
 import { emptyData, type Scope } from "./data.js";
 import { connect, load } from "./live.js";
-import { agentBody, contactBody, type AgentContent, type ContactContent, type Party } from "./messages.js";
+import type { SubmittedValue } from "../../../schema/inbound.js";
+import { agentBody, contactBody, pressBody, type Draft, type Party } from "./messages.js";
 import { attempt, showDone } from "./notices.js";
 import { begun, conversations, data, held, linked, revealed, turnTo, view } from "./store.js";
 import { keyOf, type ExchangeId } from "./wire.js";
@@ -39,17 +40,23 @@ export function adoptBegun(): void {
 
 const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
-/** Sends as the contact. Throws if `bot_url` does not accept it. */
-export async function sendAsContact(party: Party, content: ContactContent): Promise<void> {
-  const body = contactBody(party, content);
+/** Writes as the contact. Throws if `bot_url` does not accept it. */
+export const writeAsContact = (party: Party, draft: Draft): Promise<void> =>
+  sendAsContact(contactBody(party, draft));
+
+/** Presses a button as the contact. Throws if `bot_url` does not accept it. */
+export const pressAsContact = (party: Party, button: SubmittedValue): Promise<void> =>
+  sendAsContact(pressBody(party, button));
+
+async function sendAsContact(body: string): Promise<void> {
   const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
   // For the control API a redirect is not an error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 
 /** Replies as the agent. */
-export async function sendAsAgent(party: Party, content: AgentContent): Promise<void> {
-  const body = agentBody(party, content);
+export async function replyAsAgent(party: Party, draft: Draft): Promise<void> {
+  const body = agentBody(party, draft);
   const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
   if (delivery === null) showDone("No webhook is registered: the reply was not delivered.");
 }

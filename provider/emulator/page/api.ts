@@ -11,7 +11,7 @@ export class ApiError extends Error {
 type Query = Readonly<Record<string, string>>;
 
 /** The address of a route of the control API, relative to the page. Every segment is encoded. */
-export function routeOf(segments: readonly string[], query?: Query): string {
+function routeOf(segments: readonly string[], query?: Query): string {
   const search = query === undefined ? "" : `?${new URLSearchParams(query)}`;
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
@@ -22,12 +22,13 @@ export const MASK = "[redacted]";
 /** The query that asks for secrets in clear text. */
 export const IN_CLEAR: Query = { reveal: "true" };
 
-/**
- * Reads from the control API what the page shows, with secrets masked unless they are revealed. Throws {@link ApiError}.
- */
-export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
-  return request<Answer>("GET", routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) }), null);
-}
+/** The address of what the page shows: with secrets masked unless they are revealed. */
+export const shownRouteOf = (segments: readonly string[], query?: Query): string =>
+  routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) });
+
+/** Reads from the control API what the page shows. Throws {@link ApiError}. */
+export const read = <Answer>(segments: readonly string[], query?: Query): Promise<Answer> =>
+  request<Answer>("GET", shownRouteOf(segments, query), null);
 
 /** Sends a change to the control API. A string is sent unchanged: it is JSON, with digits that no number can hold. */
 export function send<Answer>(

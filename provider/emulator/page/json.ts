@@ -7,12 +7,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a text is a JSON object or list: nothing else gains from indentation. */
-export function isIndentable(text: string): boolean {
-  const value = parseJson(text);
-  return typeof value === "object" && value !== null;
-}
-
 /** A string, a bracket, a comma or colon, or a number or word. Whitespace between them is not a token. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
@@ -21,8 +15,17 @@ const INDENT = "  ";
 /** Without a limit, a body of brackets alone would grow with the square of its length. */
 const MAX_DEPTH = 20;
 
-/** The same JSON with a line for each entry. Every token stays as it was written: escapes, digits, order of keys. */
+/** Indenting takes a second for each megabyte. */
+const MAX_CHARACTERS = 100_000;
+
+/**
+ * A JSON object or list with a line for each entry; any other or longer text as it is. Every token stays as it was written:
+ * escapes, digits, order of keys.
+ */
 export function indentJson(text: string): string {
+  const isIndentable =
+    text.length <= MAX_CHARACTERS && /^\s*[{[]/.test(text) && parseJson(text) !== undefined;
+  if (!isIndentable) return text;
   const tokens = text.match(TOKEN) ?? [];
   let depth = 0;
   return tokens

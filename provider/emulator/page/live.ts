@@ -1,10 +1,10 @@
 import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } from "../control/shapes.js";
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
-import { IN_CLEAR, read, routeOf } from "./api.js";
+import { read, shownRouteOf } from "./api.js";
 import { applyEvents, type Data, type Scope } from "./data.js";
 import { attempt, showError } from "./notices.js";
-import { commandLine, connection, data, flows, linked, revealed } from "./store.js";
+import { commandLine, connection, data, flows, linked } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
 const EVENT_TYPES = [
@@ -37,7 +37,7 @@ export function connect(): void {
   gathered = [];
   // What is still being loaded may hold secrets that are hidden by now.
   meanwhile = undefined;
-  const opened = new EventSource(routeOf(["events"], revealed.value ? IN_CLEAR : {}));
+  const opened = new EventSource(shownRouteOf(["events"]));
   source = opened;
   opened.addEventListener("open", () => {
     connection.value = "live";

@@ -1,6 +1,6 @@
 import type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "../state.js";
 import { parseJson } from "./json.js";
-import { contentOf, type MessageContent } from "./messages.js";
+import { kindOf } from "./messages.js";
 
 /** One exchange on the wire: a request to the emulator, or one that it made. */
 export type Exchange =
@@ -47,14 +47,14 @@ export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
 const searched = new WeakMap<Exchange["record"], string>();
 
 /**
- * Whether URL, method, operation, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
+ * Whether URL, method, operation, verdict, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
  * sent and without the escapes of JSON.
  */
 export function holds(exchange: Exchange, text: string): boolean {
   const { kind, record } = exchange;
   const parts = () => [
     `${methodOf(exchange)} ${record.url}`,
-    kind === "request" ? (record.operation ?? "") : kind,
+    kind === "request" ? (record.operation ?? "") : `${kind} ${record.verdict}`,
     ...spellingsOf(record.request.body),
     ...callsOf(exchange).flatMap(({ response, reason = "" }) => [
       reason,
@@ -85,9 +85,12 @@ export function outcomeOf({ kind, record }: Exchange): "good" | "bad" | "pending
 
 export const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 
-/** The content of a message or delivery; null for other exchanges, and for a body that is not JSON. */
-export function messageOf(exchange: Exchange): MessageContent | null {
-  if (!["message", "delivery"].includes(wireKindOf(exchange))) return null;
-  const body = parseJson(exchange.record.request.body);
-  return body === undefined ? null : contentOf(body);
+const SUBJECT_CHARACTERS = 80;
+
+/** The text of a message or delivery, or its kind if it has none. It may have any body: it is what was sent. */
+export function subjectOf(exchange: Exchange): string {
+  if (!["message", "delivery"].includes(wireKindOf(exchange))) return "";
+  const body = Object(parseJson(exchange.record.request.body)) as { text?: unknown; content?: unknown };
+  const text = body.text ?? body.content;
+  return typeof text === "string" && text !== "" ? text.slice(0, SUBJECT_CHARACTERS) : kindOf(body);
 }

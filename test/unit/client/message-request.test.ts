@@ -81,7 +81,10 @@ describe("a message", () => {
 
 test.each<[string, number, string, unknown]>([
   ["JSON", 200, '{"status":"ok","id":1}', { status: "ok", id: 1 }],
-  ["text", 202, "accepted", "accepted"],
+  ["JSON of another status", 200, '{"status":"queued"}', { status: "queued" }],
+  ["JSON that speaks of an error elsewhere", 200, '{"id":"error"}', { id: "error" }],
+  ["JSON that is a text", 200, '"error"', "error"],
+  ["text", 202, "error", "error"],
   ["nothing", 204, "", undefined],
   ["nothing with 200", 200, "", undefined],
   ["no body that exceeds its limit: the status counts", 200, "x".repeat(2 * 1024 * 1024), undefined],

@@ -193,7 +193,6 @@ describe.each(CALLS)("%s", (operation, call) => {
     ["1", 1000],
     [() => new Date(Date.now() + 2000).toUTCString(), 1000],
     ["0", 125],
-    ["Wed, 21 Oct 2015 07:28:00 GMT", 125],
     ["soon", 125],
   ])("waits as Retry-After says, %s, and never less than its back-off", async (given, leastMs) => {
     const header = typeof given === "string" ? given : given();

@@ -3,7 +3,7 @@ import type { DeliveryRecord, EmulatorOptions } from "../../../provider/emulator
 import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate } from "../../../schema/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
+import samples from "../../../schema/samples.json" with { type: "json" };
 import { expectMatchesWebhook } from "../../support/openapi.js";
 import {
   answering,

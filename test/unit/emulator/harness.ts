@@ -10,12 +10,11 @@ import { createApi } from "../../../provider/emulator/control/routes.js";
 import type { EmulatorState } from "../../../provider/emulator/state.js";
 import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
+import samples from "../../../schema/samples.json" with { type: "json" };
 import { startServer, type Answer as Respond, type Received } from "../../support/http.js";
 import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
 
 export type { Received } from "../../support/http.js";
-export { emptyConfiguration } from "../../../tools/schema/samples.ts";
 
 export const apiKey = "test-api-key-0123456789";
 export const verificationKey = "verification-key-0123456789";

@@ -5,7 +5,6 @@ import {
   addressOf,
   apiKey,
   call,
-  emptyConfiguration,
   post,
   set,
   startAcme,
@@ -13,6 +12,13 @@ import {
   startHeldEndpoint,
   verificationKey,
 } from "./harness.js";
+
+const emptyConfiguration = {
+  webhook_url: "",
+  webhook_verification_key: "",
+  webhook_status: "",
+  bot_url: "",
+};
 
 describe("set-webhook", () => {
   test("answers the whole configuration, which get-webhook shows from then on", async () => {

@@ -32,13 +32,6 @@ const ofWebhook = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-/** Checks that passes, and gives what is stored. */
-async function checked(resource: typeof webhook, news: Marked, olds: Marked = {}): Promise<Marked> {
-  const { inputs, failures } = await resource.check(news, olds);
-  expect(failures).toEqual([]);
-  return inputs;
-}
-
 describe("what is wrong is reported all at once, by name, and a secret's property stays unnamed", () => {
   test.each([
     [
@@ -99,21 +92,21 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
 describe("what a preview does not know passes", () => {
   test.each(UNKNOWNS)("%s", async (unknown) => {
     const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
-    const inputs = await checked(webhook, {
+    const inputs = await webhook.checked({
       ...Object.fromEntries(names.map((name) => [name, unknown])),
       onExisting: unknown,
       preflight: unknown,
       timeouts: unknown,
     });
     expect(new Set(Object.values({ ...clear(inputs), status: UNKNOWN }))).toEqual(new Set([UNKNOWN]));
-    await checked(key, { rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
-    await checked(key, { derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
-    await checked(key, { derivedFrom: secret(SEED), rotations: [unknown] });
+    await key.checked({ rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
+    await key.checked({ derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
+    await key.checked({ derivedFrom: secret(SEED), rotations: [unknown] });
     const acme = { verificationKeys: unknown, path: unknown, forwardTo: unknown };
     const workspaces = { acme, other: unknown };
-    await checked(responder, { workspaces, port: unknown, host: unknown, publicUrl: unknown });
+    await responder.checked({ workspaces, port: unknown, host: unknown, publicUrl: unknown });
     const derived = { derivedFrom: unknown, rotations: ["2026-12"] };
-    const outs = await checked(responder, { workspaces: { acme: { subject: unknown } }, ...derived });
+    const outs = await responder.checked({ workspaces: { acme: { subject: unknown } }, ...derived });
     expect(clear(outs)).toMatchObject({ workspaces: { acme: { verificationKeys: UNKNOWN } } });
   });
 });
@@ -123,7 +116,7 @@ describe("what is stored", () => {
     const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
     const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };
     const marked = { ...ofWebhook, ...hidden, preflight: secret("off"), timeouts };
-    expect(secretsIn(await checked(webhook, marked))).toEqual([
+    expect(secretsIn(await webhook.checked(marked))).toEqual([
       "apiKey",
       "baseUrl",
       "preflight",
@@ -143,7 +136,7 @@ describe("hostile input", () => {
       ({ details }: { details: string }) => details.length,
     );
     expect(outcome).toBeGreaterThan(0);
-    await checked(webhook, ofWebhook);
+    await webhook.checked(ofWebhook);
   });
 
   test("a call without a resource is a failure", async () => {

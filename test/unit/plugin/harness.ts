@@ -1,34 +1,35 @@
 import { promisify } from "node:util";
-import { credentials, Server, ServerCredentials, type ServiceError } from "@grpc/grpc-js";
+import { Server, ServerCredentials, type ServiceError } from "@grpc/grpc-js";
 import engines from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import type lines from "@pulumi/pulumi/proto/engine_pb.js";
-import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
-import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
-import { afterEach, beforeEach, vi } from "vitest";
+import type protobuf from "google-protobuf/google/protobuf/struct_pb.js";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import { printLinesWith } from "../../../provider/lib/progress.js";
 import { serve } from "../../../provider/plugin/server.js";
 import { EngineClient } from "../../../provider/plugin/engine.js";
 import { unmark } from "../../support/dynamic.js";
-import { partOf } from "../../support/provider-failure.js";
+import {
+  type Call,
+  connectProvider,
+  type Marked,
+  partOf,
+  resourceCalls,
+  valuesOf,
+} from "../../support/provider-client.js";
 import { findSecrets } from "../../support/secrets.js";
 import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
 import { isolateRuns } from "../webhook/harness.js";
 
-export { failureOf, partOf } from "../../support/provider-failure.js";
+export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
 // The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
-
-export type Values = Record<string, unknown>;
-
-/** Properties as they are on the wire, with the marks of secrets and of unknown values. */
-export type Marked = Values;
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-export const secret = (value: unknown): Values => ({ [SIGNATURE]: SECRET, value });
+export const secret = (value: unknown): Marked => ({ [SIGNATURE]: SECRET, value });
 
 /** What stands for an unknown value: text, boolean, number, list, asset, archive, object. */
 export const UNKNOWNS = [
@@ -46,7 +47,7 @@ const isSecret = (value: unknown): value is { value: unknown } =>
   typeof value === "object" && value !== null && SIGNATURE in value;
 
 /** The values without marks. */
-export const clear = (values: Marked): Values => unmark(values) as Values;
+export const clear = (values: Marked): Marked => unmark(values) as Marked;
 
 /** Where secrets are marked, such as `workspaces.acme.verificationKeys`. */
 export function secretsIn(value: unknown, path = ""): string[] {
@@ -97,14 +98,11 @@ export async function startEngine(
   return { address: `127.0.0.1:${port}`, lines: taken, stop: () => server.forceShutdown() };
 }
 
-type Client = InstanceType<typeof services.ResourceProviderClient>;
-
 export interface Plugin {
-  client: Client;
   /** Calls a method. Whatever comes back is looked through for secrets. */
-  call<Answer>(method: keyof Client, request: object): Promise<Answer>;
+  call: Call;
   configure(config: Marked, name?: string): Promise<void>;
-  invoke(args: Marked, token?: string): Promise<Marked>;
+  invoke(args: Marked): Promise<Marked>;
   cancel(): Promise<void>;
   /** The lines that the engine has got. */
   lines: Line[];
@@ -112,6 +110,7 @@ export interface Plugin {
 
 const plugin = {} as Plugin;
 let engine: EngineClient;
+let provider: ReturnType<typeof connectProvider>;
 const stops: (() => void)[] = [];
 
 /** A new run: an engine at another address, and a plugin that knows nothing yet. */
@@ -119,19 +118,9 @@ export async function startRun(): Promise<void> {
   const { address, stop } = await startEngine(plugin.lines);
   engine = new EngineClient(address);
   const served = await serve(engine);
-  const client = new services.ResourceProviderClient(
-    `127.0.0.1:${served.port}`,
-    credentials.createInsecure(),
-    {
-      "grpc.max_receive_message_length": -1,
-    },
-  );
-  stops.push(
-    stop,
-    () => client.close(),
-    () => served.stop(),
-  );
-  Object.assign(plugin, { client });
+  const connected = connectProvider(served.port);
+  provider = connected;
+  stops.push(stop, connected.close, () => served.stop());
 }
 
 /** Each test has a plugin and an engine of its own, and is a run of its own. */
@@ -151,134 +140,50 @@ export function isolatePlugins(): Plugin {
   return Object.assign(plugin, { call, configure, invoke, cancel });
 }
 
-async function call<Answer>(method: keyof Client, request: object): Promise<Answer> {
-  const send = promisify<object, Answer>(plugin.client[method].bind(plugin.client) as never);
-  const answer = await send(request).catch((error: ServiceError) => {
+const call: Call = async <Answer>(...sent: Parameters<Call>) => {
+  const answer = await provider.call<Answer>(...sent).catch((error: ServiceError) => {
     requireNoSecret(error.details + JSON.stringify(shownIn(partOf(error)?.properties)));
     throw error;
   });
   requireNoSecret(JSON.stringify(shownIn(structsIn(answer))));
   return answer;
-}
+};
 
 /** Every struct of an answer, and its texts. */
 function structsIn(answer: unknown): unknown[] {
   const getters = ["getInputs", "getProperties", "getReturn"] as const;
-  const message = answer as Record<
-    (typeof getters)[number],
-    (() => protobuf.Struct | undefined) | undefined
-  > & {
-    getFailuresList?: () => messages.CheckFailure[];
-  };
+  const message = answer as Partial<
+    Record<(typeof getters)[number], () => protobuf.Struct> & Pick<messages.CheckResponse, "getFailuresList">
+  >;
   return [
     ...getters.map((getter) => message[getter]?.()?.toJavaScript()),
     ...(message.getFailuresList?.().map((failure) => failure.toObject()) ?? []),
   ];
 }
 
-export const struct = (values: Marked): protobuf.Struct => protobuf.Struct.fromJavaScript(values as never);
-
-const valuesOf = (given: protobuf.Struct | undefined): Marked => given?.toJavaScript() ?? {};
-
-async function configure(config: Marked, name = "default"): Promise<void> {
+async function configure(args: Marked, name = "default"): Promise<void> {
   const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;
-  const request = new messages.ConfigureRequest().setArgs(struct(config)).setName(name).setUrn(urn);
-  await call("configure", request);
+  await call("configure", new messages.ConfigureRequest(), { args, name, urn });
 }
 
-async function invoke(args: Marked, token = "getApiChatWebhook"): Promise<Marked> {
-  const request = new messages.InvokeRequest().setTok(`apichat:index:${token}`).setArgs(struct(args));
-  return valuesOf((await call<messages.InvokeResponse>("invoke", request)).getReturn());
+async function invoke(args: Marked): Promise<Marked> {
+  const fields = { tok: "apichat:index:getApiChatWebhook", args };
+  return valuesOf(
+    (await call<messages.InvokeResponse>("invoke", new messages.InvokeRequest(), fields)).getReturn(),
+  );
 }
 
 const cancel = async (): Promise<void> => void (await call("cancel", new empty.Empty()));
 
-export interface Failure {
-  property: string;
-  reason: string;
-}
-
-export interface Options {
-  preview?: boolean;
-  /** Seconds of `customTimeouts`. */
-  timeout?: number;
-}
-
-const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
-const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
-const kindNames = new Map<unknown, string>(KINDS);
-
 /** The calls of the engine for one resource. */
 export function resourceOf(type: string, name = "acme", module = "apichat:index") {
   const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
-  return {
-    urn,
-    check: async (news: Marked, olds: Marked = {}) => {
-      const request = new messages.CheckRequest().setUrn(urn).setOlds(struct(olds)).setNews(struct(news));
-      const answer = await call<messages.CheckResponse>("check", request);
-      const failures: Failure[] = answer.toObject().failuresList;
-      return { inputs: valuesOf(answer.getInputs()), failures };
-    },
-    diff: async (
-      id: string,
-      olds: Marked,
-      news: Marked,
-      { oldInputs = olds, ignore = [] }: { oldInputs?: Marked; ignore?: string[] } = {},
-    ) => {
-      const request = new messages.DiffRequest()
-        .setUrn(urn)
-        .setId(id)
-        .setOlds(struct(olds))
-        .setNews(struct(news));
-      request.setOldInputs(struct(oldInputs)).setIgnorechangesList(ignore);
-      const answer = await call<messages.DiffResponse>("diff", request);
-      /** The kinds of changes by the names of inputs. */
-      const detailed: Record<string, string> = {};
-      answer
-        .getDetaileddiffMap()
-        .forEach((kind, one) => (detailed[one] = kindNames.get(kind.getKind()) ?? ""));
-      return {
-        changes: answer.getChanges() === DIFF_SOME,
-        diffs: answer.getDiffsList(),
-        replaces: answer.getReplacesList(),
-        detailed,
-      };
-    },
-    create: async (inputs: Marked, { preview = false, timeout = 0 }: Options = {}) => {
-      const request = new messages.CreateRequest().setUrn(urn).setProperties(struct(inputs));
-      const answer = await call<messages.CreateResponse>(
-        "create",
-        request.setPreview(preview).setTimeout(timeout),
-      );
-      return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
-    },
-    update: async (
-      id: string,
-      olds: Marked,
-      news: Marked,
-      { preview = false, timeout = 0 }: Options = {},
-    ) => {
-      const request = new messages.UpdateRequest()
-        .setUrn(urn)
-        .setId(id)
-        .setOlds(struct(olds))
-        .setNews(struct(news));
-      request.setPreview(preview).setTimeout(timeout);
-      return valuesOf((await call<messages.UpdateResponse>("update", request)).getProperties());
-    },
-    /** Undefined: it is gone. */
-    read: async (id: string, outs?: Marked, inputs?: Marked) => {
-      const request = new messages.ReadRequest().setUrn(urn).setId(id);
-      if (outs) request.setProperties(struct(outs));
-      if (inputs) request.setInputs(struct(inputs));
-      const answer = await call<messages.ReadResponse>("read", request);
-      if (answer.getId() === "") return undefined;
-      const [props, read] = [answer.getProperties(), answer.getInputs()];
-      return { id: answer.getId(), outs: valuesOf(props), inputs: valuesOf(read) };
-    },
-    delete: async (id: string, outs: Marked): Promise<void> => {
-      const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(struct(outs));
-      await call("delete", request);
-    },
+  const calls = resourceCalls(call, urn);
+  /** The inputs as check leaves them. */
+  const checked = async (news: Marked, olds: Marked = {}): Promise<Marked> => {
+    const { inputs, failures } = await calls.check(news, olds);
+    expect(failures).toEqual([]);
+    return inputs;
   };
+  return { urn, ...calls, checked };
 }

@@ -14,7 +14,6 @@ import {
   secret,
   secretsIn,
   startEngine,
-  struct,
   UNKNOWN,
   type Failure,
   type Marked,
@@ -25,15 +24,21 @@ const webhook = resourceOf("ApiChatWebhook");
 
 async function checkConfig(news: Marked, name = "default"): Promise<{ inputs: Marked; failures: Failure[] }> {
   const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;
-  const request = new messages.CheckRequest().setUrn(urn).setNews(struct(news));
-  const answer = await plugin.call<messages.CheckResponse>("checkConfig", request);
+  const fields = { urn, news };
+  const answer = await plugin.call<messages.CheckResponse>(
+    "checkConfig",
+    new messages.CheckRequest(),
+    fields,
+  );
   const inputs = (answer.getInputs()?.toJavaScript() ?? {}) as Marked;
   return { inputs, failures: answer.toObject().failuresList };
 }
 
 async function diffConfig(olds: Marked, news: Marked): Promise<messages.DiffResponse.AsObject> {
-  const request = new messages.DiffRequest().setOldInputs(struct(olds)).setOlds(struct(olds));
-  return (await plugin.call<messages.DiffResponse>("diffConfig", request.setNews(struct(news)))).toObject();
+  const fields = { olds, oldInputs: olds, news };
+  return (
+    await plugin.call<messages.DiffResponse>("diffConfig", new messages.DiffRequest(), fields)
+  ).toObject();
 }
 
 describe("the engine learns", () => {
@@ -41,18 +46,16 @@ describe("the engine learns", () => {
     const request = new messages.ProviderHandshakeRequest();
     const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
     expect(shaken.getAcceptSecrets()).toBe(true);
-    const args = new messages.ConfigureRequest().setArgs(struct({}));
-    const configured = await plugin.call<messages.ConfigureResponse>("configure", args);
+    const configure = new messages.ConfigureRequest();
+    const configured = await plugin.call<messages.ConfigureResponse>("configure", configure, { args: {} });
     expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
   });
 
   test("the version and the schema", async () => {
     const info = await plugin.call<plugins.PluginInfo>("getPluginInfo", new empty.Empty());
     expect(info.getVersion()).toBe(VERSION);
-    const answer = await plugin.call<messages.GetSchemaResponse>(
-      "getSchema",
-      new messages.GetSchemaRequest(),
-    );
+    const getSchema = new messages.GetSchemaRequest();
+    const answer = await plugin.call<messages.GetSchemaResponse>("getSchema", getSchema);
     expect(JSON.parse(answer.getSchema())).toEqual(schema);
   });
 });
@@ -70,8 +73,7 @@ describe("lines", () => {
 
   test("go to the engine that is attached", async () => {
     const next = await startEngine();
-    const request = new plugins.PluginAttach().setAddress(next.address);
-    await plugin.call("attach", request);
+    await plugin.call("attach", new plugins.PluginAttach(), { address: next.address });
     await webhook.check(args);
     next.stop();
     expect(plugin.lines).toEqual([]);

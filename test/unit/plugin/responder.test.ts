@@ -18,6 +18,7 @@ import {
 
 const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
+const { checked } = responder;
 
 /** Where a process listens that was started on another machine, which nobody touches from here. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
@@ -37,13 +38,6 @@ function standIn(): ProcessInputs[] {
     return { outs: stateOf(inputs) };
   });
   return calls;
-}
-
-/** The inputs as check leaves them. */
-async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
-  const { inputs, failures } = await responder.check(news, olds);
-  expect(failures).toEqual([]);
-  return inputs;
 }
 
 const ONE = { workspaces: { acme: { verificationKeys: secret(VERIFICATION_KEY) } } };

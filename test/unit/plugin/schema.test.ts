@@ -1,48 +1,27 @@
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { RESPONDER_ARGS } from "../../../provider/handshake-responder/inputs.js";
+import schema from "../../../provider/plugin/schema.json" with { type: "json" };
 import { INPUTS } from "../../../provider/pulumi/resource-inputs.js";
 
-interface Property {
-  type?: string;
-  description?: string;
-  secret?: boolean;
-  oneOf?: { type?: string; $ref?: string }[];
-}
-
-interface ObjectSpec {
-  description?: string;
-  properties?: Record<string, Property>;
+/** A resource or a type. */
+interface Spec {
+  properties?: Record<string, object & { type?: string }>;
   required?: string[];
-}
-
-interface ResourceSpec extends ObjectSpec {
-  inputProperties: Record<string, Property>;
+  inputProperties?: Record<string, object>;
   requiredInputs?: string[];
   aliases?: { type: string }[];
+  enum?: { value: string }[];
 }
 
-interface Schema {
-  config: { variables: Record<string, Property> };
-  provider: ResourceSpec;
-  resources: Record<string, ResourceSpec>;
-  types: Record<string, ObjectSpec & { enum?: { value: string }[] }>;
-}
+const resources: Record<string, Spec> = schema.resources;
+const types: Record<string, Spec> = schema.types;
 
-const schema = JSON.parse(
-  readFileSync(new URL("../../../provider/plugin/schema.json", import.meta.url), "utf8"),
-) as Schema;
-
-const resource = (name: string): ResourceSpec => {
-  const found = schema.resources[`apichat:index:${name}`];
-  if (found === undefined) throw new Error(`no resource ${name}`);
-  return found;
-};
-const type = (name: string) => schema.types[`apichat:index:${name}`] ?? {};
+const resource = (name: string): Spec => resources[`apichat:index:${name}`] ?? {};
+const type = (name: string): Spec => types[`apichat:index:${name}`] ?? {};
 
 it("has a property for each input of the classes, and requires what they require", () => {
   for (const [name, inputs] of Object.entries(INPUTS)) {
-    expect(Object.keys(resource(name).inputProperties)).toEqual(Object.keys(inputs));
+    expect(Object.keys(resource(name).inputProperties ?? {})).toEqual(Object.keys(inputs));
     const outputs = Object.keys(resource(name).properties ?? {});
     // The seed does not enter the state.
     expect(outputs).toEqual(
@@ -50,7 +29,7 @@ it("has a property for each input of the classes, and requires what they require
     );
     expect(outputs).toEqual(expect.arrayContaining(resource(name).required ?? []));
   }
-  expect(Object.keys(resource("Responder").inputProperties)).toEqual(Object.keys(RESPONDER_ARGS));
+  expect(Object.keys(resource("Responder").inputProperties ?? {})).toEqual(Object.keys(RESPONDER_ARGS));
   expect(resource("ApiChatWebhook").requiredInputs).toEqual(["webhookUrl", "webhookVerificationKey"]);
   expect(resource("VerificationKey").requiredInputs).toBeUndefined();
   expect(resource("Responder").requiredInputs).toEqual(["workspaces"]);
@@ -85,7 +64,9 @@ it("names no argument in the spelling of one language, and says where a section 
   );
   const spelt = new Set(names.filter((name) => /[A-Z]/.test(name) && comments.includes(`\`${name}\``)));
   expect([...spelt]).toEqual([]);
-  expect(comments).toMatch(/\(section 4\.3 of the specification, listed in docs\/spec-coverage\.md\)/);
+  expect(comments).toMatch(
+    /\(section 4\.3 of the specification, listed in docs\/reference\/spec-coverage\.yaml\)/,
+  );
   expect(comments).not.toMatch(/section [\d.]+\)/);
 });
 
@@ -95,7 +76,7 @@ it("has no default and no environment variable: an SDK would put them into the s
 });
 
 it("has the alias of each dynamic resource that the plugin can take over", () => {
-  const aliases = Object.entries(schema.resources).map(([token, spec]) => [token, spec.aliases]);
+  const aliases = Object.entries(resources).map(([token, spec]) => [token, spec.aliases]);
   expect(Object.fromEntries(aliases)).toEqual({
     "apichat:index:ApiChatWebhook": [{ type: "pulumi-nodejs:dynamic/apichat:ApiChatWebhook" }],
     "apichat:index:VerificationKey": [{ type: "pulumi-nodejs:dynamic/apichat:VerificationKey" }],
@@ -105,15 +86,14 @@ it("has the alias of each dynamic resource that the plugin can take over", () =>
 
 it("takes a plain string for an enum, a list where a class takes one or a list, and whole numbers as such", () => {
   const webhook = resource("ApiChatWebhook");
-  expect(webhook.inputProperties["onExisting"]?.oneOf).toEqual([
-    { type: "string" },
-    { $ref: "#/types/apichat:index:OnExisting" },
-  ]);
+  expect(webhook.inputProperties?.["onExisting"]).toMatchObject({
+    oneOf: [{ type: "string" }, { $ref: "#/types/apichat:index:OnExisting" }],
+  });
   expect(webhook.properties?.["onExisting"]?.type).toBe("string");
   expect(type("OnExisting").enum).toEqual([{ value: "fail" }, { value: "replace" }]);
   expect(type("Preflight").enum?.map(({ value }) => value)).toEqual(["require", "warn", "off"]);
   const list = { type: "array", items: { type: "string" } };
-  expect(resource("VerificationKey").inputProperties["derivedFrom"]).toMatchObject(list);
+  expect(resource("VerificationKey").inputProperties?.["derivedFrom"]).toMatchObject(list);
   expect(type("ResponderWorkspace").properties?.["verificationKeys"]).toMatchObject(list);
   const kinds = walk(schema).flatMap(([name, { type: kind }]) =>
     kind === "integer" || kind === "number" ? [`${name} ${kind}`] : [],

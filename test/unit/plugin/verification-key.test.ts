@@ -5,12 +5,7 @@ import { clear, isolatePlugins, resourceOf, secret, secretsIn, UNKNOWN, type Mar
 const plugin = isolatePlugins();
 const key = resourceOf("VerificationKey");
 
-/** The inputs as check leaves them. */
-async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
-  const { inputs, failures } = await key.check(news, olds);
-  expect(failures).toEqual([]);
-  return inputs;
-}
+const { checked } = key;
 
 interface Created {
   id: string;

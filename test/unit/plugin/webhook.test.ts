@@ -23,9 +23,10 @@ import {
   UNKNOWN,
   type Marked,
 } from "./harness.js";
-import { checked, programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
+import { programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
+const { checked } = webhook;
 
 describe("create", () => {
   test("registers, and stores the inputs, what is registered, and no name", async () => {
@@ -154,7 +155,7 @@ test("an engine that attaches begins a run: what only the last one declared is d
   const started = await startAcme();
   const { id, outs } = await webhook.create(await checked(programOf(started)));
   const engine = await startEngine();
-  await plugin.call("attach", new plugins.PluginAttach().setAddress(engine.address));
+  await plugin.call("attach", new plugins.PluginAttach(), { address: engine.address });
   await webhook.delete(id, outs);
   engine.stop();
   expect(started.acme.registration).toBeUndefined();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import { reviveConversationId } from "../../../schema/message-kind.js";
 import * as shapes from "../../../schema/index.js";
-import { samples, type SampleName } from "../../../tools/schema/samples.ts";
+import samples from "../../../schema/samples.json" with { type: "json" };
 import { parseJsonSchemas, walkFields } from "./json-schema-fields.js";
 import { isContainer, missing, putAt, toJson, valueAt } from "./values.js";
 
@@ -16,7 +16,7 @@ const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
 
 /** Each shape on the wire: its JSON Schema, and the sample in which its fields are changed, if that has another name. */
-const SHAPES: [name: string, file: string, sample?: SampleName][] = [
+const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["DeleteWebhookRequest", "registration-requests.schema.json#/definitions/"],
@@ -78,7 +78,7 @@ function judge(zod: z.ZodType, ref: string, text: string) {
 
 const zodByName: Record<string, unknown> = shapes;
 
-const cases = SHAPES.flatMap(([name, file, sample = name as SampleName]) => {
+const cases = SHAPES.flatMap(([name, file, sample = name as keyof typeof samples]) => {
   const valid: Record<string, unknown> = samples[sample];
   const ref = file.endsWith("/") ? file + name : file;
   const zod = zodByName[name.charAt(0).toLowerCase() + name.slice(1)] as z.ZodType;

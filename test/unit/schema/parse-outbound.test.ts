@@ -6,7 +6,7 @@ import {
   parseOutbound,
 } from "../../../schema/index.js";
 import { parseSentOutbound } from "../../../schema/parse-outbound.js";
-import { samples, type SampleName } from "../../../tools/schema/samples.ts";
+import samples from "../../../schema/samples.json" with { type: "json" };
 import { missing, putAt } from "./values.js";
 
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
@@ -123,14 +123,14 @@ const written = {
     ...["item_url", "default_action"].map((name): Written => [`${card}.${name}`, nothing, null]),
     ...writtenButtons(`${card}.buttons`),
   ],
-} satisfies Partial<Record<SampleName, Written[]>>;
+} satisfies Partial<Record<keyof typeof samples, Written[]>>;
 
 const WRITTEN = (Object.keys(written) as (keyof typeof written)[]).flatMap((name) =>
   written[name].map(([path, values, read]) => ({ name, path, values, read })),
 );
 
 /** By the name of a sample: values at one path that no guess turns into the specified form. */
-const OTHER: [SampleName, path: string, values: unknown[]][] = [
+const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
   ["OutboundText", "text", [missing, null, [], 42, {}]],
   ["OutboundText", "sender_id", [missing, null, [], true]],
   ["OutboundText", "private", [0, "false"]],

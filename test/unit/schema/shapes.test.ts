@@ -9,7 +9,7 @@ import {
   readRegistration,
   registrationEnvelope,
 } from "../../../schema/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
+import samples from "../../../schema/samples.json" with { type: "json" };
 
 const configuration = {
   webhook_url: "https://chat.example/hook",

@@ -77,7 +77,7 @@ describe("a configuration", () => {
   });
 
   it("has every field, with its default, on its page", () => {
-    const { text } = readPage("docs/responder-server.md");
+    const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
     expect(fields.filter((field) => !new RegExp(`[\`"]${field}[\`"]`).test(text))).toEqual([]);

@@ -74,7 +74,7 @@ describe("nothing changes", () => {
     ["when initial is set to a key that is held", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
   ])("%s", async (_, before, after) => {
     const inputs = await checked(after, { name: "acme" });
-    const none = { changes: false, changed: [], replaces: [], deleteBeforeReplace: true };
+    const none = { changes: false, changed: [], deleteBeforeReplace: true };
     expect(await VerificationKey.diff("id", await create(before), inputs)).toEqual(none);
     expect(lines).toEqual([]);
   });

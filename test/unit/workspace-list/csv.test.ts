@@ -91,6 +91,16 @@ describe("a list of workspaces in CSV", () => {
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
       [`1: the name of column 3 is not one of the columns ${NAMES}`],
     ],
+    [
+      "a quote that is not closed, where its row begins",
+      `name,baseUrl\n"a",${ADDRESS}/1\n\n"${SECRET},${ADDRESS}/2\nb,\n`,
+      ["4: a quote is not closed, or is inside a cell"],
+    ],
+    [
+      "a quote inside a cell",
+      `name,baseUrl\n"a\n",${ADDRESS}/1\n${SECRET}"b,\n`,
+      ["4: a quote is not closed, or is inside a cell"],
+    ],
   ])("is refused with %s", async (_, text, problems) => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
   });

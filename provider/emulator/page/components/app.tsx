@@ -1,4 +1,3 @@
-import { signal } from "@preact/signals";
 import { dialogOpen } from "../notices.js";
 import { focusIn, view } from "../store.js";
 import { Chat } from "./chat.js";
@@ -53,27 +52,22 @@ export function searchOnSlash(event: KeyboardEvent): void {
   focusIn("wire", ".wire input");
 }
 
-/** As in page.css: only then the workspaces have a view of their own. */
-const narrow = matchMedia("(width < 720px)");
-const isNarrow = signal(narrow.matches);
-narrow.addEventListener("change", () => (isNarrow.value = narrow.matches));
+const TABS = [
+  ["workspaces", "Workspaces"],
+  ["chat", "Chat"],
+  ["wire", "On the wire"],
+] as const;
 
 /** Chooses what a narrow screen shows. */
 function ViewTabs() {
-  const tabs = [
-    ...(isNarrow.value ? [["workspaces", "Workspaces"] as const] : []),
-    ["chat", "Chat"],
-    ["wire", "On the wire"],
-  ] as const;
-  const shown = view.value === "workspaces" && !isNarrow.value ? "chat" : view.value;
   return (
     <nav class="tabs" aria-label="Views">
-      {tabs.map(([name, text]) => (
+      {TABS.map(([name, text]) => (
         <button
           key={name}
           type="button"
           class="ghost"
-          aria-pressed={shown === name}
+          aria-pressed={view.value === name}
           onClick={() => (view.value = name)}
           data-testid={`view-${name}`}
         >

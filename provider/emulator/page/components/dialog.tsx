@@ -35,7 +35,7 @@ export function Dialog({ title, opener, children }: DialogProps) {
             <header>
               <div class="hstack justify-between">
                 <h2 id={heading}>{title}</h2>
-                <Tool compact icon="close" label="Close" action={close} />
+                <Tool short="×" label="Close" action={close} />
               </div>
             </header>
             {children(close)}
@@ -97,7 +97,7 @@ export function Notices() {
               notice.kind === kind && (
                 <div key={index} class={`card flex justify-between ${kind}`}>
                   <p>{visibleText(notice.text)}</p>
-                  <Tool compact icon="close" label="Dismiss" action={() => dismiss(notice)} />
+                  <Tool short="×" label="Dismiss" action={() => dismiss(notice)} />
                 </div>
               ),
           )}

@@ -5,9 +5,9 @@ import type { HttpMessage } from "../../service/outgoing.js";
 import type { DeliveryRecord } from "../../state.js";
 import { resend } from "../actions.js";
 import { addressOf } from "../address.js";
-import { IN_CLEAR, read } from "../api.js";
+import { IN_CLEAR, read, shownRouteOf } from "../api.js";
 import { curlCommand } from "../curl.js";
-import { indentJson, isIndentable } from "../json.js";
+import { indentJson } from "../json.js";
 import { callsOf, conversationOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
@@ -22,15 +22,16 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
     const { url, request } = await read<Exchange["record"]>([ROUTES[kind], id], IN_CLEAR);
     return curlCommand({ method: methodOf(exchange), url, ...request });
   }
+  const saved = new URL(shownRouteOf([ROUTES[kind], id]), location.href).href;
   const link = addressOf({ workspace, conversation: conversationOf(exchange) }, { kind, id });
   return (
     <div class="hstack gap-2" role="group" aria-label="Actions">
       {kind === "delivery" && (
         <>
-          <Tool label="Resend" icon="again" action={() => resend(id)} data-testid="resend" />
+          <Tool label="Resend" action={() => resend(id)} data-testid="resend" />
           <Tool
             label="Sign and send again"
-            icon="again"
+
             action={() => resend(id, { sign: true })}
             data-testid="sign"
           />
@@ -38,8 +39,10 @@ export function ExchangeTools({ exchange }: { exchange: Exchange }) {
         </>
       )}
       <CopyButton label="Copy as curl" text={copyCurl} inClear />
-      <CopyButton label="Copy link" icon="link" text={async () => link} />
-      <Tool label="Save as JSON" icon="save" action={() => download(`${kind}-${id}.json`, record)} />
+      <CopyButton label="Copy link" text={async () => link} />
+      <a class="button outline small" href={saved} download={`${kind}-${id}.json`}>
+        Save as JSON
+      </a>
     </div>
   );
 }
@@ -53,9 +56,7 @@ function EditDelivery({ id }: { id: string }) {
   return (
     <FormDialog
       title="Send with another body"
-      opener={(open) => (
-        <Tool label="Edit and send" icon="pen" action={() => load().then(open)} data-testid="edit" />
-      )}
+      opener={(open) => <Tool label="Edit and send" action={() => load().then(open)} data-testid="edit" />}
       action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
       submit="Send"
     >
@@ -78,24 +79,8 @@ function EditDelivery({ id }: { id: string }) {
   );
 }
 
-/** The time that a browser may take before it begins a download. */
-const KEPT_MS = 60_000;
-
-/** Saves a value as a file of JSON. */
-function download(name: string, value: unknown): void {
-  const file = new Blob([JSON.stringify(value, null, 2)], { type: "application/json" });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
-}
-
 /** A longer body is cut until it is asked for: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
-
-/** A longer body is indented on request: it takes a second for each megabyte. */
-const INDENTED_CHARACTERS = 100_000;
 
 /** Everything that is known of an exchange. */
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
@@ -173,22 +158,12 @@ function Headers({ headers }: Pick<HttpMessage, "headers">) {
 
 function Body({ body }: { body: string }) {
   const whole = useSignal(false);
-  const indented = useSignal(body.length <= INDENTED_CHARACTERS);
-  const indentable = useMemo(() => isIndentable(body), [body]);
-  const text = useMemo(
-    () => (indented.value && indentable ? indentJson(body) : body),
-    [body, indented.value],
-  );
+  const text = useMemo(() => indentJson(body), [body]);
   if (body === "") return <p class="text-light">Body: empty</p>;
   const cut = !whole.value && text.length > SHOWN_CHARACTERS;
   return (
     <details open>
       <summary>Body</summary>
-      {indentable && (
-        <Check checked={indented.value} onChange={(checked) => (indented.value = checked)}>
-          Indented
-        </Check>
-      )}
       <pre dir="auto" data-testid="body">
         {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
       </pre>

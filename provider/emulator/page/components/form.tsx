@@ -34,11 +34,12 @@ export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) 
 
 interface SelectProps<Value extends string> {
   label: string;
-  value: Value;
+  /** Default: the first option, until the user chooses. */
+  value?: Value;
   options: readonly Value[];
   /** The text of an option, if it is not the option itself. */
   nameOf?: (option: Value) => string;
-  onChange: (value: Value) => unknown;
+  onChange?: (value: Value) => unknown;
   hideLabel?: boolean;
   name?: string;
 }
@@ -52,7 +53,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
       <select
         {...select}
         value={value}
-        onChange={(event) => void onChange(options[event.currentTarget.selectedIndex] ?? value)}
+        onChange={(event) => void onChange?.(event.currentTarget.value as Value)}
         aria-label={label}
       >
         {options.map((option) => (

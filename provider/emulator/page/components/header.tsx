@@ -2,7 +2,6 @@ import { reveal } from "../actions.js";
 import { send } from "../api.js";
 import { showDone } from "../notices.js";
 import { connection, revealed } from "../store.js";
-import { Icon } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { FaultPanel } from "./faults.js";
 import { Check } from "./form.js";
@@ -19,9 +18,7 @@ export function Header() {
   return (
     <header class="head hstack justify-between">
       <div class="hstack">
-        <h1>
-          <Icon name="bolt" /> API Channel emulator
-        </h1>
+        <h1>API Channel emulator</h1>
         <p class="badge" data-variant={variant} role="status" data-testid="connection">
           {state}
         </p>

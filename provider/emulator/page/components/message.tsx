@@ -1,8 +1,10 @@
 import { useSignal } from "@preact/signals";
+import type { MediaKind } from "../../../../schema/message-kind.js";
+import type { Button, GenericTemplateItem } from "../../../../schema/outbound.js";
 import type { MessageRecord } from "../../state.js";
-import { sendAsContact, showExchange } from "../actions.js";
+import { pressAsContact, showExchange } from "../actions.js";
 import { clockOf } from "../times.js";
-import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
+import { kindOf } from "../messages.js";
 import { attempt } from "../notices.js";
 import { party } from "../store.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
@@ -12,12 +14,11 @@ export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as c
 
 /** One message: its author, content and time, and for a reply the state of its delivery. */
 export function Message({ message }: { message: MessageRecord }) {
-  const { from, at } = message;
-  const content = contentOf(message.body);
+  const { from, at, body } = message;
   return (
-    <article class={`message from-${from}`} data-testid="message" data-from={from} data-kind={content.kind}>
+    <article class={`message from-${from}`} data-testid="message" data-from={from} data-kind={kindOf(body)}>
       <div class="bubble">
-        <Content content={content} />
+        <Content body={body} />
       </div>
       <small>
         <strong>{AUTHORS[from]}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
@@ -27,29 +28,47 @@ export function Message({ message }: { message: MessageRecord }) {
   );
 }
 
-function Content({ content }: { content: MessageContent }) {
-  return (
-    <>
-      {"url" in content && <Media {...content} />}
-      {"text" in content && content.text !== "" && <Words>{content.text}</Words>}
-      {"buttons" in content && <PostbackButtons buttons={content.buttons} />}
-      {"cards" in content && <Carousel cards={content.cards} />}
-      {content.kind === "button" && (
-        <>
-          <Words>{content.title}</Words>
-          <small>
-            pressed a button: payload <Text>{content.payload}</Text>
-          </small>
-        </>
-      )}
-      {content.kind === "unknown" && (
-        <>
-          <small>Unknown kind of message:</small>
-          <pre>{visibleText(content.json)}</pre>
-        </>
-      )}
-    </>
-  );
+function Content({ body }: Pick<MessageRecord, "body">) {
+  if (kindOf(body) === "unknown") return <pre>{visibleText(JSON.stringify(body, null, 2))}</pre>;
+  if ("submitted_values" in body) {
+    const [{ title, payload }] = body.submitted_values;
+    return (
+      <>
+        <Words>{title}</Words>
+        <small>
+          pressed a button: payload <Text>{payload}</Text>
+        </small>
+      </>
+    );
+  }
+  if ("attachments" in body) {
+    const [{ file_type: kind, data_url: url }] = body.attachments;
+    return <Media kind={kind} url={url} />;
+  }
+  if ("content" in body) return <Words>{body.content}</Words>;
+  if ("url" in body) return <Media kind={body.type} url={body.url} />;
+  if (body.content_type === "button_template") {
+    const { text, buttons } = body.content_attributes;
+    return (
+      <>
+        <Words>{text || body.text}</Words>
+        <PostbackButtons buttons={buttons} />
+      </>
+    );
+  }
+  if (body.content_type === "generic_template") {
+    return (
+      <>
+        <Words>{body.text}</Words>
+        <ul class="vstack gap-2" aria-label="Cards">
+          {body.content_attributes.items.map((card, index) => (
+            <CardItem key={index} card={card} />
+          ))}
+        </ul>
+      </>
+    );
+  }
+  return <Words>{body.text}</Words>;
 }
 
 function Words({ children }: { children: string }) {
@@ -79,7 +98,7 @@ function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delive
 }
 
 /** A picture or player with a link, or the link alone. */
-function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
+function Media({ kind, url }: { kind: MediaKind; url: string }) {
   const broken = useSignal(false);
   const safe = safeUrl(url);
   const link = <Link url={url}>{fileNameOf}</Link>;
@@ -91,7 +110,7 @@ function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
       </p>
     );
   }
-  const label = `${KIND_NAMES[kind]} ${fileNameOf(safe)}`;
+  const label = `${kind} ${fileNameOf(safe)}`;
   const props = { src: safe, onError: () => (broken.value = true) };
   const player = { ...props, controls: true, preload: "metadata", "aria-label": label } as const;
   return (
@@ -105,15 +124,8 @@ function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
 }
 
 /** The buttons of a template. A press sends title and payload as the contact. */
-function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
-  const busy = useSignal(false);
-  async function press(button: PostbackButton): Promise<void> {
-    const current = party.value;
-    if (busy.value || current === null) return;
-    busy.value = true;
-    await attempt(() => sendAsContact(current, { kind: "button", ...button }));
-    busy.value = false;
-  }
+function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
+  const current = party.value;
   return (
     <div class="vstack gap-2">
       {buttons.map((button, index) => (
@@ -121,9 +133,8 @@ function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
           key={index}
           type="button"
           class="ghost postback"
-          aria-disabled={busy.value}
           title={`payload ${button.payload}`}
-          onClick={() => void press(button)}
+          onClick={() => void attempt(async () => current && pressAsContact(current, button))}
           data-testid="postback"
         >
           {visibleText(button.title || "untitled")}
@@ -133,30 +144,20 @@ function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
   );
 }
 
-/** Cards side by side, one in view. They slide by finger, wheel, and arrow keys. */
-function Carousel({ cards }: { cards: readonly Card[] }) {
-  const label = `Carousel of ${cards.length} cards`;
-  return (
-    <ul class="carousel" tabIndex={0} aria-label={label} data-testid="carousel">
-      {cards.map((card, index) => (
-        <CardItem key={index} card={card} />
-      ))}
-    </ul>
-  );
-}
-
-function CardItem({ card: { title, subtitle, image_url, item_url, buttons } }: { card: Card }) {
+function CardItem({
+  card: { title, subtitle, image_url, item_url, buttons },
+}: {
+  card: GenericTemplateItem;
+}) {
   const picture = safeUrl(image_url);
   return (
-    <li class="card">
+    <li class="card vstack gap-2">
       {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
-      <div class="head vstack gap-2">
-        {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
-        <strong dir="auto">{visibleText(title)}</strong>
-        <small dir="auto">{visibleText(subtitle)}</small>
-        {item_url !== "" && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
-        <PostbackButtons buttons={buttons} />
-      </div>
+      {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
+      <strong dir="auto">{visibleText(title)}</strong>
+      <small dir="auto">{visibleText(subtitle)}</small>
+      {item_url && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
+      <PostbackButtons buttons={buttons} />
     </li>
   );
 }

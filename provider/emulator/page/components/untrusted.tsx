@@ -1,5 +1,3 @@
-import { Icon } from "./buttons.js";
-
 /**
  * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. No control
  * characters, because the URL parser drops some: the page would show a different address from the one that it opens.
@@ -61,15 +59,7 @@ export function Link({ url, children }: { url: string; children: (safe: string) 
     );
   }
   return (
-    <a
-      class="hstack gap-1"
-      href={safe}
-      target="_blank"
-      rel="noopener noreferrer"
-      referrerpolicy="no-referrer"
-      title={safe}
-    >
-      <Icon name="file" />
+    <a href={safe} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer" title={safe}>
       <Text>{children(safe)}</Text>
     </a>
   );

@@ -2,22 +2,20 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { timeOf } from "../times.js";
 import { loadOlder } from "../live.js";
-import { KIND_NAMES, type MessageContent } from "../messages.js";
 import { data, exchanges, held, isLinked, linked } from "../store.js";
 import {
   callsOf,
-  conversationOf,
   holds,
   isSuccess,
   keyOf,
-  messageOf,
   outcomeOf,
+  subjectOf,
   wireKindOf,
   type Exchange,
 } from "../wire.js";
 import { Tool, walk } from "./buttons.js";
 import { ExchangeDetails, ExchangeTools } from "./exchange.js";
-import { Check, Field, Select } from "./form.js";
+import { Field, Select } from "./form.js";
 import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
@@ -39,14 +37,9 @@ function choose<T>(choice: Signal<T>, value: T): void {
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
   const kind = useSignal<keyof typeof WIRE_NAMES>("all");
-  const onlyConversation = useSignal(false);
-  const onlyFailed = useSignal(false);
   const search = useSignal("");
-  const { conversation } = data.value.scope;
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
-    (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
-    (!onlyFailed.value || outcomeOf(entry) === "bad") &&
     (search.value === "" || holds(entry, search.value));
   return (
     <>
@@ -71,14 +64,6 @@ export function Wire() {
           aria-keyshortcuts="/"
           hideLabel
         />
-        <div class="hstack">
-          <Check checked={onlyConversation.value} onChange={(checked) => choose(onlyConversation, checked)}>
-            Only this conversation
-          </Check>
-          <Check checked={onlyFailed.value} onChange={(checked) => choose(onlyFailed, checked)}>
-            Failed only
-          </Check>
-        </div>
       </div>
       <Exchanges entries={exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry))} />
     </>
@@ -138,8 +123,6 @@ function Exchanges({ entries }: { entries: readonly Exchange[] }) {
   );
 }
 
-const SUBJECT_CHARACTERS = 80;
-
 /** One exchange: a line that unfolds to headers and bodies. */
 function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
   const open = useSignal(false);
@@ -190,7 +173,7 @@ function Line({ entry }: { entry: Exchange }) {
       <strong>
         {nameOf(entry)}{" "}
         <small>
-          <Text>{subjectOf(messageOf(entry))}</Text>
+          <Text>{subjectOf(entry)}</Text>
         </small>
       </strong>
       <StatusBadge entry={entry} />
@@ -220,15 +203,6 @@ function nameOf({ kind, record }: Exchange): string {
     return record.resendOf === null ? "Delivery" : "Delivery (resent)";
   }
   return record.interface === "bot" ? "Message" : (record.operation ?? "Request");
-}
-
-/** Distinguishes one delivery from the next without opening it. */
-function subjectOf(content: MessageContent | null): string {
-  if (content === null || content.kind === "unknown") return "";
-  if (content.kind === "text") return content.text.slice(0, SUBJECT_CHARACTERS);
-  if (content.kind === "button") return `pressed a button: ${content.title}`;
-  if (content.kind === "button_template") return `Buttons: ${content.text}`;
-  return KIND_NAMES[content.kind];
 }
 
 function StatusBadge({ entry }: { entry: Exchange }) {

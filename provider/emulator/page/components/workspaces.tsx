@@ -5,11 +5,11 @@ import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf } from "../times.js";
-import { attempt, showDone } from "../notices.js";
+import { attempt } from "../notices.js";
 import { begun, connection, conversations, data, flows, workspace } from "../store.js";
 import { CopyButton, Tool, walk } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
-import { Field, Form, Select, type Fields } from "./form.js";
+import { Field, Select } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
 /** All workspaces, and the registration and conversations of the chosen one. */
@@ -69,7 +69,7 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
 }
 
 /** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
-function Registration({ name, registration, flow }: WorkspaceView) {
+function Registration({ name, flow }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
@@ -99,7 +99,6 @@ function Registration({ name, registration, flow }: WorkspaceView) {
           <Value label="Verification key" of={({ registration: shown }) => shown?.webhook_verification_key} />
         </dl>
       </details>
-      <OutsideChange workspace={name} registered={Boolean(registration?.webhook_url)} />
     </section>
   );
 }
@@ -121,7 +120,7 @@ export function Value({ label, of: valueOf }: ValueProps) {
         <dd class="flex items-center justify-between">
           <Code>{value}</Code>
           <CopyButton
-            compact
+            short="Copy"
             label={`Copy ${label}`}
             text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
             inClear
@@ -129,37 +128,6 @@ export function Value({ label, of: valueOf }: ValueProps) {
         </dd>
       )}
     </>
-  );
-}
-
-/** Registers or removes as another system would, to test how a program handles it. */
-function OutsideChange({ workspace: name, registered }: { workspace: string; registered: boolean }) {
-  const route = ["workspaces", name, "registration"];
-  async function register(fields: Fields): Promise<void> {
-    await send("PUT", route, fields);
-    showDone("Registered from outside.");
-  }
-  async function remove(): Promise<void> {
-    await send("DELETE", route);
-    showDone("Removed from outside.");
-  }
-  const url = "https://somebody-else.example/webhook";
-  return (
-    <details>
-      <summary>Simulate an outside change</summary>
-      <Form class="vstack" action={register}>
-        <small>Acts as another system that changes this workspace. No handshake is made.</small>
-        <Field label="Other webhook URL" name="webhook_url" defaultValue={url} type="url" required />
-        <Field
-          label="Other verification key"
-          name="webhook_verification_key"
-          defaultValue="somebody-elses-key"
-          required
-        />
-        <button class="outline small">Register from outside</button>
-        <Tool label="Remove from outside" disabled={!registered} action={remove} />
-      </Form>
-    </details>
   );
 }
 
@@ -195,9 +163,7 @@ function NewConversation() {
   return (
     <FormDialog
       title="New conversation"
-      opener={(open) => (
-        <Tool icon="plus" label="New conversation" action={open} data-testid="new-conversation" />
-      )}
+      opener={(open) => <Tool label="New conversation" action={open} data-testid="new-conversation" />}
       action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
         begin({ contactId, contactName, conversationId })
       }

@@ -1,0 +1,84 @@
+/** `npm run suite NAME`: gets the clone ready for one suite of tests, and runs it. Without a name it lists the suites. */
+import process from "node:process";
+import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
+
+interface Suite {
+  about: string;
+  /** What `tools/setup.mjs` prepares in addition to the build. */
+  setup?: readonly string[];
+  /** The last one receives the arguments after the suite's name. */
+  commands: readonly (readonly string[])[];
+}
+
+const tool = (name: string, ...args: string[]): string[] => ["node", `tools/${name}/main.ts`, ...args];
+const vitest = (projects: string, ...files: string[]): string[] =>
+  ["vitest", "run", "--config", "test/vitest.config.ts"].concat(
+    projects.split(" ").flatMap((name) => ["--project", name]),
+    files.map((file) => `test/${file}.test.ts`),
+  );
+const release = (folder: string): string[] =>
+  tool("release", "--repository", "example-owner/example-name", "--out", folder);
+
+const LANGUAGES = ["engine/languages", "engine/init", "engine/providers", "package/plugin-download"];
+const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
+
+const SUITES: Record<string, Suite> = {
+  unit: { about: "the sources, without the engine: for daily work", commands: [vitest("unit unit-alone")] },
+  model: {
+    about: "ten minutes of random sequences over the lifecycle of a webhook",
+    commands: [vitest("model")],
+  },
+  fuzz: {
+    about: "three minutes of random bytes and files",
+    commands: [vitest("model", "model/fuzz")],
+  },
+  kills: {
+    about: "kill -9 of a fleet at random moments",
+    setup: ["--engine"],
+    commands: [vitest("engine", "engine/fleet-kills")],
+  },
+  million: {
+    about: "a million deliveries through one responder, or as many as you say: npm run suite million 200000",
+    commands: [tool("million")],
+  },
+  nats: {
+    about: "examples/nats with a real nats-server, which Go builds",
+    commands: [vitest("nightly", "nightly/nats")],
+  },
+  openapi: { about: "schemathesis tests the emulator; needs Python", commands: [tool("openapi")] },
+  languages: {
+    about: "programs and SDKs in every language; needs Go, a JDK and Maven",
+    setup: ["--engine", "--languages", "all"],
+    commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
+  },
+  versions: {
+    about: "every supported line of Node, and the oldest and the newest Pulumi SDK",
+    setup: ["--engine", "--languages", "yaml"],
+    commands: [tool("versions")],
+  },
+  release: {
+    about: "builds a release twice and compares the bytes",
+    setup: ["--engine"],
+    commands: [release("release-1"), release("release-2"), ["diff", "-I", "nupkg$", ...SUMS]],
+  },
+};
+
+await runTool(async () => {
+  const [name = "", ...args] = process.argv.slice(2);
+  const suite = SUITES[name];
+  if (suite === undefined) {
+    const lines = Object.entries(SUITES).map(([one, { about }]) => `  ${one.padEnd(10)} ${about}`);
+    console.log(["npm run suite NAME", ...lines].join("\n"));
+    return name === "" ? 0 : 1;
+  }
+  const signal = abortOnSignals();
+  // Tests of this suite search longer than they do in `npm test`.
+  const env = { TEST_SUITE: name };
+  const setup = suite.setup ? [["node", "tools/setup.mjs", ...suite.setup]] : [];
+  const last = [...(suite.commands.at(-1) ?? []), ...args];
+  for (const command of [...setup, ...suite.commands.slice(0, -1), last]) {
+    const exitCode = await runAttached(command, { env, signal });
+    if (exitCode !== 0) return exitCode;
+  }
+  return 0;
+});
