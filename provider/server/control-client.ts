@@ -12,7 +12,7 @@ import {
 } from "./data-dir.js";
 import type { Spool, SpoolCounts } from "./spool/spool.js";
 
-export { makeDataDir, readInstance, takeDataDir, type Instance } from "./data-dir.js";
+export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
 
 /** How long things may take, in milliseconds. */
