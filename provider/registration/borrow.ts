@@ -1,3 +1,5 @@
+// A door of its own: only `apichat listen` registers a URL for a while.
+
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registration } from "../client/internal.js";
@@ -12,8 +14,6 @@ import { rejectForeign } from "./foreign.js";
 import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { createClient, getWebhookBeforeSet, workspaceOf } from "./workspace.js";
-
-// A door of its own: only `apichat listen` registers a URL for a while.
 
 /** The process through which a URL is reached. */
 interface Tunnel {

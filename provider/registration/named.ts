@@ -1,3 +1,6 @@
+// A door of its own for commands: no state records what is ours, so the URL and the bot that the user names
+// decide.
+
 import type { Registration } from "../client/internal.js";
 import { ApiChatError, commandLine, renderFailure } from "../errors/index.js";
 import { botCodeOf, formatUrl, hideQuery, isSameBot, isSameUrl } from "../lib/url.js";
@@ -6,9 +9,6 @@ import { rejectForeign, removeOther } from "./foreign.js";
 import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
-
-// A door of its own for commands: no state records what is ours, so the URL and the bot that the user names
-// decide.
 
 /** A workspace as the user names it. */
 export interface NamedWorkspace {

@@ -61,7 +61,10 @@ describe("wrong use ends with 2, and what is not known names where the help is",
     ["emulator --workspace a/b", /--workspace: must start with a letter.*, got "a\/b"/],
     [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
   ])("apichat %s", async (words, message, code) => {
-    const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY, APICHAT_FLOW_API_KEY: API_KEY };
+    const environment = {
+      APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
+      APICHAT_FLOW_API_KEY: "a-flow-api-key",
+    };
     const said = await runCli([...words.split(" "), "--json"], { environment });
     expect(said).toMatchObject(usageError(message, code));
   });

@@ -64,7 +64,7 @@ const rotateCommand = (source: FleetSource): Command =>
 keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It asks on a terminal;
 without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
-      asks: () => true,
+      asks: true,
       work: async ({ fleet, run, confirm, print }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
         if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `))) return EXIT.failed;
@@ -109,7 +109,7 @@ const destroyCommand = (source: FleetSource): Command =>
         "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;\n" +
         "without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
-      asks: () => true,
+      asks: true,
       work: async ({ fleet, output, run, confirm, print }, options) => {
         // With --yes it does not depend on what the index stack says.
         const number = output.yes ? 0 : await countWebhooks(fleet);

@@ -45,7 +45,7 @@ export const upCommand = (source: FleetSource): Command =>
 with 1. If there is nothing to do, it does not ask. One failing workspace does not stop the others. After a
 run that was interrupted or had failures, run up again: what is done stays done.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json"],
-      asks: () => true,
+      asks: true,
       work: upOnFleet,
     },
   );
