@@ -5,12 +5,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The responder's conditional import, taken from the sources: these tests need no build. */
+/** Resolves the responder's conditional import to the sources: these tests need no build. */
 const sources = { resolve: { alias: { "#hmac": `${root}provider/responder/hmac-node.ts` } } };
 
 const AFTER_FILE = [`${root}test/support/after-file.ts`];
 
-/** What waits ends with what it waits for. These limits only end what would never come, so they fit a busy machine too. */
+/** Tests wait for conditions; these limits only stop a wait that would never end, so they suit a busy machine too. */
 const patience = (seconds: number) => ({
   testTimeout: seconds * 1000,
   hookTimeout: seconds * 1000,
@@ -18,8 +18,8 @@ const patience = (seconds: number) => ({
 });
 
 /**
- * A project whose files run beside those of the others: much of their time they wait for sockets, processes and limits, so
- * more workers than two cores pay.
+ * A project whose files run concurrently with those of the others. They mostly wait for sockets, processes
+ * and limits, so more workers than cores run faster.
  */
 const project = (name: string, include: string | string[], seconds: number, more: object = {}, test = {}) =>
   ({
@@ -36,10 +36,10 @@ const project = (name: string, include: string | string[], seconds: number, more
     },
   }) satisfies TestProjectInlineConfiguration;
 
-/** These replace modules, so each has a worker of its own. The other unit tests share theirs. */
+/** These tests replace modules, so each has its own worker. The other unit tests share workers. */
 const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/preflight.test.ts"];
 
-/** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
+/** The slowest files, which start first: the cache of a new clone has no durations yet. */
 const LONGEST = /test\/(package|engine|model|browser\/accessibility)/;
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
@@ -57,7 +57,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      // Of the sources.
+      // These test the sources.
       project("unit", "unit/**/*.test.ts", 60, sources, {
         exclude: ALONE.map((one) => `test/${one}`),
         isolate: false,
@@ -66,14 +66,14 @@ export default defineConfig({
       // Simulated runs of the engine over the provider's own interface, without the engine.
       project("model", "model/**/*.test.ts", 60, sources),
       project("contract", "contract/{node,fetch,lambda,vectors}.test.ts", 60, sources),
-      // Of dist/.
+      // These test dist/.
       project("provider", "provider/**/*.test.ts", 120),
       // Each worker loads the Automation API once.
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240),
       project("cloud", "cloud/**/*.test.ts", 240),
       project("package", "package/**/*.test.ts", 900),
-      // What `npm test` leaves to the nightly workflow.
+      // Not in `npm test`.
       project("nightly", "nightly/**/*.test.ts", 900),
       project("browser", "browser/**/*.test.ts", 120, {}, { globalSetup: "test/browser/one-browser.ts" }),
       project(
@@ -82,7 +82,7 @@ export default defineConfig({
         60,
         {
           resolve: { alias: { "#hmac": `${root}provider/responder/hmac-web.ts` } },
-          // `cf` false: what Cloudflare's edge adds to a request would be fetched from there.
+          // `cf` false: else the properties that Cloudflare's edge adds to a request would be downloaded.
           plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
         },
         { setupFiles: [] },

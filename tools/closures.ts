@@ -1,13 +1,14 @@
 /**
- * Prints how many of our files each flow loads, from the file where it begins, over imports of values. Files behind a dynamic import
- * are counted separately. `--list` prints the files. Exit code 1 if a flow is over its budget.
+ * Prints how many of our files each flow loads from its first file, following imports of values. Files behind
+ * a dynamic import are counted separately. `--list` prints the files. Exit code 1 if a flow exceeds its
+ * budget.
  */
 import { cruise, type ICruiseResult } from "dependency-cruiser";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-/** The files where each flow begins, and its budget. */
+/** The first files of each flow, and its budget. */
 const FLOWS: Record<string, { begins: readonly string[]; budget?: number }> = {
   "pulumi up of one webhook": {
     begins: ["provider/webhook/inputs.ts", "provider/webhook/lifecycle.ts"],

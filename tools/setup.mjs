@@ -1,6 +1,7 @@
 /**
- * Gets a clone ready: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; options after it are those of
- * tools/engine/main.ts, such as `--languages yaml`. Does nothing if all is there. Runs on Node 20 and without dependencies.
+ * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after it
+ * are passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all exist. Runs on Node 20 and
+ * without dependencies.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -21,7 +22,7 @@ if (process.platform === "win32") {
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const BINARIES = resolve("node_modules/.bin");
 const [NODE, COMMAND] = [join(BINARIES, "node"), join(BINARIES, "apichat")];
-/** npm's own record of what it has installed, and the digest of the sources of the last build. */
+/** npm's own record of the installed packages, and the digest of the sources of the last build. */
 const [RECORD, BUILT, LOCK] = ["node_modules/.package-lock.json", "node_modules/.built", ".setup-lock"];
 const SOURCES = ["provider", "schema", "tools/compile", "tsconfig.json", "package.json"];
 const OUTPUTS = ["dist/provider/index.js", "plugin/pulumi-resource-apichat", COMMAND, BUILT];
@@ -49,7 +50,7 @@ try {
   process.exitCode = signal ? 128 + constants.signals[signal] : 1;
 }
 
-/** Whether npm has installed all that the lock file names. A run of npm that was interrupted leaves no record. */
+/** Whether npm has installed everything in the lock file. An interrupted run of npm leaves no record. */
 function isInstalled() {
   if (!existsSync(NODE) || !existsSync(RECORD)) return false;
   const [wanted, found] = ["package-lock.json", RECORD].map((file) => JSON.parse(read(file)).packages);
@@ -58,7 +59,7 @@ function isInstalled() {
   );
 }
 
-/** Exactly what the lock file names. Fails if that differs from package.json. */
+/** Installs exactly the lock file. Fails if that differs from package.json. */
 async function install() {
   await run("npm", ["ci", "--no-audit", "--no-fund", "--include=dev", "--ignore-scripts=false"]);
 }
@@ -67,7 +68,7 @@ async function build() {
   const digest = digestSources();
   rmSync(BUILT, { force: true });
   await run(NODE, ["tools/compile/main.ts"]);
-  // npm links a command only if its file is there, and it was not when npm installed.
+  // npm links a command only if its file exists, and it did not when npm installed.
   if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
   writeFileSync(BUILT, digest);
 }
@@ -83,7 +84,10 @@ function digestSources() {
   return hash.digest("hex");
 }
 
-/** @type {(command: string, args: string[], output?: "pipe" | "inherit") => Promise<void>} with "pipe", output shows on failure */
+/**
+ * With "pipe", shows the output only on failure.
+ * @type {(command: string, args: string[], output?: "pipe" | "inherit") => Promise<void>}
+ */
 async function run(command, args, output = "pipe") {
   child = spawn(command, args, { env, detached: true, stdio: ["ignore", output, output] });
   let text = "";
@@ -93,7 +97,10 @@ async function run(command, args, output = "pipe") {
     throw new Error(`${text}${command} ended with ${killedBy ?? `exit code ${code}`}`);
 }
 
-/** @type {(isDone: () => boolean, title: string, work: () => Promise<void>) => Promise<void>} in one process: two npm break a clone */
+/**
+ * Runs the work in one process at a time, because two runs of npm break a clone.
+ * @type {(isDone: () => boolean, title: string, work: () => Promise<void>) => Promise<void>}
+ */
 async function unless(isDone, title, work) {
   if (isDone()) return;
   for (let isFirst = true; !succeeds(() => create(LOCK), "EEXIST"); isFirst = false) {
@@ -101,7 +108,7 @@ async function unless(isDone, title, work) {
     succeeds(() => (holder = read(LOCK)), "ENOENT");
     if (isFirst) console.error(`Waiting for process ${holder}. If that is not a set-up, remove ${LOCK}*`);
     const isDead = holder && !succeeds(() => process.kill(Number(holder), 0), "ESRCH");
-    // Under a lock of its own: a slower process must not remove the next lock.
+    // Under a separate lock, because a slower process must not remove the next lock.
     if (isDead && succeeds(() => create(`${LOCK}-dead`), "EEXIST")) {
       succeeds(() => read(LOCK) === holder && rmSync(LOCK), "ENOENT");
       rmSync(`${LOCK}-dead`);
@@ -112,7 +119,10 @@ async function unless(isDone, title, work) {
   await (isDone() ? Promise.resolve() : withProgress(title, work)).finally(() => rmSync(LOCK));
 }
 
-/** @type {(work: () => unknown, code: string) => boolean} false if it fails with this code of the file system */
+/**
+ * Returns false if the work fails with this code of the file system.
+ * @type {(work: () => unknown, code: string) => boolean}
+ */
 function succeeds(work, code) {
   try {
     work();

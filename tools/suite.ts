@@ -1,4 +1,4 @@
-/** `npm run suite NAME`: gets the clone ready for one suite of tests, and runs it. Without a name it lists the suites. */
+/** `npm run suite NAME`: prepares the clone for one suite of tests, and runs it. Lists the suites without a name. */
 import process from "node:process";
 import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
 
@@ -21,6 +21,23 @@ const release = (folder: string): string[] =>
 
 const LANGUAGES = ["engine/languages", "engine/init", "engine/providers", "package/plugin-download"];
 const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
+
+/** npm keeps each Node in its cache. The install script of the package fetches the binary of this platform. */
+const onNode = (line: string): Suite => ({
+  about: `the tests without the engine on Node ${line}`,
+  setup: ["--engine", "--languages", "yaml"],
+  commands: [
+    ["npm", "exec", "--yes", "--ignore-scripts=false", `--package=node@${line}`, "--", "node"].concat(
+      vitest("unit unit-alone contract provider process").with(0, "node_modules/vitest/vitest.mjs"),
+    ),
+  ],
+});
+
+const onSdk = (version: string): Suite => ({
+  about: `programs of users on the ${version} supported SDK of Pulumi`,
+  setup: ["--engine", "--languages", "yaml"],
+  commands: [vitest("package", "package/programs")],
+});
 
 const SUITES: Record<string, Suite> = {
   unit: { about: "the sources, without the engine: for daily work", commands: [vitest("unit unit-alone")] },
@@ -45,17 +62,21 @@ const SUITES: Record<string, Suite> = {
     about: "examples/nats with a real nats-server, which Go builds",
     commands: [vitest("nightly", "nightly/nats")],
   },
-  openapi: { about: "schemathesis tests the emulator; needs Python", commands: [tool("openapi")] },
+  openapi: {
+    about: "schemathesis tests the emulator; needs Python",
+    commands: [["node", "test/openapi/main.ts"]],
+  },
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
     setup: ["--engine", "--languages", "all"],
     commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
   },
-  versions: {
-    about: "every supported line of Node, and the oldest and the newest Pulumi SDK",
-    setup: ["--engine", "--languages", "yaml"],
-    commands: [tool("versions")],
-  },
+  "node22.19": onNode("22.19.0"),
+  node22: onNode("22"),
+  node24: onNode("24"),
+  node26: onNode("26"),
+  "sdk-oldest": onSdk("oldest"),
+  "sdk-newest": onSdk("newest"),
   release: {
     about: "builds a release twice and compares the bytes",
     setup: ["--engine"],

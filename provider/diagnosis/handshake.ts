@@ -12,6 +12,7 @@ import {
   type PostResponse,
   connectionCode,
   describeConnectionError,
+  jsonOrText,
   NOT_TLS,
   PROXY_FAILED,
   postOnce,
@@ -183,20 +184,11 @@ const isHtml = (core: string, contentType: string): boolean =>
 /** The text within JSON's quotes or the single ones of other notations. */
 function unquote(core: string): string {
   if (/^'.*'$/s.test(core)) return core.slice(1, -1);
-  const value = readJson(core);
+  const value = jsonOrText(core);
   return typeof value === "string" ? value : "";
 }
 
-const isJson = (core: string): boolean => typeof readJson(core) === "object";
-
-function readJson(core: string): unknown {
-  try {
-    return JSON.parse(core);
-  } catch {
-    // Not JSON, so none of the mistakes in JSON apply.
-    return undefined;
-  }
-}
+const isJson = (core: string): boolean => typeof jsonOrText(core) === "object";
 
 /** The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first match counts. */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [

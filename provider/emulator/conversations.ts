@@ -5,14 +5,11 @@ import {
   keep,
   nextRecord,
   type Conversation,
-  type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
-  type Numbered,
   type Place,
   type WorkspaceState,
 } from "./state.js";
-import type { HttpMessage } from "./service/outgoing.js";
 
 /** The sender or recipient of a message. */
 interface Party {
@@ -42,6 +39,7 @@ export function getOrCreateConversation(
   const [idle] = conversations.size < HISTORY_LIMIT ? [] : conversations;
   if (idle) {
     conversations.delete(idle[0]);
+    void idle[1].queue.end();
     state.changes.publish({ type: "conversation-dropped", conversation: idle[1] });
   }
   conversations.set(key, conversation);
@@ -82,51 +80,4 @@ export function addMessage(
   state.changes.publish({ type: "conversation", conversation });
   state.changes.publish({ type: "message", message });
   return message;
-}
-
-/** Whatever distinguishes one delivery from another when it is created. */
-type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
-
-/** Records and publishes a pending delivery. */
-export function recordDelivery(
-  { state, workspace, conversation }: Place,
-  { message, url, request, dueAt, resendOf }: NewDelivery,
-  numbered: Numbered = nextRecord(state, "delivery"),
-): DeliveryRecord {
-  const delivery: DeliveryRecord = {
-    ...numbered,
-    workspace: workspace.name,
-    conversation: conversation.id,
-    contactId: conversation.contactId,
-    conversationId: conversation.conversationId,
-    message,
-    url,
-    request,
-    signature: "right",
-    verdict: "pending",
-    reason: "",
-    attempts: [],
-    dueAt,
-    resendOf,
-  };
-  keep(workspace.deliveries, delivery);
-  state.changes.publish({ type: "delivery", delivery });
-  return delivery;
-}
-
-/** Records a delivery that sends an earlier one again, with the same headers and body unless `request` has others. */
-export function recordCopy(
-  place: Place,
-  delivery: DeliveryRecord,
-  request: HttpMessage = delivery.request,
-): DeliveryRecord {
-  const dueAt = new Date().toISOString();
-  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
-}
-
-/** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
-export function serializeMessage(message: OutboundMessage): string {
-  if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
-  const { conv_id, ...rest } = message;
-  return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
 }

@@ -1,6 +1,5 @@
 import "../lib/require-node.js";
 export { startEmulator, type Emulator } from "./emulator.js";
-export type { DeliveryOptions } from "./deliveries/delivery.js";
 export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule, FaultView } from "./faults.js";
 export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js";
 export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";

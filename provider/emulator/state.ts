@@ -241,55 +241,26 @@ interface FlowFailure {
   reason: string;
 }
 
-/** Something is new or has changed; contains the complete record, as the memory or as the control API has it. */
+/** What each kind of change contains, complete. */
+interface Changed<Workspace, Talk> {
+  workspace: Workspace;
+  conversation: Talk;
+  message: MessageRecord;
+  handshake: HandshakeRecord;
+  delivery: DeliveryRecord;
+  request: RecordedRequest;
+  /** All rules, in the order of injection. */
+  faults: FaultView[];
+}
+
+/** Something is new or has changed, as the memory or as the control API has it, such as `{ type: "message", message }`. */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
-      /** What is new or has changed. */
-      type: "workspace";
-      /** The workspace. */
-      workspace: Workspace;
-    }
-  | {
-      type: "workspace-removed";
-      /** The name that the workspace had. */
-      name: string;
-    }
-  | {
-      type: "conversation";
-      /** The conversation. */
-      conversation: Talk;
-    }
+      [Type in keyof Changed<Workspace, Talk>]: { type: Type } & Pick<Changed<Workspace, Talk>, Type>;
+    }[keyof Changed<Workspace, Talk>]
+  | { type: "workspace-removed"; name: string }
   | { type: "conversation-dropped"; conversation: Talk }
-  | {
-      type: "message";
-      /** The message. */
-      message: MessageRecord;
-    }
-  | {
-      type: "handshake";
-      /** The handshake. */
-      handshake: HandshakeRecord;
-    }
-  | {
-      type: "delivery";
-      /** The delivery. */
-      delivery: DeliveryRecord;
-    }
-  | {
-      type: "flow-failed";
-      /** What the flow did wrong. */
-      failure: FlowFailure;
-    }
-  | {
-      type: "request";
-      /** The request. */
-      request: RecordedRequest;
-    }
-  | {
-      type: "faults";
-      /** All rules, in the order of injection. */
-      faults: FaultView[];
-    }
+  | { type: "flow-failed"; failure: FlowFailure }
   | { type: "reset" };
 
 /** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */

@@ -2,7 +2,7 @@ import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import { sendFromContact, type SentMessage } from "./contact.js";
-import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
+import { deliverMessage } from "./deliveries/delivery.js";
 import { parseOptions } from "./usage-errors.js";
 import { registrationFields } from "./options.js";
 import type {
@@ -57,7 +57,7 @@ export interface Workspace
    * conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's response after the last attempt
    * (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts deliveries (`deliveryWhile`).
    */
-  deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
+  deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }
 
 const ASSIGNABLE = ["apiKey", "flowApiKey", "mayManageFlow", "flow"] as const satisfies (keyof Assignable)[];
@@ -86,7 +86,7 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
     change: (change) => changeWorkspace(emulator, state, change),
     takeOver: (given) => takeOver(emulator, state, parseOptions("takeOver", registrationFields, given)),
     removeRegistration: () => takeOver(emulator, state, null),
-    deliver: (message, options) => deliverMessage(emulator, state, message, options),
+    deliver: (message) => deliverMessage(emulator, state, message),
   };
   for (const name of ASSIGNABLE) {
     Object.defineProperty(handle, name, {

@@ -121,10 +121,6 @@ export function removeWorkspace(state: EmulatorState, workspace: WorkspaceState)
   const { name } = workspace;
   state.directory.delete(name);
   for (const { queue } of workspace.conversations.values()) void queue.end();
-  for (const delivery of workspace.deliveries.filter(({ verdict }) => verdict === "pending")) {
-    Object.assign(delivery, { verdict: "failed", reason: "the workspace was removed" });
-    state.changes.publish({ type: "delivery", delivery });
-  }
   state.changes.publish({ type: "workspace-removed", name });
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { readFileIfExists } from "../lib/files.js";
+import { join, resolve } from "node:path";
+import { findProjectFile, readFileIfExists } from "../lib/files.js";
 
 /** The project, stack and name of a resource as path segments; special characters are escaped. */
 export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
@@ -23,32 +23,22 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-const PROJECT_FILES = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
-
 /**
  * Returns the address of the stack's backend. The engine does not pass it on, so it is looked up where the engine looks:
  * environment, project file, login. Empty if none of them has it.
  */
 async function currentBackend(): Promise<string> {
-  const url =
-    process.env["PULUMI_BACKEND_URL"] || (await backendOfProject(process.cwd())) || (await backendOfLogin());
+  const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];
   if (path === undefined) return url.replace(/\/+$/, "");
   return `file://${resolve(path.replace(/^~(?=\/|$)/, homedir()))}`;
 }
 
-async function backendOfProject(folder: string): Promise<string> {
-  for (const file of PROJECT_FILES) {
-    const text = await read(join(folder, file));
-    if (text !== undefined) return urlOfProject(text);
-  }
-  const parent = dirname(folder);
-  return parent === folder ? "" : backendOfProject(parent);
-}
-
-async function urlOfProject(text: string): Promise<string> {
+async function backendOfProject(): Promise<string> {
+  const file = findProjectFile();
+  const text = file === undefined ? undefined : await read(file);
   // Few projects name one, and the others need no YAML.
-  if (!text.includes("backend")) return "";
+  if (!text?.includes("backend")) return "";
   const { parse } = await import("yaml");
   return toText((parse(text) as { backend?: { url?: unknown } } | null)?.backend?.url);
 }

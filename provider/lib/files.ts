@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
@@ -103,6 +103,15 @@ export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
   // The XDG specification says to ignore a relative path.
   return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
+}
+
+const PROJECT_FILES = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
+
+/** Finds the project file of a Pulumi program in a folder or above it, as pulumi does. */
+export function findProjectFile(folder = process.cwd()): string | undefined {
+  const file = PROJECT_FILES.map((name) => join(folder, name)).find((path) => existsSync(path));
+  const above = dirname(folder);
+  return file ?? (above === folder ? undefined : findProjectFile(above));
 }
 
 /** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */

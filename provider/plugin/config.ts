@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readFileIfExists } from "../lib/files.js";
+import { findProjectFile, readFileIfExists } from "../lib/files.js";
 import { printWarning } from "../lib/progress.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { type CheckFailure, problemsOfKnown, toFailures } from "../pulumi/check-and-diff.js";
@@ -37,13 +36,10 @@ export function warnOfConfig(values: PropertyValues, urn: string): void {
 const isUnencrypted = (key: string, file: string): boolean =>
   new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
 
-/** The stack's file, beside Pulumi.yaml in the folder of the program or above it. Empty if it is elsewhere. */
-function readStackFile(stack: string, folder = process.cwd()): string {
-  if (existsSync(join(folder, "Pulumi.yaml"))) {
-    return readFileIfExists(join(folder, `Pulumi.${stack}.yaml`)) ?? "";
-  }
-  const above = dirname(folder);
-  return above === folder ? "" : readStackFile(stack, above);
+/** The stack's file, beside the project's. Empty if it is elsewhere. */
+function readStackFile(stack: string): string {
+  const project = findProjectFile();
+  return (project && readFileIfExists(join(dirname(project), `Pulumi.${stack}.yaml`))) ?? "";
 }
 
 /** What is secret, in addition to what the engine has marked. */

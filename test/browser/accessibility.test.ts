@@ -34,7 +34,7 @@ const unfoldWire = async (page: Page): Promise<void> => {
   for (const place of [0, 1, 2]) await unfold(page.getByTestId("exchange").nth(place));
 };
 
-test("axe finds nothing serious in light, where a wide page shows all of its parts at once", async () => {
+test("axe finds nothing serious in the light theme, on a wide page that shows all parts at once", async () => {
   const { page } = await openInbox(service.emulator, { viewport: { width: 1280, height: 800 } });
   await openConversation(page);
   await page.getByTestId("as-agent").check();
@@ -47,7 +47,7 @@ test("axe finds nothing serious in light, where a wide page shows all of its par
   await expectNoFindings(page, "another body", "dialog[open]");
 });
 
-test("axe finds nothing serious in dark, at 360 pixels, where nothing is cut off", async () => {
+test("axe finds nothing serious in the dark theme at 360 pixels, where nothing is cut off", async () => {
   const { page } = await openInbox(service.emulator, {
     colorScheme: "dark",
     viewport: { width: 360, height: 800 },
@@ -72,15 +72,15 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
   await page.getByTestId(opener).click();
   await page.getByRole("dialog").waitFor();
   for (const fold of await page.locator("dialog[open] summary").all()) await fold.click();
-  // The page behind the dialog is checked already.
+  // The page behind the dialog has already been checked.
   await expectNoFindings(page, opener, "dialog[open]");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Expects that axe-core finds nothing serious or critical; otherwise names the rules and elements. */
+/** Expects that axe-core finds nothing serious or critical; otherwise prints the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  // "Legacy" is without a second page for the findings within frames, of which this page has none.
+  // "Legacy" opens no second page for findings in frames, which this page does not have.
   const { violations } = await new AxeBuilder({ page }).setLegacyMode().include(within).analyze();
   const findings = violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -91,7 +91,10 @@ async function expectNoFindings(page: Page, state: string, within = "html"): Pro
   expect({ state, findings }).toEqual({ state, findings: [] });
 }
 
-/** The shown controls below 24 by 24 CSS pixels (WCAG 2.2, 2.5.8). A link in a text and a labelled box may be smaller. */
+/**
+ * The visible controls smaller than 24 by 24 CSS pixels (WCAG 2.2, 2.5.8). A link in a text and a labelled
+ * box may be smaller.
+ */
 const findSmallTargets = (page: Page): Promise<string[]> =>
   page.locator("button:visible, summary:visible, select:visible").evaluateAll((all) =>
     all.flatMap((one) => {

@@ -26,7 +26,7 @@ async function openDelivery(): Promise<Service & Inbox & { id: string }> {
   return { ...opened, id: opened.acme.deliveries[0]?.id ?? "" };
 }
 
-test("a key is copied in clear text while the page shows masks, and stays masked", async () => {
+test("a key is copied unmasked while the page keeps showing masks", async () => {
   const { page, acme } = await openDelivery();
   await page.getByText("Addresses and keys").click();
   for (const [name, key] of [
@@ -42,7 +42,7 @@ test("a key is copied in clear text while the page shows masks, and stays masked
   await page.getByTestId("done").getByText("in clear text").first().waitFor();
 });
 
-test("the endpoint accepts what the curl command of a delivery sends", async () => {
+test("the endpoint accepts the request of a delivery's curl command", async () => {
   const { page, endpoint } = await openDelivery();
   const exchange = await unfold(exchangesOf(page, "delivery"));
   await exchange.getByRole("button", { name: "Copy as curl" }).click();
@@ -57,7 +57,7 @@ test("the endpoint accepts what the curl command of a delivery sends", async () 
   expect(endpoint.deliveries.length).toBe(2);
 });
 
-test("one exchange is saved as JSON, with the masks that the page shows", async () => {
+test("one exchange is saved as JSON, with the same masks as the page", async () => {
   const { page, emulator, id } = await openDelivery();
   const exchange = await unfold(exchangesOf(page, "delivery"));
   const [download] = await Promise.all([
@@ -71,7 +71,7 @@ test("one exchange is saved as JSON, with the masks that the page shows", async 
   expect(saved).toContain("[redacted]");
 });
 
-test("a link to an exchange opens it beside its conversation, also in a page that is open", async () => {
+test("a link to an exchange opens it beside its conversation, even in an open page", async () => {
   const { page, emulator, id } = await openDelivery();
   const exchange = await unfold(exchangesOf(page, "delivery"));
   await exchange.getByRole("button", { name: "Copy link" }).click();
@@ -91,7 +91,7 @@ test("a link to an exchange opens it beside its conversation, also in a page tha
   await expectOpen(narrow.page, "Delivery");
 });
 
-test("a link wins over a load that replaces the address before the browser reports the link", async () => {
+test("a link takes precedence over a load that replaces the address before the browser reports the link", async () => {
   const { page, id } = await openDelivery();
   await page.evaluate(`{
     const before = location.href;

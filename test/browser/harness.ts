@@ -22,14 +22,14 @@ afterEach(async () => {
 
 afterAll(() => browser.close());
 
-/** The service with the workspace acme, and the endpoint that is registered for it. */
+/** The service with the workspace acme, and its registered endpoint. */
 export interface Service {
   emulator: Emulator;
   acme: Workspace;
   endpoint: Endpoint;
 }
 
-/** Starts both, and registers as a program does: with a handshake. */
+/** Starts both, and registers the endpoint as a program does, with a handshake. */
 export async function startService(options: EmulatorOptions = {}): Promise<Service> {
   const workspaces = [{ name: "acme", apiKey: API_KEY, botCode: "bot-acme" }];
   const [emulator, endpoint] = await Promise.all([
@@ -52,17 +52,20 @@ export async function registerAt(
 }
 
 type InboxOptions = BrowserContextOptions & {
-  /** The fragment of the address. */
+  /** The fragment of the page's address. */
   choice?: string;
 };
 
-/** The page, live. A test fails if anything is left in `problems`, which is all that the browser complained of. */
+/**
+ * The live page. A test fails if `problems` is not empty at its end: it lists everything that the browser
+ * reported.
+ */
 export interface Inbox {
   page: Page;
   problems: string[];
 }
 
-/** Opens the page in a browser profile of its own. Only this machine can be reached from it. */
+/** Opens the page in its own browser profile, which can reach only this machine. */
 export async function openInbox(
   { url }: Pick<Emulator, "url">,
   { choice = "workspace=acme", ...options }: InboxOptions = {},
@@ -82,7 +85,7 @@ export async function openInbox(
   return inbox;
 }
 
-/** Starts the service and opens the page; with `begun` in a conversation without a message. */
+/** Starts the service and opens the page; with `begun` in a new conversation. */
 export async function openService(
   options: EmulatorOptions = {},
   { begun = false, ...inboxOptions }: InboxOptions & { begun?: boolean } = {},
@@ -97,7 +100,7 @@ export async function openService(
 export const waitUntilLive = (page: Page): Promise<void> =>
   page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
-/** Begins a conversation in the dialog. */
+/** Starts a conversation in the dialog. */
 export async function begin(
   page: Page,
   { id = "5511999990001", name = "Maria Souza", conversation = "4711" } = {},
@@ -116,7 +119,7 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("contact-send").click();
 }
 
-/** The exchanges of a kind, or those of them with a text in their line. */
+/** The exchanges of a kind, optionally only those with a text in their line. */
 export function exchangesOf(page: Page, kind: string, text = ""): Locator {
   const summary = page.locator("summary").filter({ hasText: text });
   return page.locator(`[data-testid=exchange][data-kind=${kind}]`).filter({ has: summary });
@@ -138,11 +141,11 @@ export const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 
 export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 
-/** Reads a value again and again until it is the expected one. */
+/** Polls a value until it is the expected one. */
 export const expectSoon = (read: () => unknown): ReturnType<typeof expect.poll> =>
   expect.poll(read, { timeout: 30_000 });
 
-/** The function that a script inside a hostile text calls: see hostile.ts. */
+/** The function that a script in a hostile text calls: see hostile.ts. */
 export const ALARM = "apichatAlarm";
 
 const REPORT_VIOLATIONS = `

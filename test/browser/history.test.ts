@@ -13,7 +13,7 @@ const sayTo = ({ acme }: Pick<Service, "acme">, text: string, conversation = 2):
     sender: { id: `contact-${conversation}`, name: `Contact ${conversation}`, type: "contact" },
   });
 
-/** A conversation whose delivery failed, and 1,001 later ones of another. */
+/** A conversation with a failed delivery, and 1,001 later ones in a different conversation. */
 beforeAll(async () => {
   service = await startService({ flow: "echo" });
   service.emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const search = (page: Page) => page.getByLabel("Search URL, status, operation or body");
 
-test("a reply shows its verdict after a thousand later deliveries, and leads to its delivery", async () => {
+test("a reply shows its verdict after a thousand later deliveries, and links to its delivery", async () => {
   const { page } = await openInbox(service.emulator);
   await page.getByTestId("conversations").getByRole("button", { name: "Contact 1" }).click();
   await page.getByRole("button", { name: "delivery failed" }).click();
@@ -42,7 +42,7 @@ test("a reply shows its verdict after a thousand later deliveries, and leads to 
   expect(await page.getByTestId("exchange").count()).toBe(0);
 });
 
-test("a search says how far it reaches, and finds older exchanges once they are loaded", async () => {
+test("a search shows how far it reaches, and finds older exchanges once they are loaded", async () => {
   const { page } = await openInbox(service.emulator);
   await search(page).fill("long ago");
   await page.getByText("The newest 1,000 of each kind are searched.").waitFor();
@@ -54,7 +54,7 @@ test("a search says how far it reaches, and finds older exchanges once they are 
   expect(await page.getByRole("button", { name: "Load older" }).count()).toBe(0);
 });
 
-test("a workspace lists its conversations beside another one that has a thousand newer ones", async () => {
+test("a workspace lists its conversations beside a workspace with a thousand newer ones", async () => {
   const { emulator, acme } = await startService();
   const globex = emulator.addWorkspace({ name: "globex", apiKey: "globex-key" });
   await sayTo({ acme: globex }, "Oi", 1);
@@ -66,7 +66,7 @@ test("a workspace lists its conversations beside another one that has a thousand
   await expectSoon(() => page.locator("article").allInnerTexts()).toEqual([expect.stringContaining("Oi")]);
 });
 
-test("exchanges that arrive wait behind a button while one is open, which stays in its place", async () => {
+test("while an exchange is open, new ones wait behind a button, and it stays in its place", async () => {
   const { page } = await openInbox(service.emulator);
   const exchange = await unfold(exchangesOf(page, "delivery").first());
   const place = async () => (await exchange.boundingBox())?.y;

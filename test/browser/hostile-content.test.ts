@@ -34,13 +34,13 @@ async function openHostile(): Promise<Service & Inbox> {
   return opened;
 }
 
-/** No text has become markup. */
+/** Expects that no text has become markup. */
 async function expectHarmless({ page, problems }: Inbox): Promise<void> {
   expect(await findIntruders(page)).toEqual([]);
   expect(problems).toEqual([]);
 }
 
-describe("hostile texts stay texts", () => {
+describe("hostile texts stay text", () => {
   test("from a contact and a flow: names, messages, buttons, cards, addresses, errors", async () => {
     const { page, problems, emulator } = await openHostile();
     await write(page, HOSTILE);
@@ -105,7 +105,7 @@ describe("hostile texts stay texts", () => {
     await expectHarmless({ page, problems });
   });
 
-  test("from keys and registrations that are shown; no workspace can have such a name", async () => {
+  test("from visible keys and registrations; no workspace can have such a name", async () => {
     const { page, problems, acme, emulator } = await openHostile();
     for (const field of ["name", "botCode", "path"]) {
       expect(() => emulator.addWorkspace({ name: "other", apiKey: "k", [field]: HOSTILE })).toThrow(field);
@@ -125,7 +125,7 @@ describe("hostile texts stay texts", () => {
   });
 });
 
-test("addresses that are no http or https URL never become a link or a medium, even if the emulator hands them out", async () => {
+test("an address other than an http or https URL never becomes a link or a medium", async () => {
   const { page, problems } = await openService({ flow: "echo" }, { begun: true });
   await write(page, "Oi");
   await expectSoon(async () => (await shownMessages(page)).length).toBe(2);

@@ -2,7 +2,7 @@ import type { EmulatorOptions } from "pulumi-apichat/emulator";
 import type { Page } from "playwright-core";
 import { ALARM } from "./harness.ts";
 
-/** Each text would call the alarm if it became markup, an attribute, a template or an address that is followed. */
+/** Texts that would call the alarm if one became markup, an attribute, a template or an address. */
 const TEXTS = [
   `<img src=x onerror="${ALARM}('img')">`,
   `<script>${ALARM}('script')</script>`,
@@ -14,7 +14,7 @@ const TEXTS = [
   `\${${ALARM}('template')}`,
 ];
 
-/** All of them in one text, for every place that takes any text. */
+/** All of them in one string, for every place that accepts any text. */
 export const HOSTILE = TEXTS.join(" ");
 
 /** Addresses that must stay text. */
@@ -38,7 +38,7 @@ export const hostilePath = (origin: string): string => `${origin}/"><svg/onload=
 
 type Flow = Exclude<NonNullable<EmulatorOptions["flow"]>, string>;
 
-/** Replies once with all seven kinds, every text hostile; to "fail" it throws, to "once more" it replies with a text. */
+/** Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once more". */
 export function hostileFlow(address: string): Flow {
   const buttons = [{ type: "postback", title: HOSTILE, payload: HOSTILE }];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
@@ -62,7 +62,7 @@ export function hostileFlow(address: string): Flow {
   };
 }
 
-/** An address in every place that a message has for one, as the control API shows messages. */
+/** Puts an address into every place where a message has one, in the form of the control API. */
 export function messagesWith(address: string, index: number): object[] {
   const kinds = ["image", "audio", "video", "file"];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };
@@ -82,7 +82,7 @@ export function messagesWith(address: string, index: number): object[] {
 
 const NEVER = "script, iframe, object, embed, style, link, base, meta, template, math";
 
-/** Elements, handlers and addresses of the page that it never makes itself: a text has become markup. */
+/** Elements, handlers and addresses that the page never creates itself: if one exists, a text has become markup. */
 export function findIntruders(page: Page): Promise<string[]> {
   return page.locator("body, body *").evaluateAll((elements, never) => {
     const followed = ["href", "src", "action", "formaction", "srcdoc", "data", "xlink:href", "poster"];

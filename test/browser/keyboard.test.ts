@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { expectSoon, lastBody, openService } from "./harness.ts";
 
-test("a conversation is begun, written, answered by a button and inspected with the keyboard alone", async () => {
+test("a conversation is started, written, replied to with a button and inspected with the keyboard alone", async () => {
   const { page, ...service } = await openService({ flow: "menu" });
   const press = (key: string) => page.keyboard.press(key);
 
@@ -71,12 +71,12 @@ test("a conversation is begun, written, answered by a button and inspected with 
   }
 });
 
-test("every dialog closes with Esc, and gives the focus back", async () => {
+test("every dialog closes with Esc, and returns the focus", async () => {
   const { page } = await openService();
   for (const opener of ["open-faults", "open-reset", "new-conversation"]) {
     const button = page.getByTestId(opener);
     await button.focus();
-    // What is still being loaded may render the button anew.
+    // A pending load may render the button again.
     await expectFocus(page, button);
     await button.press("Enter");
     await page.getByRole("dialog").waitFor();

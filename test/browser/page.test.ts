@@ -6,7 +6,7 @@ import { expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
 import { makeFolder } from "../support/folder.ts";
 
-test("the page is live again when the emulator has restarted, with what happened before and after", async () => {
+test("the page is live again after the emulator has restarted, with everything from before and after", async () => {
   const folder = await makeFolder();
   const [port, botPort] = [await freePort(), await freePort()];
   const options = { port, botPort, flow: "echo", data: join(folder, "emulator.sqlite") };
@@ -54,7 +54,7 @@ test.each([360, 1280])("at %i pixels, no notice covers the composer", async (wid
   problems.splice(0);
 });
 
-test("a message and a conversation of an earlier day have the date, and ids have their names", async () => {
+test("a message and a conversation of an earlier day show the date, and ids have labels", async () => {
   const { page, acme } = await openService({ flow: "silent" });
   const sender = { id: "7", name: "Ana", type: "contact" } as const;
   const event = "message_created";

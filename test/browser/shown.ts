@@ -1,10 +1,10 @@
 import type { OutboundMessage } from "pulumi-apichat/schema";
 import type { Page } from "playwright-core";
 
-/** A message of the chat as the page shows it: who wrote it, its kind, then every text and address in order. */
+/** A message of the chat as the page shows it: its author and kind, then every text and address in order. */
 export type Shown = string[];
 
-/** All messages of the open conversation, read at one moment: a medium that cannot be loaded is taken out. */
+/** Reads all messages of the open conversation at once, because the page removes a medium that cannot be loaded. */
 export function shownMessages(page: Page): Promise<Shown[]> {
   return page.getByTestId("message").evaluateAll((articles) =>
     articles.map((article) => {
@@ -19,7 +19,7 @@ export function shownMessages(page: Page): Promise<Shown[]> {
   );
 }
 
-/** What the page must show of a message that an endpoint received. */
+/** The texts and addresses that the page must show for a message that an endpoint received. */
 export function shownAs(from: "flow" | "agent", message: OutboundMessage): Shown {
   if ("url" in message) {
     const addresses = message.type === "file" ? [message.url] : [message.url, message.url];

@@ -13,7 +13,7 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 const files = new Map<string, Buffer>();
 let url = "";
 
-/** The site as `npm run docs` builds it; a warning fails it. */
+/** The site that `npm run docs` builds. A warning fails the test. */
 beforeAll(async () => {
   const folder = await makeFolder();
   await execa("typedoc", ["--options", ".typedoc.json", "--out", folder], {
@@ -58,7 +58,7 @@ test.each<BrowserContextOptions>([
   { colorScheme: "light", viewport: { width: 1280, height: 800 } },
   { colorScheme: "dark", viewport: { width: 360, height: 800 } },
 ])(
-  "axe finds nothing serious, nothing is wider than the window, and no other host is asked ($colorScheme)",
+  "axe finds nothing serious, nothing is wider than the window, and no other host is requested ($colorScheme)",
   async (options) => {
     const browser = await chromium.connect(inject("browserEndpoint"));
     const context = await browser.newContext(options);

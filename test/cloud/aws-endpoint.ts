@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { startServer } from "../support/http.ts";
 
-/** What a queue was given by SendMessage. */
+/** A message that SendMessage put into a queue. */
 export interface SentMessage {
   QueueUrl: string;
   MessageBody: string;
@@ -18,8 +18,8 @@ const MESSAGE_LIMIT_BYTES = 1024 * 1024;
 const refuse = (type: string, status = 400): CallAnswer => [status, { __type: type, message: type }];
 
 /**
- * SQS and the Parameter Store, as far as the functions use them, for the real SDK. Both speak JSON, with the operation in
- * `x-amz-target`.
+ * Implements the parts of SQS and the Parameter Store that the functions use, for the real SDK. Both speak
+ * JSON, with the operation in `x-amz-target`.
  */
 export async function startAwsEndpoint() {
   const { url } = await startServer(({ headers, body: input }, response) => {
@@ -27,20 +27,20 @@ export async function startAwsEndpoint() {
     response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(body));
   });
   const endpoint = {
-    /** What points the SDK here. */
+    /** The variables that direct the SDK to this server. */
     environment: { AWS_ENDPOINT_URL_SQS: url, AWS_ENDPOINT_URL_SSM: url },
     queueUrl: (name: string) => `${url}/123456789012/${name}.fifo`,
-    /** Those that were taken, without those that SQS itself drops as duplicates. */
+    /** The accepted messages, without the duplicates that SQS drops. */
     messages: [] as SentMessage[],
-    /** What ChangeMessageVisibility was asked for. */
+    /** The requests to ChangeMessageVisibility. */
     visibilityChanges: [] as { QueueUrl: string; ReceiptHandle: string; VisibilityTimeout: number }[],
-    /** Parameters by name; a test changes them. */
+    /** The parameters by name, which a test changes. */
     parameters: new Map<string, string>(),
-    /** When each GetParameter came, in ms. */
+    /** The times of the GetParameter requests, in ms. */
     parameterReads: [] as number[],
-    /** What every call to SQS is answered with; undefined: as it should be. */
+    /** The error of every call to SQS; undefined for normal responses. */
     failWith: undefined as { status: number; type: string } | undefined,
-    /** Forgets messages and changes, and answers as it should again. */
+    /** Forgets messages and changes, and responds normally again. */
     reset: () => {
       endpoint.messages.length = 0;
       endpoint.visibilityChanges.length = 0;

@@ -13,7 +13,7 @@ import { root } from "../support/pages.ts";
 
 export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 
-/** What the parameter holds, as the example's program writes it. */
+/** The value of the parameter, as the example's program writes it. */
 export const derivation = (...rotations: string[]): string =>
   JSON.stringify({ seed: SEED, subject: "dev", rotations });
 
@@ -21,7 +21,7 @@ export const derivation = (...rotations: string[]): string =>
 export const keyOf = async (rotation: string): Promise<string> =>
   (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 
-/** A message in JSON that decoding and encoding as UTF-8 would change, with what PHP writes. */
+/** A message in PHP's JSON, which decoding and re-encoding as UTF-8 would change. */
 export const BYTES = Buffer.concat([
   Buffer.from('{"conv_id":7,"text":"\\u00e9\\/ é","junk":"'),
   Buffer.from([255, 254]),
@@ -33,18 +33,18 @@ const bundler = (await import(
   /* @vite-ignore */ new URL("../../examples/aws/bundle.ts", import.meta.url).href
 )) as { bundle: (path: string) => string };
 
-/** The text of a function's bundle, as the example's program deploys it. */
+/** The source of a function's bundle, as the example's program deploys it. */
 export const bundleFunction = (name: "receive" | "forward"): string => bundler.bundle(`lambda/${name}.ts`);
 
-/** A deployed function: one instance of it, in a process of its own, until the file's tests are through. */
+/** A deployed function: one instance, in its own process, until the file's tests have finished. */
 export interface LambdaFunction {
-  /** Gives the handler's result, or rejects with its error. One call at a time, as Lambda does. */
+  /** Returns the handler's result, or rejects with its error. One call at a time, as in Lambda. */
   invoke<Result>(event: unknown): Promise<Result>;
-  /** What it has logged. */
+  /** Its log. */
   output(): string;
 }
 
-/** Calls the handler with each event that comes as JSON, as Lambda's runtime does. */
+/** Calls the handler with each event that arrives as JSON, as Lambda's runtime does. */
 const RUNTIME = `const { handler } = require("./index.cjs");
 process.on("message", ({ event }) =>
   Promise.resolve(event).then(handler).then(
@@ -52,7 +52,7 @@ process.on("message", ({ event }) =>
     ({ name, message }) => process.send({ error: { name, message } }),
   ),
 );`;
-/** Starts a function of the example. Its modules are those of Lambda's runtime, no others. */
+/** Starts a function of the example, with the modules of Lambda's runtime only. */
 async function startFunction(
   name: "receive" | "forward",
   environment: Record<string, string>,
@@ -92,7 +92,7 @@ async function startFunction(
   };
 }
 
-/** The example's receiving function, with the environment that its program gives it. */
+/** Starts the example's receiving function, with the environment that its program sets. */
 export const startReceive = (aws: AwsEndpoint): Promise<LambdaFunction> =>
   startFunction("receive", {
     ...aws.environment,
@@ -100,7 +100,7 @@ export const startReceive = (aws: AwsEndpoint): Promise<LambdaFunction> =>
     KEYS_PARAMETER,
   });
 
-/** The example's forwarding function, with the environment that its program gives it. */
+/** Starts the example's forwarding function, with the environment that its program sets. */
 export const startForward = (aws: AwsEndpoint, target: string): Promise<LambdaFunction> =>
   startFunction("forward", {
     ...aws.environment,
@@ -120,7 +120,7 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
   return { body, headers };
 }
 
-/** Messages of a queue, as Lambda hands them to the function that consumes it, with the parts that it reads. */
+/** Messages of a queue, as Lambda passes them to a function, with the fields that it reads. */
 export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
   Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index) => {
     const attributes = {

@@ -32,16 +32,16 @@ beforeEach(() => {
   answerWith(() => 200);
 });
 
-/** What the target answers from now on to a delivery with this id. */
+/** Changes the target's response to a delivery with this id. */
 const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, string> = {}): void =>
   target.answerWith((request, response) =>
     response.writeHead(statusOf(request.headers[ID]), headers).end("answered"),
   );
 
-/** The ids that have come to the target. */
+/** The ids of the deliveries that reached the target. */
 const idsAtTarget = (): string[] => target.requests.map(({ headers }) => String(headers[ID]));
 
-/** A message as the receiving function writes it. */
+/** A message that the receiving function writes. */
 function message(id: string, group: string, body: string | Uint8Array = `{"id":"${id}"}`): SentMessage {
   const headers = [
     ["content-type", "application/json"],
@@ -70,7 +70,7 @@ describe("the forwarding function", () => {
   const consume = (messages: readonly SentMessage[], receiveCount = 1): Promise<SQSBatchResponse> =>
     forward.invoke(toSqsEvent(messages, receiveCount));
 
-  test("posts a delivery as it came, with its id, and reports no failure", async () => {
+  test("posts a delivery unchanged, with its id, and reports no failure", async () => {
     expect(await consume([message("d1", "7", BYTES)])).toEqual({ batchItemFailures: [] });
     const [got] = target.requests;
     expect(got).toMatchObject({ method: "POST", path: "/inbox?from=sqs" });
@@ -85,7 +85,7 @@ describe("the forwarding function", () => {
     });
   });
 
-  test("keeps the order of a conversation: what is behind a failure waits, other conversations do not", async () => {
+  test("keeps the order of a conversation: deliveries behind a failure wait, other conversations do not", async () => {
     answerWith((id) => (id === "a2" ? 500 : 200));
     const batch = ["a1", "b1", "a2", "a3", "b2"].map((id) => message(id, id.charAt(0)));
     expect(failedIndexes(await consume(batch))).toEqual([2, 3]);
@@ -113,23 +113,20 @@ describe("the forwarding function", () => {
     ["120", 120],
     ["1000000", 3_600],
     ["soon", 1],
-  ])("waits as long as the target asks for: Retry-After %s, %i s", async (retryAfter, seconds) => {
+  ])("waits as long as the target requires: Retry-After %s, %i s", async (retryAfter, seconds) => {
     answerWith(() => 429, { "retry-after": retryAfter });
     await consume([message("d1", "7")]);
     expect(aws.visibilityChanges.map(({ VisibilityTimeout }) => VisibilityTimeout)).toEqual([seconds]);
   });
 
-  test.each([301, 307, 401, 403, 404, 408, 429, 500, 502, 503])(
-    "tries again after status %i",
-    async (status) => {
-      answerWith(() => status, { location: `${target.url}/elsewhere` });
-      expect(failedIndexes(await consume([message("d1", "7")]))).toEqual([0]);
-      expect(target.requests).toHaveLength(1);
-    },
-  );
+  test.each([301, 307, 401, 403, 404, 408, 429, 500, 502, 503])("retries after status %i", async (status) => {
+    answerWith(() => status, { location: `${target.url}/elsewhere` });
+    expect(failedIndexes(await consume([message("d1", "7")]))).toEqual([0]);
+    expect(target.requests).toHaveLength(1);
+  });
 
   test.each([400, 413, 415, 422, 431])(
-    "after status %i it is a dead letter at once, and the next goes on",
+    "after status %i the delivery is a dead letter at once, and the next one continues",
     async (status) => {
       answerWith((id) => (id === "d1" ? status : 200));
       const refused = message("d1", "7");
@@ -139,14 +136,14 @@ describe("the forwarding function", () => {
     },
   );
 
-  test("a dead letter that cannot be put away comes again, alone", async () => {
+  test("a dead letter that cannot be queued is received again, alone", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);
   });
 });
 
-test("What the receiving function queues is what the forwarding function posts", async () => {
+test("The forwarding function posts what the receiving function queues", async () => {
   aws.parameters.set(KEYS_PARAMETER, derivation("2026-09"));
   const receive = await startReceive(aws);
   const forward = await startForward(aws, target.url);

@@ -35,10 +35,10 @@ function handshake(token: string): SentRequest {
   return { body: new URLSearchParams(parameters).toString() };
 }
 
-/** The function may read the keys again at the earliest a second after it has done so. */
+/** The function may read the keys again one second after its last read at the earliest. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // A second, by the function's clock: on a busy machine its own begins some time after the endpoint's.
+  // A second by the function's clock, which on a busy machine starts some time after the endpoint's.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -52,12 +52,12 @@ describe("the receiving function", () => {
 
   afterAll(() => expect(findSecrets(receive.output(), [KEY, NEXT_KEY])).toEqual([]));
 
-  test("answers a handshake, and refuses one with a wrong token", async () => {
+  test("passes a handshake, and rejects one with a wrong token", async () => {
     expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200, body: "c1" });
     expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
   });
 
-  test("puts a delivery into the queue: its bytes, its end-to-end headers, an id, its conversation as the group", async () => {
+  test("queues a delivery: its bytes, its end-to-end headers, an id, and its conversation as the group", async () => {
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
     const [message] = aws.messages;
     const queued = JSON.parse(message?.MessageBody ?? "");
@@ -73,7 +73,7 @@ describe("the receiving function", () => {
     });
   });
 
-  test("takes two equal deliveries for two, and lets those without a conversation wait for no other", async () => {
+  test("treats two equal deliveries as two, and lets those without a conversation wait for no other", async () => {
     for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
       expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
     }
@@ -83,14 +83,14 @@ describe("the receiving function", () => {
     expect(groups[4]).toBe("12345678901234567890");
   });
 
-  test("acknowledges nothing that the queue refuses: 503 with Retry-After, and a line in the log", async () => {
+  test("acknowledges nothing that the queue rejects: 503 with Retry-After, and a line in the log", async () => {
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     const result = await request(await signDelivery(BYTES, KEY));
     expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "5" } });
     await expect.poll(() => receive.output()).toContain("The queue did not take a delivery: AccessDenied");
   });
 
-  test("takes 700 KiB, which fit into a message of 1 MiB, and not a byte more", async () => {
+  test("accepts 700 KiB, which fit into a message of 1 MiB, and not a byte more", async () => {
     const body = `{"conv_id":1,"text":"${randomBytes(BODY_LIMIT_BYTES).toString("hex")}`;
     const largest = `${body.slice(0, BODY_LIMIT_BYTES - 2)}"}`;
     expect(Buffer.byteLength(largest)).toBe(BODY_LIMIT_BYTES);
@@ -98,7 +98,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
   });
 
-  test("reads the keys once for many requests, and once a second at most because of wrong signatures", async () => {
+  test("reads the keys once for many requests, and at most once a second after wrong signatures", async () => {
     await untilKeysMayBeReadAgain(aws);
     const before = aws.parameterReads.length;
     const startedMs = Date.now();
@@ -112,7 +112,7 @@ describe("the receiving function", () => {
     expect(reads).toBeLessThanOrEqual(1 + seconds);
   });
 
-  test("takes the first delivery and the first handshake under a new key, without a new start", async () => {
+  test("accepts the first delivery and the first handshake under a new key, without a restart", async () => {
     await untilKeysMayBeReadAgain(aws);
     aws.parameters.set(KEYS_PARAMETER, derivation("2026-12", "2026-09"));
     expect(await request(await signDelivery(BYTES, NEXT_KEY))).toMatchObject({ statusCode: 200 });
@@ -120,14 +120,14 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
   });
 
-  test("goes on with the keys that it has when they cannot be read again", async () => {
+  test("keeps its keys if they cannot be read again", async () => {
     await untilKeysMayBeReadAgain(aws);
     aws.parameters.delete(KEYS_PARAMETER);
     expect(await request(await signDelivery(BYTES, "wrong"))).toMatchObject({ statusCode: 401 });
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
   });
 
-  test("answers 500 while there are no keys at all, and works as soon as there are", async () => {
+  test("responds with 500 while it has no keys at all, and works as soon as it has", async () => {
     aws.parameters.delete(KEYS_PARAMETER);
     const fresh = await startReceive(aws);
     const answer = async (): Promise<LambdaHttpResult> =>
@@ -141,7 +141,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles hold nothing of the AWS SDK and ask for nothing else outside Node.js", () => {
+test("The bundles contain nothing of the AWS SDK and require nothing else outside Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

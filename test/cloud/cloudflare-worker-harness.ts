@@ -11,24 +11,30 @@ const keysOf = (subject: string): Promise<string[]> =>
 export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex") };
 
 export interface StartOptions {
-  /** Where the workspaces' deliveries are forwarded to; `/acme` and `/globex` are added. */
+  /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
-  /** Whether dead letters are put back, as with the program's `replayDeadLetters`. Default: they go to `/dead-letters`. */
+  /**
+   * Whether dead letters are replayed, as with the program's `replayDeadLetters`. Default: they go to
+   * `/dead-letters`.
+   */
   replay?: boolean;
-  /** How often a queue asks again. Default: 2. */
+  /** The number of a queue's retries. Default: 2. */
   maxRetries?: number;
 }
 
 export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
-/** Stands for the reader of the dead letters: sends each on as it lies in the queue. */
+/** Consumes the dead letters: sends each on unchanged. */
 const GRAVEYARD = `export default {
   async queue(batch, env) {
     for (const { body } of batch.messages) await fetch(env.URL, { method: "POST", body: JSON.stringify(body) });
   },
 };`;
 
-/** The example's bundle in workerd, with the queues of the program, on a loopback socket. Returns what it logs, too. */
+/**
+ * Runs the example's bundle in workerd, with the queues of the program, on a loopback socket. Also returns
+ * its log.
+ */
 export async function startWorker({ target, replay = false, maxRetries = 2 }: StartOptions) {
   const consumer = { maxBatchSize: 5, maxBatchTimeout: 0, maxRetries };
   const graveyard = {
@@ -74,7 +80,7 @@ function bindWorkspaces(target: string): Record<string, string> {
 
 /** Calls the example's own function, as its program does. */
 async function bundleWorker(): Promise<string> {
-  // Not a static import: the example is a CommonJS program, which the tests' compiler options do not take.
+  // Not a static import: the example is a CommonJS program, which the tests' compiler options reject.
   const path = new URL("../../examples/cloudflare/bundle.ts", import.meta.url).href;
   const bundle = (await import(/* @vite-ignore */ path)) as { bundleWorker(): string };
   return bundle.bundleWorker();
@@ -82,9 +88,9 @@ async function bundleWorker(): Promise<string> {
 
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** A real HTTP server that takes what is forwarded, on a free port unless one is given. */
+/** A real HTTP server that accepts forwarded deliveries, on a free port unless one is given. */
 export async function startTarget(port?: number) {
-  /** What is answered next, in this order; afterwards 200. */
+  /** Sets the statuses of the next responses in order; later ones are 200. */
   const answers: { status: number; headers?: Record<string, string> }[] = [];
   const server = await startServer(
     ({ path }, response) => {

@@ -23,7 +23,7 @@ beforeEach(() => {
   target.answers.length = 0;
 });
 
-/** Waits until so many requests have come to a path of the target. */
+/** Waits until a path of the target has received this many requests. */
 async function arrivalsAt(path: string, count: number): Promise<Received[]> {
   const at = (): Received[] => target.arrivals.filter((one) => one.path === path);
   await vi.waitFor(() => expect(at()).toHaveLength(count), { timeout: 15_000, interval: 50 });
@@ -58,7 +58,7 @@ describe("the bundle in workerd", () => {
     return fetch(request);
   };
 
-  test("knows the earlier key of a workspace, and not the key of another workspace", async () => {
+  test("accepts the earlier key of a workspace, and not the key of a different workspace", async () => {
     const url = urlOf("acme");
     const [globexKey = ""] = KEYS.globex;
     expect((await fetch(createHandshake({ verificationKey: earlierAcmeKey, url }))).status).toBe(200);
@@ -94,8 +94,8 @@ describe("the bundle in workerd", () => {
     expect(arrival?.headers).not.toHaveProperty("cf-ray");
   });
 
-  test("answers 503 when the queue does not take the delivery", async () => {
-    // With these headers the message is over the 128 KB of a queue.
+  test("responds with 503 if the queue rejects the delivery", async () => {
+    // With these headers the message exceeds the 128 KB of a queue.
     const large = Object.fromEntries(
       Array.from({ length: 6 }, (_, index) => [`x-large-${index}`, "x".repeat(8_000)]),
     );
@@ -107,7 +107,7 @@ describe("the bundle in workerd", () => {
   });
 
   test.each([500, 404, 302])(
-    "tries again, later and under the same id, when the target answers %i",
+    "retries later under the same id if the target responds with %i",
     async (status) => {
       target.answers.push({ status, headers: { location: "/elsewhere" } });
       expect((await deliver("{}")).status).toBe(200);
@@ -120,14 +120,14 @@ describe("the bundle in workerd", () => {
     },
   );
 
-  test("waits as long as the target asks for", async () => {
+  test("waits as long as the target requires", async () => {
     target.answers.push({ status: 429, headers: { "retry-after": "3" } });
     expect((await deliver("{}")).status).toBe(200);
     const [first, second] = await arrivalsAt("/acme", 2);
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(2_900);
   });
 
-  test("gives a delivery up to the dead letters after the last retry", async () => {
+  test("makes a delivery a dead letter after the last retry", async () => {
     target.answers.push({ status: 500 }, { status: 500 }, { status: 500 });
     expect((await deliver('{"text":"unlucky"}')).status).toBe(200);
     const [letter] = await arrivalsAt("/dead-letters", 1);
@@ -142,7 +142,7 @@ describe("the bundle in workerd", () => {
     });
   });
 
-  test.each([400, 413, 415, 422, 431])("gives up at once when the target refuses with %i", async (status) => {
+  test.each([400, 413, 415, 422, 431])("gives up at once if the target rejects with %i", async (status) => {
     target.answers.push({ status });
     expect((await deliver("{}")).status).toBe(200);
     await arrivalsAt("/dead-letters", 1);
@@ -150,7 +150,7 @@ describe("the bundle in workerd", () => {
   });
 });
 
-test("replayed dead letters are forwarded under their old id, and are not lost when that fails", async () => {
+test("replayed dead letters are forwarded under their old id, and are not lost if that fails", async () => {
   const worker = await startWorker({ target: target.url, replay: true, maxRetries: 0 });
   try {
     target.answers.push({ status: 422 }, { status: 500 });

@@ -13,13 +13,13 @@ const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
 interface Program {
   resources: Declared[];
   outputs: unknown;
-  /** The only resource of this type and name. */
+  /** Returns the only resource of this type and name. */
   find(type: string, name: string): Declared;
 }
 
 /** Runs the program of an example, which is named after its cloud. */
 async function runExample(cloud: "aws" | "cloudflare", config: Record<string, string>): Promise<Program> {
-  // Not a static import: it is CommonJS, has a tsconfig of its own, and runs anew for each test.
+  // Not a static import: it is CommonJS, has its own tsconfig, and runs again for each test.
   const path = new URL(`../../examples/${cloud}/index.ts`, import.meta.url).href;
   const load = (): Promise<Record<string, unknown>> => import(/* @vite-ignore */ path);
   const rotations = JSON.stringify(ROTATIONS);
@@ -37,7 +37,7 @@ async function runExample(cloud: "aws" | "cloudflare", config: Record<string, st
   return { resources, outputs, find };
 }
 
-/** What the cloud and the provider would give back. */
+/** Outputs that the cloud and the provider would return. */
 function compute(type: string, name: string): Record<string, unknown> {
   if (type === "cloudflare:index/queue:Queue") return { queueId: `${name}-queue-id` };
   if (type === FUNCTION_URL) return { functionUrl: "https://urlid.lambda-url.us-east-2.on.aws/" };
@@ -46,7 +46,7 @@ function compute(type: string, name: string): Record<string, unknown> {
   return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
 }
 
-/** Everything that must be there before a resource, by whatever way. */
+/** Everything that a resource depends on, directly or indirectly. */
 function allDependencies({ resources }: Program, { dependencies }: Declared, seen: string[] = []): string[] {
   for (const id of dependencies.filter((one) => !seen.includes(one))) {
     seen.push(id);
@@ -64,7 +64,7 @@ function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
   expect(shown).not.toContain(SEED);
 }
 
-/** What a policy or a redrive policy says. */
+/** Parses a policy or a redrive policy. */
 const parse = (text: unknown): unknown => JSON.parse(String(text));
 
 beforeEach(() => void vi.resetModules());
@@ -82,7 +82,7 @@ describe("the program of examples/aws", () => {
     program = await runExample("aws", { forwardTo: "https://chat.example/inbox" });
   });
 
-  test("what is not taken in 300 attempts, which are about a day, becomes a dead letter, kept for 14 days", () => {
+  test("a delivery that fails 300 attempts, which take about a day, becomes a dead letter, kept for 14 days", () => {
     const { inputs } = program.find(QUEUE, "deliveries");
     const deadLetterTargetArn = `arn of dead-letters (${QUEUE})`;
     expect(parse(inputs["redrivePolicy"])).toEqual({ deadLetterTargetArn, maxReceiveCount: 300 });
@@ -97,7 +97,7 @@ describe("the program of examples/aws", () => {
   });
 
   test.each(["receive", "forward"] as const)(
-    "%s runs its bundle, may do what it must and nothing with all resources, and knows no key",
+    "%s runs its bundle, has only the permissions that it needs on named resources, and knows no key",
     (name) => {
       const { inputs, dependencies } = program.find(FUNCTION, name);
       expect(inputs).toMatchObject({ runtime: "nodejs24.x", handler: "index.handler" });
@@ -126,7 +126,7 @@ describe("the program of examples/aws", () => {
     expectNoKeyOutsideOfSecrets(program);
   });
 
-  test("the webhook is registered when all that answers it is there: URL, permissions, keys and consumer", () => {
+  test("the webhook is registered after URL, permissions, keys and consumer, which its requests need", () => {
     const webhook = program.find(WEBHOOK, "apichat");
     expect(webhook.inputs).toMatchObject({
       webhookUrl: "https://urlid.lambda-url.us-east-2.on.aws/",
@@ -162,7 +162,7 @@ const DOMAIN = "cloudflare:index/workersCustomDomain:WorkersCustomDomain";
 const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
 
 describe("the program of examples/cloudflare", () => {
-  test("binds the seed of all keys, its rotations and each target, shows no key, and logs no request's URL", async () => {
+  test("binds the seed of all keys, its rotations and each target, and shows no key and no URL", async () => {
     const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
     const { inputs } = program.find(SCRIPT, "responder");
     const forwardTo = JSON.stringify({ forwardTo: WORKSPACES.acme.forwardTo });
@@ -174,11 +174,11 @@ describe("the program of examples/cloudflare", () => {
       ]),
     );
     expectNoKeyOutsideOfSecrets(program);
-    // A handshake may have its key there.
+    // The URL of a handshake may contain its key.
     expect(inputs["observability"]).toMatchObject({ logs: { enabled: true, invocationLogs: false } });
   });
 
-  test("registers each webhook after the Worker, its consumer, its custom domain and its key, which rotates", async () => {
+  test("registers each webhook after the Worker, its consumer, its custom domain and its rotating key", async () => {
     const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
     const rotating = { derivedFrom: { secret: SEED }, rotations: ROTATIONS };
     expect(program.find(KEY, "globex").inputs).toMatchObject(rotating);
@@ -193,7 +193,7 @@ describe("the program of examples/cloudflare", () => {
     expect(dependencies).toEqual(expect.arrayContaining(before));
   });
 
-  test("without a host name the Worker stands on workers.dev, and replays dead letters if it is to", async () => {
+  test("without a host name the Worker is on workers.dev, and replays dead letters if configured", async () => {
     const config = { ...ACCOUNT, workersSubdomain: "example", replayDeadLetters: "true" };
     const program = await runExample("cloudflare", config);
     const address = program.find("cloudflare:index/workersScriptSubdomain:WorkersScriptSubdomain", "address");
@@ -208,7 +208,7 @@ describe("the program of examples/cloudflare", () => {
     expect(program.find(CONSUMER, "replay").inputs).toMatchObject(replay);
   });
 
-  test("names every workspace that is wrong in one error", async () => {
+  test("names every wrong workspace in one error", async () => {
     const wrong = { "not-a-name": WORKSPACES.acme, globex: { baseUrl: "platform.example" }, initech: null };
     const failing = runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME, workspaces: JSON.stringify(wrong) });
     await expect(failing).rejects.toThrow(

@@ -1,6 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/** Where the contract is kept: two forms in Node, workerd, and what each front of a Lambda function hands over. */
+/** Where the contract applies: two forms in Node, workerd, and the events of each trigger of a Lambda function. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =
@@ -8,11 +8,11 @@ export type LambdaFront =
 
 /** The first key of every responder under test. */
 export const KEY = "key/with+signs= & é";
-/** The second key, which the responder gets as bytes. */
+/** The second key, which is passed to the responder as bytes. */
 export const OLD_KEY = "the key before this one";
 export const FOREIGN_KEY = "a key of somebody else";
 
-/** What a sender writes. */
+/** A request. */
 export interface ContractRequest {
   /** Default: POST. */
   method?: string;
@@ -21,40 +21,43 @@ export interface ContractRequest {
   headers?: readonly (readonly [name: string, value: string])[];
   /** Default: none. */
   body?: string | Uint8Array;
-  /** Signs the body. Default: no signature at all. */
+  /** The key that signs the body. Default: no signature. */
   signed?: {
     /** Default: {@link KEY}. */
     key?: string;
-    /** What is signed in place of the body. */
+    /** The bytes to sign instead of the body. */
     body?: string | Uint8Array;
-    /** Turns the right signature into the values that are sent, each in a header of its own. */
+    /** Returns the signatures to send, each in its own header, made from the right one. */
     as?: (signature: string) => readonly string[];
     /** Default: X-Hub-Signature-256. */
     header?: string;
   };
-  /** How the body travels: with a length, in chunks of so many bytes, or broken off half-way. Default: with a length. */
+  /**
+   * How the body is sent: with a length, in chunks of this many bytes, or cut off half-way. Default: with a
+   * length.
+   */
   transfer?: "whole" | { chunkBytes: number } | "broken off";
 }
 
 export interface ContractOptions {
   path?: string;
   bodyLimitBytes?: number;
-  /** What the program's own functions do. Default: their work. */
-  program?: "handler throws" | "handler is unavailable" | "keys throw" | "handshake is not noted";
+  /** Whether the handler throws an UnavailableError. */
+  isUnavailable?: boolean;
 }
 
-/** What comes back, and what the program was given. */
+/** The response, and what the program's functions were called with. */
 export interface ContractExpectation {
   status: number;
-  /** Headers that must be there, beside those that belong to every answer of the kind. */
+  /** Required headers, in addition to those of every response of this kind. */
   headers?: Record<string, string>;
-  /** The challenge that is given back, as it is. */
+  /** The challenge, returned unchanged. */
   challenge?: string;
   handshake?: Handshake;
   code?: ResponderErrorCode;
-  /** What the error must say. */
+  /** Text that the error must contain. */
   message?: RegExp;
-  /** What `onDelivery` got; the raw bytes must be the body that was sent. */
+  /** The delivery passed to `onDelivery`; its raw bytes must be the body that was sent. */
   delivery?: {
     kind: DeliveryKind;
     message: unknown;
@@ -64,13 +67,13 @@ export interface ContractExpectation {
   };
 }
 
-/** One case of the contract: the same request has the same outcome in every runtime in which it can exist. */
+/** One case of the contract: the same request has the same result in every runtime that can receive it. */
 export interface ContractCase {
   name: string;
   request: ContractRequest;
   options?: ContractOptions;
   expected: ContractExpectation;
-  /** Where it cannot exist. */
+  /** The runtimes that cannot receive it. */
   cannot?: readonly (ContractRuntime | "Lambda")[];
 }
 
@@ -81,7 +84,7 @@ export const caseOf = (
   more: Pick<ContractCase, "options" | "cannot"> = {},
 ): ContractCase => ({ name, request, expected, ...more });
 
-/** Cases of one expectation, by their names. */
+/** Cases with the same expectation, by name. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,

@@ -1,6 +1,6 @@
 import type { SentRequest, Send } from "./responder-contract.ts";
 
-/** Sends in the fetch form, as Workers, Bun and Deno call it. */
+/** Calls the responder's `fetch`, as Workers, Bun and Deno do. */
 export const sendAsRequest: Send = async (responder, sent) => {
   const response = await responder(toRequest(sent));
   return {

@@ -3,7 +3,7 @@ import { lambdaEvents, type SentRequest as SentToAws } from "../support/lambda-e
 import type { LambdaFront } from "./contract-case.ts";
 import { describeResponderContract, type ReceivedAnswer, type SentRequest } from "./responder-contract.ts";
 
-/** These hand everything over as base64; the others only what is not text. */
+/** These triggers pass every body as base64; the others only bodies that are not text. */
 const BINARY_FRONTS: readonly LambdaFront[] = ["function URL"];
 
 for (const front of Object.keys(lambdaEvents) as LambdaFront[]) {
@@ -19,12 +19,12 @@ function toSentToAws({ method, target, headers, body }: SentRequest, front: Lamb
   return body.length === 0 ? sent : { ...sent, body: BINARY_FRONTS.includes(front) ? body : textOf(body) };
 }
 
-/** Text where it is text: then the event holds it as it is. */
+/** Decodes bytes that are valid UTF-8: an event contains those as text. */
 function textOf(body: Uint8Array): string | Uint8Array {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
-    // Not UTF-8: every front hands it over as base64.
+    // Not UTF-8: every trigger passes it as base64.
     return body;
   }
 }

@@ -26,7 +26,7 @@ async function sendWhole(responder: Responder, sent: SentRequest): Promise<Recei
   });
 }
 
-/** Leaves when the responder is asked; what it would have answered goes nowhere, so it is taken before. */
+/** Disconnects when the responder is called; its response is recorded first, because it reaches nobody. */
 async function leaveHalfWay(responder: Responder, sent: SentRequest): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const listener = toNodeListener({

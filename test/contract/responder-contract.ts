@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createResponder, UnavailableError } from "../../provider/responder/index.js";
 import type { Delivery, Handshake, Responder } from "../../provider/responder/index.js";
 import { bodyCases } from "./cases/bodies.ts";
@@ -16,7 +16,7 @@ import {
   type ContractRuntime,
 } from "./contract-case.ts";
 
-/** A request as a driver sends it: nothing is left to a default. */
+/** A request with every default filled in. */
 export interface SentRequest {
   method: string;
   target: string;
@@ -25,14 +25,14 @@ export interface SentRequest {
   transfer: NonNullable<ContractRequest["transfer"]>;
 }
 
-/** What came back; the names of its headers in lower case. */
+/** A response, with header names in lower case. */
 export interface ReceivedAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Brings a request to a responder in the way of its runtime. */
+/** Sends a request to a responder in one runtime. */
 export type Send = (responder: Responder, request: SentRequest) => Promise<ReceivedAnswer>;
 
 const CASES: readonly ContractCase[] = [
@@ -49,64 +49,45 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/** Holds a runtime to the contract: each case that can exist there, and a reason for each that cannot. */
+/** Checks a runtime against the contract: each case that it can receive, and a reason for each that it cannot. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));
 
   describe(`the responder's contract (${runtime})`, () => {
-    const logged = vi.spyOn(console, "error");
-    beforeEach(() => {
-      logged.mockReset().mockImplementation(() => undefined);
-    });
-    afterEach(() => {
-      // Nothing is reported but the failures of the program's own functions, and no key is in a report.
-      expectNoKey(logged.mock.calls.flat().join("\n"));
-    });
-
-    it(`has at least ${MIN_CASES} cases that can exist here, all with different names`, () => {
+    it(`has at least ${MIN_CASES} cases here, all with different names`, () => {
       expect(cases.length).toBeGreaterThanOrEqual(MIN_CASES);
       expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     });
 
     it.each(cases)("$name", async ({ request, options = {}, expected }) => {
+      const logged = vi.spyOn(console, "error").mockClear();
       const { responder, deliveries, handshakes } = createObserved(options);
       const sent = await toSent(request);
       const answer = await send(responder, sent);
       expectAnswer(answer, expected);
       expect(deliveries).toEqual(expectedDeliveries(expected, sent));
       expect(handshakes.map(withoutOrigin)).toEqual(expected.handshake ? [expected.handshake] : []);
-      const isReported = options.program !== undefined && options.program !== "handler is unavailable";
-      expect(logged).toHaveBeenCalledTimes(isReported ? 1 : 0);
+      expect(logged).not.toHaveBeenCalled();
     });
   });
 }
 
-function fail(): never {
-  throw new Error(`the program has failed with ${KEY}`);
-}
-
-function createObserved({ program, ...options }: ContractOptions): {
+function createObserved({ isUnavailable = false, ...options }: ContractOptions): {
   responder: Responder;
   deliveries: Delivery[];
   handshakes: Handshake[];
 } {
   const deliveries: Delivery[] = [];
   const handshakes: Handshake[] = [];
-  const keys = [KEY, encoder.encode(OLD_KEY)];
   const responder = createResponder({
     ...options,
-    verificationKeys:
-      program === "keys throw" ? () => Promise.reject(new Error("the vault is sealed")) : keys,
+    verificationKeys: [KEY, encoder.encode(OLD_KEY)],
     onDelivery(delivery) {
-      if (program === "handler throws") fail();
-      if (program === "handler is unavailable") throw new UnavailableError("full", { retryAfterSeconds: 7 });
+      if (isUnavailable) throw new UnavailableError("full", { retryAfterSeconds: 7 });
       deliveries.push(delivery);
     },
-    onHandshake(handshake) {
-      if (program === "handshake is not noted") fail();
-      handshakes.push(handshake);
-    },
+    onHandshake: (handshake) => void handshakes.push(handshake),
   });
   return { responder, deliveries, handshakes };
 }
@@ -120,7 +101,10 @@ async function toSent(request: ContractRequest): Promise<SentRequest> {
   return { method, target, headers: [...headers, ...signatures], body, transfer };
 }
 
-/** Section 5 once more, on what every runtime has: the code under test signs nothing here. */
+/**
+ * Section 5 again, with WebCrypto, which every runtime has: the code under test must not compute the expected
+ * signature.
+ */
 async function computeSignature(key: string, body: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);
@@ -149,12 +133,12 @@ function parseOrKeep(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // As it is, it shows best what came instead of JSON.
+    // Returned unchanged, because that shows best what came instead of JSON.
     return body;
   }
 }
 
-/** The headers that belong to every answer with a body. */
+/** The headers of every response with a body. */
 function headersOf({ code, challenge }: ContractExpectation): Record<string, string> {
   const nosniff = { "x-content-type-options": "nosniff" };
   if (challenge !== undefined) return { "content-type": "text/plain; charset=utf-8", ...nosniff };

@@ -13,7 +13,7 @@ const responder = createResponder({
   onDelivery: () => undefined,
 });
 
-/** The body as it is sent: padded where the vector says so. */
+/** The body to send, padded where the vector says so. */
 const bodyOf = ({ body, padTo = 0 }: { body: string; padTo?: number }): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 
@@ -30,7 +30,7 @@ const alter = (text: string, { keep, suffix = "", swapCase = false }: Alteration
     : kept;
 };
 
-/** The fields of a vector with their values filled in. */
+/** The fields of a vector, with their values filled in. */
 const fill = (fields: (string | boolean)[][], texts: Record<string, string>): [string, unknown][] =>
   fields.map(([name, value]) => [
     String(name),
@@ -86,11 +86,11 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
     expect(alter(prefixed, vector.signature)).toBe(vector.signature.value);
   });
 
-  it("has a body of 1 MiB to the byte", () => {
+  it("has a body of exactly 1 MiB", () => {
     expect(vectors.deliveries.map((vector) => Buffer.byteLength(bodyOf(vector)))).toContain(1024 * 1024);
   });
 
-  it("has one delivery of each kind, the same as createDelivery makes", async () => {
+  it("has one delivery of each kind, equal to those of createDelivery", async () => {
     const kinds = ["text", "image", "audio", "video", "file", "button_template", "generic_template"] as const;
     for (const kind of kinds) {
       const made = await createDelivery(kind, { verificationKey: keys.current });

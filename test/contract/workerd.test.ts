@@ -18,11 +18,14 @@ it("runs in workerd, on its WebCrypto", async () => {
   verify.mockRestore();
 });
 
-it.each(DERIVED)("derives the same keys as elsewhere, vector %#", async (seed, subject, rotations, keys) => {
-  expect(await deriveVerificationKeys(seed, { subject, rotations })).toEqual(keys);
-});
+it.each(DERIVED)(
+  "derives the same keys as the other runtimes, vector %#",
+  async (seed, subject, rotations, keys) => {
+    expect(await deriveVerificationKeys(seed, { subject, rotations })).toEqual(keys);
+  },
+);
 
-it("lets work go on after the answer in the context that Workers give", async () => {
+it("lets work continue after the response, in the context that Workers pass", async () => {
   const done: string[] = [];
   const work = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -9,7 +9,7 @@ import { openScene } from "../support/scene.ts";
 
 const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "ts");
 
-/** Writes a block of the page, beside the program that `apichat init` writes. */
+/** Writes a code block of the page beside the program that `apichat init` writes. */
 async function writeBlock(name: string, code: string): Promise<string> {
   const folder = await makeFolder();
   await cp(join(root, "examples/quickstart"), folder, { recursive: true });
@@ -19,13 +19,13 @@ async function writeBlock(name: string, code: string): Promise<string> {
   return file;
 }
 
-/** Runs a unit test. Returns what its runner prints. */
+/** Runs a unit test, and returns the output of its runner. */
 async function runUnitTest(code: string): Promise<string> {
   const file = await writeBlock("program.test.mts", code);
   return (await execa(process.execPath, ["--test", file], { reject: false })).stdout;
 }
 
-test("the unit test of the page passes, without a network, and fails where the program is wrong", async () => {
+test("the unit test of the page passes without a network, and fails if the program is wrong", async () => {
   expect(await runUnitTest(unitTest)).toMatch(/^. pass 1$/m);
   const wrong = await runUnitTest(
     unitTest.replace("webhookUrl: responder.urls.acme", 'webhookUrl: "https://other.example"'),
@@ -33,7 +33,7 @@ test("the unit test of the page passes, without a network, and fails where the p
   expect(wrong).toMatch(/^. fail 1$/m);
 });
 
-test("the unit test has right types in the program of apichat init, and loads it", async () => {
+test("the unit test type-checks in the program of apichat init, and loads it", async () => {
   const start = unitTest.indexOf("const baseUrl =");
   const loading = `${unitTest.slice(0, start)}const { bot_url } = await import("./index.ts");
 pulumi.output(bot_url).apply((url) => test("it loads", () => assert.equal(url, BOT_URL)));\n`;
@@ -54,7 +54,7 @@ pulumi.output(bot_url).apply((url) => test("it loads", () => assert.equal(url, B
   }
 });
 
-test("the inline program of the page brings up two stacks at once", async () => {
+test("the inline program of the page deploys two stacks at once", async () => {
   const names = ["acme", "globex"];
   const scene = await openScene(names);
   const { exitCode, all: output } = await execa(

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const workspace = (name: string) => scene.emulator.workspace(name);
 
-/** A copy of an example with a stack and these settings, as its README makes them. */
+/** Copies an example, with a stack and these settings, as its README says. */
 async function open(example: string, settings: Record<string, string>): Promise<ProgramFolder> {
   const environment = { CI: "false", XDG_STATE_HOME: join(scene.backend.folder, "state") };
   const program = await copyExample(scene.backend, example, environment);
@@ -106,7 +106,7 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
   ).toEqual([]);
 });
 
-test("workspaces without a key fail, and the commands that make the keys are printed", async () => {
+test("workspaces without a key fail, and the output has the commands that create the keys", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

@@ -21,10 +21,10 @@ const s3 = await startS3();
 describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files: there is no Python for S3"}`, () => {
   let backend: Backend;
   let emulator: Emulator;
-  /** The repository, which each machine checks out. */
+  /** The repository that each machine checks out. */
   let repository: string;
   let environment: Record<string, string>;
-  /** The secrets of every environment of the repository. The repository itself has none. */
+  /** The secrets of every environment. The repository itself has none. */
   let secrets: Record<string, string>;
   let names: string[];
   const printed: string[] = [];
@@ -40,21 +40,21 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
     );
     const { origin } = new URL(emulator.workspace("acme").baseUrl);
-    // On CI there is no responder: the list names an endpoint.
+    // There is no responder on CI, so the list names an endpoint.
     await edit(
       "workspaces.yaml",
       (list) => `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", origin)}`,
     );
-    // A machine for each, where the workflow has four.
+    // A machine for each of two shards; the workflow has four.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const bin = join(backend.folder, "bin");
     await mkdir(bin);
-    // The packages are linked, and there is no GitHub.
+    // The packages are linked, and GitHub is not available.
     await standIn(bin, "npm", 'test "$*" = ci');
     await standIn(bin, "gh", 'echo "gh $*" >> "$GH_CALLS"');
     const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
     secrets = {
-      // GitHub gives an empty text for a secret that is not set.
+      // GitHub sets an empty string for a secret without a value.
       PULUMI_ACCESS_TOKEN: "",
       PULUMI_BACKEND_URL: PULUMI_BACKEND_URL ?? "",
       PULUMI_CONFIG_PASSPHRASE: PULUMI_CONFIG_PASSPHRASE ?? "",
@@ -104,7 +104,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     return end;
   };
 
-  /** Runs a job that calls fleet.yaml: its machines at once. Gives their exit codes and summaries. */
+  /** Runs a job that calls fleet.yaml, with all its machines at once. Returns their exit codes and summaries. */
   const call = async (workflow: string, job: string, given: Record<string, string> = {}) => {
     const { jobs } = await readWorkflow(workflow);
     const { uses, with: values = {} } = jobs[job] ?? {};
@@ -130,7 +130,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     return commandsIn(folder, { ...environment, ...secrets })(file, ...words);
   };
 
-  /** Runs a command that must succeed, and gives its stdout. */
+  /** Runs a command that must succeed, and returns its stdout. */
   const finish = async (line: string): Promise<string> => {
     const { exitCode, stdout, output } = await start(line).done;
     printed.push(output);
@@ -141,10 +141,10 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   const registrationOf = (name: string) => emulator.workspace(name).registration;
   const registeredKeys = () =>
     new Set(names.map((name) => registrationOf(name)?.webhook_verification_key ?? ""));
-  /** All that were registered at some time. */
+  /** All keys that were ever registered. */
   let keys = new Set<string>();
 
-  test("plan shows what each share would create, in its summary, and registers nothing", async () => {
+  test("plan shows what each shard would create, in its summary, and registers nothing", async () => {
     const { exitCodes, summary } = await call("plan", "plan");
     expect(exitCodes).toEqual([0, 0]);
     const keysToCreate = [...summary.matchAll(/(\d+) keys? to create/g)].map(([, count]) => Number(count));
@@ -152,7 +152,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
-  test("up runs the shares at once, and a run of all writes the index stack", async () => {
+  test("up runs the shards at once, and a run of all of them writes the index stack", async () => {
     const { exitCodes, summary, printed: output } = await call("up", "up");
     expect(exitCodes, output).toEqual([0, 0]);
     expect(summary).toContain("Fleet example, up: done");
@@ -167,7 +167,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
   });
 
-  test("a shard that meets another run names the lock's owner; after pulumi cancel it converges", async () => {
+  test("a shard that meets another run fails with the lock's owner, and converges after pulumi cancel", async () => {
     const [stack = ""] = STACKS;
     const placed = JSON.parse(await finish("node fleet.ts stacks --json")) as {
       stack: string;
@@ -192,14 +192,14 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       ) ?? [];
     expect(cancelling).toContain(stack);
 
-    // As a runner that is taken away.
+    // As when a runner is lost.
     await other.killEverything();
     emulator.clearFaults();
     await finish(`${cancelling} --yes`);
     expect(await run("fleet", "run", share, folder)).toMatchObject({ exitCode: 0 });
   });
 
-  test("rotate gives every workspace its next key, in waves that need one another", async () => {
+  test("rotate registers the next key of every workspace, in waves", async () => {
     await edit("definition.ts", (text) =>
       text.replace('rotations: ["2026-09"]', 'rotations: ["2026-12", "2026-09"]'),
     );
@@ -217,11 +217,11 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(keys.size).toBe(2 * names.length);
   });
 
-  test("for Pulumi itself, the project of the command write is the same stack", async () => {
+  test("the project that write creates is the same stack for pulumi, Deployments and the Operator", async () => {
     const [stack = ""] = STACKS;
     await finish(`node fleet.ts write --stack ${stack} --folder .`);
     const output = await finish(`pulumi preview --refresh --expect-no-changes --stack ${stack}`);
-    // Other outputs alone are no change.
+    // A change of outputs only is not a change.
     expect(output).not.toContain("Outputs:");
   });
 
@@ -241,13 +241,13 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   });
 });
 
-/** What fleet.yaml takes for the inputs that a call leaves out. */
+/** The defaults of fleet.yaml for inputs that a call omits. */
 async function defaultInputs(): Promise<Record<string, string>> {
   const { inputs } = (await readWorkflow("fleet")).on?.workflow_call ?? { inputs: {} };
   return Object.fromEntries(Object.entries(inputs).map(([name, { default: value = "" }]) => [name, value]));
 }
 
-/** Puts a shell script in the place of a command. */
+/** Replaces a command with a shell script. */
 async function standIn(folder: string, command: string, script: string): Promise<void> {
   await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);
   await chmod(join(folder, command), 0o755);

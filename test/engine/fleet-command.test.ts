@@ -9,7 +9,7 @@ import { findSecrets } from "../support/secrets.ts";
 const UP = ["up", "--stacks-at-once", "2"] as const;
 const NAMES = Array.from({ length: 12 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "held", stacks: 3 };
-/** The last stack: it begins when one of the first two is done. */
+/** The last stack, which begins when one of the first two has finished. */
 const HELD = NAMES.filter((name) => stackOf(name, 3) === 2);
 
 let scene: Scene;
@@ -31,7 +31,7 @@ const run = async (...parameters: string[]): Promise<string> => {
   return stdout;
 };
 
-test("Ctrl-C: what is in progress is stored, and the next up does the rest and nothing again", async () => {
+test("Ctrl-C: calls in progress are recorded, and the next up does the rest without repeating any", async () => {
   for (const workspace of HELD) {
     scene.emulator.injectFault({ operation: "set-webhook", workspace, fault: { delayMs: 3000 } });
   }
@@ -46,7 +46,7 @@ test("Ctrl-C: what is in progress is stored, and the next up does the rest and n
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
-  // The service does what it has accepted, although nobody waits for its response any more.
+  // The service completes what it has accepted, although nobody waits for the response any more.
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;

@@ -11,7 +11,7 @@ import { copyExample } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
 
-/** Where the README has the emulator; here it is on a port of the test's own. */
+/** The address of the emulator in the README; here it has its own port. */
 const README_ORIGIN = "http://127.0.0.1:4000";
 const API_KEY = "fleet-api-key";
 const STRANGER = { url: "https://somebody.example/hook", key: "the-key-of-somebody-else" };
@@ -20,10 +20,10 @@ let backend: Backend;
 let emulator: Emulator;
 let folder: string;
 let names: string[];
-/** The commands of the README that are still to come. */
+/** The remaining commands of the README. */
 let commands: string[];
 let printed = "";
-/** Keys that were registered at some time. */
+/** All keys that were ever registered. */
 const keys = new Set<string>();
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ function expectAllVerified(): void {
   }
 }
 
-/** The next commands of the README; fails if they are others. Gives the last one. */
+/** Takes the next commands of the README. Fails if they differ. Returns the last one. */
 function expectNext(...expected: (string | RegExp)[]): string {
   const next = commands.splice(0, expected.length);
   const isExpected = (one: string | RegExp, index: number) =>
@@ -78,8 +78,8 @@ function expectNext(...expected: (string | RegExp)[]): string {
 }
 
 /**
- * Runs the next command of the README in the example's folder; with `typed` on a terminal, as the answer to a question.
- * Returns its stdout.
+ * Runs the next command of the README in the folder of the example; with `typed` on a terminal, where
+ * somebody answers its prompt. Returns its stdout.
  */
 async function follow(expected: string | RegExp, { typed = "", exitCode = 0 } = {}): Promise<string> {
   const command = expectNext(expected);
@@ -99,7 +99,7 @@ async function follow(expected: string | RegExp, { typed = "", exitCode = 0 } = 
 }
 
 describe("The example fleet, word by word as its README says", () => {
-  test("begins with an emulator that has its workspaces and its API key", () => {
+  test("begins with an emulator that has its workspaces and API key", () => {
     expectNext("npm run build", /^export PATH=/, "cd examples/fleet");
     expectNext("apichat emulator --seed emulator.yaml");
     expectNext(/^export PATH=/, "cd examples/fleet", "mkdir -p state");
@@ -107,7 +107,7 @@ describe("The example fleet, word by word as its README says", () => {
     expectNext(`export APICHAT_API_KEY=${API_KEY}`, 'export KEY_SEED="$(openssl rand -base64 32)"');
     expect(names).toHaveLength(12);
     const command = expectNext("apichat responder --config responder.json > responder.log 2>&1 &");
-    // As a job of the shell; it ends with the tests.
+    // As a job of the shell, which ends with the tests.
     const [file = "", ...words] = command.split(" ").slice(0, 4);
     startIn(folder, environment())(file, ...words);
   });
@@ -117,7 +117,7 @@ describe("The example fleet, word by word as its README says", () => {
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
-  test("up registers every workspace with a key of its own", async () => {
+  test("up registers every workspace with its own key", async () => {
     await follow("node fleet.ts up", { typed: "y" });
     expectAllVerified();
     expect(keys.size).toBe(names.length);
@@ -134,8 +134,8 @@ describe("The example fleet, word by word as its README says", () => {
     expect(printedLines.toSorted()).toEqual(lines.toSorted());
   });
 
-  test("watch names what was removed and what somebody else took over, and changes nothing", async () => {
-    // That it finds no drift shows after the repair.
+  test("watch names a removed webhook and one taken over, and changes nothing", async () => {
+    // A watch without drift runs after the repair.
     expectNext("node fleet.ts watch");
     await follow(/^curl -X DELETE .*\/globex\/registration$/);
     await follow(/^curl -X PUT /);
@@ -147,7 +147,7 @@ describe("The example fleet, word by word as its README says", () => {
     expect(registrationOf("hooli")?.webhook_url).toBe(STRANGER.url);
   });
 
-  test("up --refresh registers both again, and then there is no drift", async () => {
+  test("up --refresh registers both again, which removes the drift", async () => {
     await follow(/^apichat webhook delete .*\/hooli\/apichat --webhook-url \S+$/);
     await follow("node fleet.ts up --refresh", { typed: "y" });
     expectAllVerified();
@@ -163,13 +163,13 @@ describe("The example fleet, word by word as its README says", () => {
     expect(before.filter((key) => after.has(key))).toEqual([]);
   });
 
-  test("destroy removes every webhook, once it was given their number", async () => {
+  test("destroy removes every webhook after their number is typed", async () => {
     await follow("node fleet.ts destroy", { typed: "12" });
     expect(names.filter(registrationOf)).toEqual([]);
     expectNext("kill %1");
   });
 
-  test("has nothing else to do, and printed no secret", () => {
+  test("has no further commands, and printed no secret", () => {
     expect(commands).toEqual([]);
     expect(findSecrets(printed, [API_KEY, SEED, STRANGER.key, ...keys])).toEqual([]);
   });

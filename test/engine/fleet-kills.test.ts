@@ -13,7 +13,7 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** `npm run suite kills` kills more often, at random moments. The titles have the seed, which repeats them. */
+/** `npm run suite kills` kills more often and at random moments; each title contains the seed that repeats them. */
 const isLong = process.env["TEST_SUITE"] === "kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
@@ -22,16 +22,16 @@ const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index 
 const FLEET = { name: "killed", stacks: 4 };
 const DELIVERY_EVERY_MS = 20;
 
-/** From 0 up to 1; the same for the same seed. */
+/** Returns numbers from 0 up to 1, the same for the same seed. */
 const random = (of: string): number =>
   Number.parseInt(hash("sha256", `${SEED_OF_KILLS} ${of}`).slice(0, 12), 16) / 2 ** 48;
 
 const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
   round: index + 1,
   action: (["up", "rotate", "destroy"] as const)[index % 3] ?? "up",
-  /** Which of its processes are killed. */
+  /** The processes to kill. */
   target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
-  /** After so many changes at the service, and so much time. */
+  /** Kill after this many changes at the service, and this time. */
   changes: Math.floor(NAMES.length * random(`${index} changes`)),
   delayMs: Math.floor(600 * random(`${index} delay`)),
 }));
@@ -45,7 +45,7 @@ const deliveries: DeliveryRecord[] = [];
 const keyOf = async (subject: string): Promise<string | undefined> =>
   (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
 
-/** The receiver knows the seed and the rotations. The path is the workspace. */
+/** The receiver has the seed and the rotations. The path names the workspace. */
 const receiver = toNodeListener({
   answer: async (request) => {
     const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
@@ -70,7 +70,7 @@ beforeAll(async () => {
 
 let sent = 0;
 
-/** The service delivers to one of these workspaces, in turn. */
+/** The service delivers to these workspaces in turn. */
 async function deliver(names: readonly string[]): Promise<void> {
   const name = names[(sent += 1) % names.length];
   if (name === undefined) return;
@@ -81,7 +81,7 @@ async function deliver(names: readonly string[]): Promise<void> {
 
 const changes = (): number => [...callsOf(scene, "set-webhook"), ...callsOf(scene, "delete-webhook")].length;
 
-/** Runs the command, and kills it in its middle. */
+/** Runs the command, and kills it half-way. */
 async function runAndKill({
   action,
   target,
@@ -102,7 +102,7 @@ async function runAndKill({
   else if (target === "the command") command.kill();
   else await command.killEverything();
   await command.done;
-  // The engines of a killed command end when they have nobody to report to.
+  // The engines of a killed command end when their reports have no reader.
   await expect.poll(() => enginesOf(command), { timeout: 120_000 }).toEqual([]);
 }
 
@@ -114,7 +114,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs the command again until it is done, each time after the commands that it prints. Returns how often it ran. */
+/** Repeats the command until it succeeds, each time after the commands that it prints. Returns the number of runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -134,7 +134,10 @@ async function converge(action: string): Promise<number> {
   }
 }
 
-/** Service, receiver and states have the same workspaces and keys, and a killed run has left nothing. */
+/**
+ * Checks that service, receiver and states have the same workspaces with the same keys, and that a killed run
+ * has left nothing behind.
+ */
 async function expectAgreement(names: readonly string[]): Promise<void> {
   const keys = await Promise.all(names.map(async (name) => [name, [await keyOf(name), "verified"]] as const));
   const registered = registeredWorkspaces(scene).map((name) => {
@@ -157,7 +160,7 @@ test.each(rounds)(
   `round $round: kill -9 of $target during $action, after $changes changes, $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
-    // The receiver and the definition have the new rotation before the run.
+    // The receiver and the definition get the new rotation before the run.
     if (action === "rotate") rotations = [`r${round.round}`, ...rotations].slice(0, 2);
     await folder.define({ ...FLEET, rotations });
     const begun = Date.now();
@@ -170,7 +173,7 @@ test.each(rounds)(
       `round ${round.round}, ${action}: killed with ${registered} registered; ` +
         `done after ${runs} runs, ${made} changes and ${(Date.now() - begun) / 1000} s`,
     );
-    // What is registered is not registered once more, and what is removed not removed.
+    // A registered webhook is not registered again, and a removed one is not removed again.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];
     expect(made).toBeLessThanOrEqual(left);
     await expectAgreement(action === "destroy" ? [] : NAMES);

@@ -13,7 +13,7 @@ import { findSecrets } from "../support/secrets.ts";
 import { createStack } from "../support/stack.ts";
 
 const NAMES = Array.from({ length: 15 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
-/** In the first list only, and from the second on. Both are of the first stack. */
+/** One is in the first list only, the other from the second on. Both are in the first stack. */
 const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const FIRST = [...NAMES.filter((name) => name !== NEWCOMER), LEAVER];
@@ -31,13 +31,13 @@ describe("15 workspaces in 3 stacks", () => {
   let scene: FleetScene;
   /** The workspaces of each stack. */
   let split: string[][];
-  /** One of the first stack that is changed by hand. */
+  /** A workspace of the first stack that is changed by hand. */
   let drifted: string;
-  /** One of the second that somebody else takes over. */
+  /** A workspace of the second stack that somebody else takes over. */
   let taken: string;
-  /** One of the third whose endpoint is down. */
+  /** A workspace of the third stack whose endpoint is down. */
   let down: string;
-  /** Another one of the third, which somebody removes. */
+  /** Another workspace of the third stack, which somebody removes. */
   let gone: string;
   const keys = new Set<string>();
 
@@ -58,13 +58,13 @@ describe("15 workspaces in 3 stacks", () => {
   const readBotUrls = async (): Promise<Record<string, string>> => (await scene.open(NAMES)).botUrls();
   const requestCount = (): number => scene.emulator.requests.length;
 
-  /** The service has the key that the endpoint was asked with last. */
+  /** Checks that the registered key is the one of the endpoint's last handshake. */
   const expectSharedKeys = (names: readonly string[]): void => {
     expect(names.filter((name) => keyOf(name) !== scene.tokens.get(name)?.at(-1))).toEqual([]);
     names.forEach((name) => keys.add(keyOf(name) ?? ""));
   };
 
-  test("plan counts what is free and what is taken, and asks each workspace once", async () => {
+  test("plan counts free and taken workspaces, and queries each once", async () => {
     const [occupied = "", ...others] = FIRST;
     scene.emulator.workspace(occupied).takeOver(STRANGER);
     const plan = await scene.run(FIRST, (fleet, options) => fleet.plan(options));
@@ -77,13 +77,13 @@ describe("15 workspaces in 3 stacks", () => {
     expect(changes.map(({ change }) => change)).toEqual(
       Array.from({ length: 2 * FIRST.length }, () => "create"),
     );
-    // A preview leaves no stack behind.
+    // A preview leaves no stack.
     expect(await scene.deployedStacks()).toEqual([]);
     expect(requestCount()).toBe(FIRST.length);
     scene.emulator.workspace(occupied).removeRegistration();
   });
 
-  test("up registers all of them, each with a key of its own", async () => {
+  test("up registers all of them, each with its own key", async () => {
     const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
     expect(report).toMatchObject({
       outcome: "done",
@@ -112,7 +112,7 @@ describe("15 workspaces in 3 stacks", () => {
     expect(await consumer.outputs()).toEqual({ botUrl: scene.emulator.workspace(taken).botUrl });
   });
 
-  test("up with refresh adds, removes and repairs, and fails only for one taken over and one down", async () => {
+  test("up with refresh adds, removes and repairs, and fails for one taken over and one that is down", async () => {
     scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
     scene.emulator.workspace(down).change({ webhook_status: "failed" });
     scene.emulator.workspace(gone).removeRegistration();
@@ -134,7 +134,7 @@ describe("15 workspaces in 3 stacks", () => {
     expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
   });
 
-  test("after fixing, up does what is left and nothing twice", async () => {
+  test("after a fix, up does the rest and repeats nothing", async () => {
     await scene.second.start();
     scene.emulator.workspace(taken).removeRegistration();
     const count = requestCount();
@@ -149,11 +149,11 @@ describe("15 workspaces in 3 stacks", () => {
     expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
   });
 
-  describe("the keys of all are rotated", () => {
+  describe("all keys are rotated", () => {
     const rotation = "2026-12";
     let count: number;
 
-    test("one stack goes first, and a wave that fails is the last", async () => {
+    test("one stack is the first wave, and a wave that fails is the last", async () => {
       const [first = [], second = []] = split;
       const refused = second.at(-1) ?? "";
       const before = new Map(NAMES.map((name) => [name, keyOf(name)]));
@@ -172,7 +172,7 @@ describe("15 workspaces in 3 stacks", () => {
       expect(NAMES.filter((name) => keyOf(name) !== before.get(name))).toEqual(rotated);
     });
 
-    test("after fixing, it goes on to the end; each webhook was set once, and no handshake failed", async () => {
+    test("after a fix it finishes; each webhook was set once, and no handshake failed", async () => {
       scene.refused.clear();
       const report = await scene.run(NAMES, (fleet, options) => fleet.rotate({ waveSize: 2, ...options }));
       expect(report).toMatchObject({ outcome: "done", rotation, failures: [] });
@@ -188,7 +188,7 @@ describe("15 workspaces in 3 stacks", () => {
     });
   });
 
-  test("destroy in two shards leaves somebody else's webhook; a run of all removes the index; no secret is left", async () => {
+  test("destroy in two shards removes all webhooks except somebody else's, and destroy of all the index", async () => {
     const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
     await expectCleanBackend(scene.backend, secrets);
 

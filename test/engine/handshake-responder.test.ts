@@ -14,14 +14,14 @@ const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
 const FORWARD_TOKEN = "ft-token-0123456789";
 const names = ["acme", "globex"] as const;
 
-describe("a responder that pulumi up brings up", () => {
+describe("a responder that pulumi up starts", () => {
   let scene: Scene;
   let stack: TestStack;
   let target: Endpoint;
   let dataDir: string;
   let started: { port: number; pid: number; dataDir: string; urls: Record<string, string> };
 
-  /** Two workspaces and the webhook of each; acme's deliveries are forwarded. */
+  /** Two workspaces with a webhook each; acme's deliveries are forwarded. */
   const program =
     (keys: string[], more: object = {}): PulumiFn =>
     async () => {
@@ -58,7 +58,7 @@ describe("a responder that pulumi up brings up", () => {
   const secrets = [OTHER_KEY, FORWARD_TOKEN];
   const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
 
-  test("is there in the same up that verifies webhooks through it, and outlives that up", async () => {
+  test("runs in the same up that verifies webhooks through it, and outlives that up", async () => {
     const { changes } = await stack.up();
     expect(changes).toEqual({ create: 5 });
     started = await outputsOf();
@@ -79,7 +79,7 @@ describe("a responder that pulumi up brings up", () => {
     expect(await health.json()).toEqual({ status: "ok" });
   });
 
-  test("holds no secret in its environment, command line, log, state and output", async () => {
+  test("has no secret in its environment, command line, log, state and output", async () => {
     const environment = await environmentOf(started.pid);
     const allowed =
       /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
@@ -93,7 +93,7 @@ describe("a responder that pulumi up brings up", () => {
     expect(await stack.state()).not.toContain(token);
   });
 
-  test("takes a new key over without a restart and without a refused delivery, before the webhook has it", async () => {
+  test("accepts a new key without a restart and without rejecting a delivery, before the webhook has it", async () => {
     stack.run(program([OTHER_KEY, VERIFICATION_KEY]));
     const url = started.urls["acme"] ?? "";
     const statuses: number[] = [];
@@ -104,7 +104,7 @@ describe("a responder that pulumi up brings up", () => {
     const { changes } = await stack.up();
     upIsDone.abort();
     await delivering;
-    // The URLs stay known, so that globex, whose key stays, shows no change.
+    // The URLs stay known, so globex, whose key does not change, shows no change.
     expect(changes).toEqual({ same: 3, update: 2 });
     expect(statuses.length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
@@ -113,7 +113,7 @@ describe("a responder that pulumi up brings up", () => {
     expect(await outputsOf()).toMatchObject(started);
   });
 
-  test("up with a refresh sees that kill -9 has ended it, and starts it on the same port: no webhook changes", async () => {
+  test("up with a refresh detects kill -9, and restarts it on the same port: no webhook changes", async () => {
     await endProcessesNaming(dataDir);
     const writes = callsOf(scene, "set-webhook").length;
     const { changes } = await stack.up({ refresh: true });
@@ -126,7 +126,7 @@ describe("a responder that pulumi up brings up", () => {
     expect(await deliverTo(again.urls["acme"] ?? "", VERIFICATION_KEY)).toBe(200);
   });
 
-  test("destroy ends it, and keeps what was not forwarded, with a warning that counts it", async () => {
+  test("destroy ends it, and keeps waiting deliveries, with a warning that counts them", async () => {
     expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
     const { output } = await stack.destroy();
     expect(await respondersOn(scene.backend.folder)).toEqual([]);

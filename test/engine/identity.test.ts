@@ -14,7 +14,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 const names = ["acme", "globex", "initech", "umbrella"];
 
-describe("a webhook outlives the names that a program gives it", () => {
+describe("a webhook is kept when a program renames it", () => {
   let scene: Scene;
   let stack: TestStack;
 
@@ -53,7 +53,7 @@ describe("a webhook outlives the names that a program gives it", () => {
     expectAllAlive();
   });
 
-  test("--replace of a webhook whose URL changes too is a conflict: an update does that", async () => {
+  test("--replace of a webhook whose URL also changes is a conflict: an update changes it", async () => {
     const before = scene.emulator.requests.length;
     const args = { webhookUrl: `${scene.endpoint.url}/moved` };
     declare(acme, globex, initech, { workspace: "umbrella", args });
@@ -62,7 +62,7 @@ describe("a webhook outlives the names that a program gives it", () => {
     expectAllAlive();
   });
 
-  test("--replace sets it at another workspace before it leaves the old one, and adopts it at the same one", async () => {
+  test("--replace sets it at another workspace before it removes the old one, or adopts it at the same", async () => {
     const before = scene.emulator.requests.length;
     const { baseUrl } = scene.emulator.workspace("empty");
     const aliases = [{ name: "globex-renamed" }];

@@ -8,11 +8,11 @@ import { root } from "../support/pages.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** `first-steps.test.ts` plays what it writes for the dynamic provider. */
+/** `first-steps.test.ts` runs the program for the dynamic provider. */
 const programs = pluginLanguages.map((one) => ({ ...one, parameters: [`--language=${one.name}`] }));
 
 test.each(programs)(
-  "what apichat init writes with --language $name comes up with the commands that it prints, and goes",
+  "the program of apichat init --language $name deploys with the commands that it prints, and is destroyed",
   async (program) => {
     const { emulator, backend } = await openScene(["acme"]);
     const acme = emulator.workspace("acme");
@@ -23,7 +23,7 @@ test.each(programs)(
     const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", ...program.parameters];
     const { stdout } = await execa(process.execPath, parameters, options);
     const { next } = JSON.parse(stdout) as { next: string[] };
-    // In place of what the registry would give.
+    // Replaces the package of a registry.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     await program.install(folder, env);
     const commands = next

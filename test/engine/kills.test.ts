@@ -21,30 +21,33 @@ import { findSecrets } from "../support/secrets.ts";
 
 const HOUR_MS = 3_600_000;
 const up = ["up", "--yes", "--skip-preview"] as const;
-/** Nothing ends before its test ends it. */
+/** Nothing times out before its test ends it. */
 const timeouts = { requestSeconds: 3600, readySeconds: 3600 };
 const cancel = ["cancel", "--yes"] as const;
 const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"] as const;
 
-/** In these the service has made the change before the kill, in the others it has not. */
+/** In these cases the service makes the change before the kill; in the others it does not. */
 const changed = ["changed-1", "changed-2"];
 const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
-/** The SDK's provider process does not hear of a Ctrl-C, so there the engine waits for the calls in progress. */
+/** The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false },
   { door: "the plugin", create: createYamlProject, endsAtOnce: true },
 ];
 
-/** All but the language host: it is the engine's own, calls nobody, and looks for the engine every five minutes. */
+/**
+ * All processes except the language host: it belongs to the engine, makes no calls, and checks for the engine
+ * every five minutes.
+ */
 const callersOf = async (run: Command): Promise<unknown[]> =>
   (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
 
 const isProvider = ({ commandLine }: ProcessInfo): boolean =>
   commandLine.some((word) => word.startsWith(pluginFolder) || word.includes("cmd/dynamic-provider"));
 
-describe.each(doors)("a run of $door that ends while set-webhook is on its way", ({ create, endsAtOnce }) => {
+describe.each(doors)("a run of $door that ends during set-webhook", ({ create, endsAtOnce }) => {
   let scene: Scene;
   let project: Project;
   let temporary: string;
@@ -65,7 +68,10 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
   const registeredUrls = (of = names): (string | undefined)[] =>
     of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
-  /** Starts an up, and waits until the service holds the set-webhook of every workspace, and has changed what it should. */
+  /**
+   * Starts an up, and waits until the service has received the set-webhook of every workspace, and has
+   * changed what it should.
+   */
   const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
     await declare(urlOf);
     const before = callsOf(scene, "set-webhook").length;
@@ -79,7 +85,7 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     return run;
   };
 
-  /** The way back that the documentation names. What the service had done is adopted: its first set-webhook was its last. */
+  /** Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called once. */
   const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
     scene.emulator.clearFaults();
     const before = scene.emulator.requests.length;
@@ -88,7 +94,7 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
   };
 
-  test("kill -9 of the engine during create: its provider ends, the documented way back converges", async () => {
+  test("kill -9 of the engine during create: its provider ends, the documented steps recover", async () => {
     const run = await startHeld(firstUrl);
     run.kill();
     await expect.poll(() => callersOf(run), { timeout: 120_000 }).toEqual([]);
@@ -97,7 +103,7 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     await recover(firstUrl, cancel, up, clear);
   });
 
-  test("kill -9 of everything during update: the same converges", async () => {
+  test("kill -9 of everything during update: the same steps recover", async () => {
     const run = await startHeld(nextUrl);
     const commandLines = (await run.processes()).map(({ commandLine }) => commandLine.join(" "));
     await run.killEverything();
@@ -117,7 +123,7 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     await recover(firstUrl, up);
   });
 
-  test("one Ctrl-C: the dynamic provider's running call is waited for, the plugin's is given up; no lock is left", async () => {
+  test("one Ctrl-C: the dynamic provider completes its call, the plugin aborts it; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

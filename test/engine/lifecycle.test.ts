@@ -31,7 +31,7 @@ describe("three webhooks from up to destroy", () => {
   let scene: Scene;
   let stack: TestStack;
 
-  /** acme's inputs come from resources of the same up. Each bot URL is a stack output, and a resource depends on it. */
+  /** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
   const declare = (changes: Record<string, Partial<ApiChatWebhookArgs>>): void =>
     stack.run(async () => {
       const declared = names.map((workspace) => {
@@ -43,7 +43,7 @@ describe("three webhooks from up to destroy", () => {
       return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
     });
 
-  /** The stack, three webhooks, what depends on each, and the four inputs of acme. */
+  /** The resources: the stack, three webhooks, a dependent of each, and the four inputs of acme. */
   const RESOURCES = 11;
 
   const requestCount = (): number => scene.emulator.requests.length;
@@ -79,7 +79,7 @@ describe("three webhooks from up to destroy", () => {
     );
   });
 
-  test("a second up, with a refresh, finds nothing to change, and only reads", async () => {
+  test("a second up with a refresh finds no change, and only reads", async () => {
     const before = requestCount();
     const { changes } = await stack.up({ refresh: true, expectNoChanges: true });
     expect(changes).toEqual({ same: RESOURCES });
@@ -106,7 +106,7 @@ describe("three webhooks from up to destroy", () => {
     expect(requestCount()).toBe(before);
   });
 
-  test("a changed URL, and a changed key alone, are pushed in place; a bot that moves to another host has its new URL", async () => {
+  test("a changed URL, and a changed key alone, are set in place; a bot on another host gets its new URL", async () => {
     scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
     const before = requestCount();
     await stack.up({ refresh: true });

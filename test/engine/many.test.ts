@@ -5,14 +5,14 @@ import { createStack } from "../support/stack.ts";
 const COUNT = 200;
 const names = Array.from({ length: COUNT }, (_, index) => `workspace-${String(index + 1).padStart(3, "0")}`);
 
-test(`${COUNT} webhooks need few calls: two each to create or delete one, one to refresh it, none if nothing changes`, async () => {
+test(`${COUNT} webhooks need two calls to create or delete one, one to refresh it, none without changes`, async () => {
   const scene = await openScene(names);
   const { emulator } = scene;
   const stack = await createStack(scene.backend, {
     program: declareWebhooks(scene, names),
     environment: { PULUMI_SKIP_CHECKPOINTS: "true" },
   });
-  /** How often each action was called by a command, without the calls that a limit has rejected. */
+  /** How often a command called each action, without the calls that a limit rejected. */
   const countCalls = async (command: "up" | "refresh" | "destroy") => {
     const first = emulator.requests.length;
     const { changes } = await stack[command]();
@@ -22,12 +22,12 @@ test(`${COUNT} webhooks need few calls: two each to create or delete one, one to
     return { changes, calls: Object.fromEntries(counts) as Record<string, number> };
   };
 
-  // The service answers some calls with 429: they are repeated, and nothing is set twice.
+  // The service responds to some calls with 429: they are repeated, and nothing is set twice.
   const fault = { status: 429, retryAfterSeconds: 1 };
   emulator.injectFault({ operation: "set-webhook", every: 50, fault });
   expect(await countCalls("up")).toEqual({
     changes: { create: COUNT + 1 },
-    // One more, for the first webhook: whether the service shows what was set.
+    // One more for the first webhook, to learn whether the service shows what was set.
     calls: { "get-webhook": COUNT + 1, "set-webhook": COUNT },
   });
   expect(emulator.requests.filter(({ status }) => status === 429)).not.toEqual([]);

@@ -16,7 +16,7 @@ import {
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-/** The commands of the documentation for what is tested here. Those of the Automation API run in place of the first ones. */
+/** The documented commands for these tests. Those of the Automation API replace the first ones. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
   commandsIn(
     blocksOf(chapterOf(readPage("docs/guide/languages.md"), "From the dynamic provider to the plugin"), "sh"),
@@ -34,7 +34,7 @@ describe("between the dynamic provider and the plugin", () => {
   /** The outputs of the key. */
   let keys: Record<string, unknown>;
 
-  /** The same program with the classes of one of the two. */
+  /** The same program with the classes of one of the providers. */
   const program =
     ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {
@@ -43,7 +43,7 @@ describe("between the dynamic provider and the plugin", () => {
       return { botUrl, current: key.current, keys: key.keys };
     };
 
-  /** Runs a command, and gives the calls that it made. */
+  /** Runs a command, and returns the calls that it made. */
   const callsOf = async (command: () => Promise<unknown>): Promise<string[]> => {
     const before = scene.emulator.requests.length;
     await command();
@@ -68,7 +68,7 @@ describe("between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("the dynamic provider finds no change; the plugin asks once, writes nothing and keeps the keys", async () => {
+  test("the dynamic provider finds no change; the plugin reads once, writes nothing and keeps the keys", async () => {
     const { changes } = await stack.preview({ refresh: true, expectNoChanges: true });
     expect(changes).toEqual({ same: 3 });
     stack.run(program(plugin));
@@ -81,14 +81,14 @@ describe("between the dynamic provider and the plugin", () => {
     await expectKeys();
   });
 
-  test("back: the same, and refresh runs on the dynamic provider again", async () => {
+  test("back: the same, and refresh uses the dynamic provider again", async () => {
     stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     await expectKeys();
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
   });
 
-  test("to the plugin in another stack: the state moves, and the plugin asks once", async () => {
+  test("to the plugin in another stack: the state moves, and the plugin reads once", async () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,
@@ -101,7 +101,7 @@ describe("between the dynamic provider and the plugin", () => {
     await expectKeys();
   });
 
-  test("between explicit providers, and under another name with an alias, no webhook is written or deleted", async () => {
+  test("between explicit providers, and under another name with an alias, nothing is written or deleted", async () => {
     const before = scene.emulator.requests.length;
     const globex = argsOf(scene, { workspace: "globex" });
     const onPlugin =

@@ -44,7 +44,7 @@ describe("a registration that no state knows is imported", () => {
     project = await createYamlProject(scene, { APICHAT_API_KEY: API_KEY });
   });
 
-  test("pulumi import writes a program without the key, which changes nothing and asks for nothing", async () => {
+  test("pulumi import writes a program without the key, which changes nothing and requires no input", async () => {
     const file = join(project.path, "generated.yaml");
     const command = ["import", "apichat:index:ApiChatWebhook", "acme", baseUrl("acme")];
     expect(await project.run(...command, "--yes", "--out", file)).toMatch(/warning: webhookVerificationKey/);
@@ -61,7 +61,7 @@ describe("a registration that no state knows is imported", () => {
     expect(scene.emulator.requests).toHaveLength(before);
   });
 
-  test("nothing can be set before the key is written, and writing it sets nothing", async () => {
+  test("nothing can be set before the program has the key, and adding the key sets nothing", async () => {
     await project.write(change(generated, { webhookUrl: urlOf("moved") }));
     expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
     const before = scene.emulator.requests.length;
@@ -70,7 +70,7 @@ describe("a registration that no state knows is imported", () => {
     expect(scene.emulator.requests.slice(before).map(({ action }) => action)).toEqual(["get-webhook"]);
   });
 
-  test("the option import takes over with other inputs in one up, and get reads", async () => {
+  test("the option import adopts with other inputs in one up, and get reads", async () => {
     const before = scene.emulator.requests.length;
     const properties = {
       baseUrl: baseUrl("globex"),

@@ -20,14 +20,14 @@ const HOUR_MS = 3_600_000;
 const PROVIDER_KEYS = { first: "ak-first-0123456789", second: "ak-second-0123456789" };
 const NEXT_KEY = "vk-next-0123456789";
 
-/** The webhooks with an option, each with that of its name. The keys of two explicit providers come last. */
+/** The webhooks with an option, each named after it. The keys of two explicit providers come last. */
 const withOption = ["ignored", "kept", "protected", "replaced", "retained", "slow", "uncalled"];
 const names = ["adopted", "plain", ...withOption, ...Object.keys(PROVIDER_KEYS)];
 
 const isWebhook = (urn: string | undefined, name: string): boolean =>
   urn?.endsWith(`::apichat:index:ApiChatWebhook::${name}`) ?? false;
 
-/** The properties of a webhook that a command changes, and how. */
+/** The properties of a webhook that a command changes, and the kind of change. */
 function changesOf({ events }: Outcome, name: string): Record<string, string> {
   const steps = events.flatMap(({ resourcePreEvent: step }: EngineEvent) => step?.metadata ?? []);
   const { detailedDiff } =
@@ -37,7 +37,7 @@ function changesOf({ events }: Outcome, name: string): Record<string, string> {
   );
 }
 
-describe("the plugin does what the options of a resource ask for", () => {
+describe("the plugin obeys the options of a resource", () => {
   let scene: Scene;
   let stack: TestStack;
 
@@ -70,7 +70,7 @@ describe("the plugin does what the options of a resource ask for", () => {
   beforeAll(async () => {
     const keys: Record<string, string> = PROVIDER_KEYS;
     const workspaces = names.map((name) => ({ name, apiKey: keys[name] ?? API_KEY }));
-    // set-webhook responds before the webhook is verified, so each create looks again.
+    // set-webhook responds before the webhook is verified, so each create reads again.
     scene = await openScene([], { workspaces, statusAfterSet: "pending", verifyAfterMs: 1 });
     const responder = createResponder({
       verificationKeys: [VERIFICATION_KEY, NEXT_KEY],
@@ -84,7 +84,7 @@ describe("the plugin does what the options of a resource ask for", () => {
     stack = await createStack(scene.backend, { plugin: pluginFolder, program: program() });
   });
 
-  test("customTimeouts end a create, and what it has registered is kept; additionalSecretOutputs are secret", async () => {
+  test("customTimeouts end a create and keep what it has registered; additionalSecretOutputs are secret", async () => {
     // get-webhook responds before set-webhook, but not after it.
     const fault = { delayMs: HOUR_MS };
     scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
@@ -100,7 +100,7 @@ describe("the plugin does what the options of a resource ask for", () => {
     expect((await stack.resource("plain"))?.outputs["botUrl"]).toBe(scene.emulator.workspace("plain").botUrl);
   });
 
-  test("up finishes, updates, replaces and ignores, repairs a drift, and names each changed property, secrets too", async () => {
+  test("up finishes, updates, replaces, ignores and repairs, and names each changed property", async () => {
     const before = scene.emulator.requests.length;
     const changedUrl = urlOf("changed-by-hand");
     scene.emulator.workspace("plain").change({ webhook_url: changedUrl });

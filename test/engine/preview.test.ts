@@ -57,7 +57,7 @@ describe("a preview on the dynamic provider", () => {
     expect(requestCount()).toBe(before);
   });
 
-  test("takes its own webhook, which is to be replaced, for no conflict", async () => {
+  test("does not report its own webhook, which will be replaced, as a conflict", async () => {
     await project.declare([
       { workspace: "free", args: { webhookUrl: `${webhookUrlOf(scene, "free")}/moved` } },
       "ours",

@@ -20,7 +20,7 @@ const destroy = ["destroy", "--yes", "--skip-preview"] as const;
 
 const registered = (): string | undefined => scene.emulator.workspace("acme").registration?.webhook_url;
 
-describe("explicit providers of the plugin, each a process of its own,", () => {
+describe("explicit providers of the plugin, each in its own process,", () => {
   let project: YamlProject;
   let state = "";
 
@@ -29,7 +29,7 @@ describe("explicit providers of the plugin, each a process of its own,", () => {
     ...(await readTree(join(state, "pulumi-apichat", "runs"))).values(),
   ];
 
-  /** Webhooks of one workspace, by name, each through a provider; without a name of one, through the default. */
+  /** Webhooks of one workspace, by name, each with its provider; an empty name means the default provider. */
   const declare = (webhooks: Record<string, string>): Promise<void> => {
     const { baseUrl, apiKey, ...args } = argsOf(scene, { workspace: "acme" });
     const provider = { type: "pulumi:providers:apichat", properties: { baseUrl, apiKey } };
@@ -66,7 +66,7 @@ describe("explicit providers of the plugin, each a process of its own,", () => {
     ["under its name", "first", "32"],
     ["under a new name", "second", "32"],
     ["under a new name", "second", "1"],
-  ])("hand a webhook over %s and back, and it stays registered", async (_, name, parallel) => {
+  ])("move a webhook %s and back, and it stays registered", async (_, name, parallel) => {
     await declare({ first: "a" });
     await project.run(...up);
     const before = scene.emulator.requests.length;
@@ -80,7 +80,7 @@ describe("explicit providers of the plugin, each a process of its own,", () => {
     expect(registered()).toBeUndefined();
   });
 
-  test("that could not share a file once: whichever of two webhooks is removed, the other one stays", async () => {
+  test("that once could not share a file: whichever of two webhooks is removed, the other one stays", async () => {
     const webhooks = { first: "a", second: "b" };
     for (const [kept, parallel] of [
       ["second", "1"],
@@ -101,7 +101,7 @@ describe("explicit providers of the plugin, each a process of its own,", () => {
     expect(callsOf(scene, "delete-webhook")).toEqual([]);
   });
 
-  test("that cannot share a file: both warn, and the webhook stays where the one that adopted it is removed", async () => {
+  test("that cannot share a file: both warn, and an adopted webhook stays when its resource is removed", async () => {
     await writeFile(state, "");
     await declare({ first: "a" });
     await project.run(...up);
@@ -118,7 +118,7 @@ describe("explicit providers of the plugin, each a process of its own,", () => {
     expect(registered()).toBeUndefined();
   });
 
-  test("of two engines at once share nothing: a second stack declares the same, the same stack is locked", async () => {
+  test("of two engines share nothing: a second stack may declare the same, the same stack is locked", async () => {
     await project.run("stack", "init", "other");
     await declare({ first: "a" });
     const open = scene.endpoint.hold();
@@ -164,7 +164,7 @@ test.each([
   expect(registered()).toBeDefined();
 });
 
-test("a webhook that moves between the dynamic provider and the plugin, under a new name, stays registered", async () => {
+test("a webhook that moves between dynamic provider and plugin, under a new name, stays registered", async () => {
   const args = argsOf(scene, { workspace: "acme" });
   const stack = await createStack(scene.backend, {
     plugin: pluginFolder,

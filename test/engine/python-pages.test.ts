@@ -39,7 +39,7 @@ describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
       }
     });
 
-    test("hands the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
+    test("passes the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
       const names = ["acme", "globex", "initech"];
       const { emulator, endpoint, backend } = await openScene(names);
       const path = join(await realpath(backend.folder), "program");
@@ -71,7 +71,7 @@ describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
       }
     });
 
-    test("passes as a unit test, and brings up a stack with the Automation API", async () => {
+    test("passes as a unit test, and deploys a stack with the Automation API", async () => {
       const { emulator, endpoint, backend } = await openScene(["acme"]);
       await writeFile(join(backend.folder, "test_program.py"), unitTest);
       expect(await python(backend.folder, ["-m", "unittest"])).toMatch(/Ran 1 test[^]*OK/);

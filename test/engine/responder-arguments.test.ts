@@ -16,18 +16,18 @@ const rotations = ["2026-12", "2026-09"];
 const [latest = ""] = DERIVED[0]?.[3] ?? [];
 const ofTwoSeeds = DERIVED[1]?.[3] ?? [];
 
-/** An argument that is given and resolves to nothing, as `config.getSecret` does. */
+/** An argument that resolves to undefined, as `config.getSecret` does. */
 const absent = (): pulumi.Output<never> => pulumi.secret(undefined) as unknown as pulumi.Output<never>;
 
 interface Case {
   args: HandshakeResponderArgs;
-  /** The URLs, as far as they follow from the arguments, with the keys that each accepts. */
+  /** The URLs that follow from the arguments, with the keys that each accepts. */
   urls: Record<string, { path?: string; url?: string; keys: string[] }>;
 }
 
 const acme = { verificationKeys: VERIFICATION_KEY };
 
-/** Every argument of docs/operate/responder.md, and everything that may be left out once without it. */
+/** Every argument of docs/operate/responder.md, with and without each optional one. */
 const casesIn = (folder: string, port: number): Record<string, Case> => ({
   workspaces: {
     args: {
@@ -79,7 +79,7 @@ const casesIn = (folder: string, port: number): Record<string, Case> => ({
   },
 });
 
-/** In one stack: the same arguments on the dynamic provider and on the plugin. */
+/** The same arguments for the dynamic provider and for the plugin, in one stack. */
 const providers = { dynamic: HandshakeResponder, plugin: PluginResponder };
 
 describe("responders of the dynamic provider and of the plugin", () => {
@@ -111,7 +111,7 @@ describe("responders of the dynamic provider and of the plugin", () => {
     });
   });
 
-  test("each combination of arguments of the docs is previewed, brought up and found unchanged", async () => {
+  test("each combination of arguments of the docs is previewed, deployed and found unchanged", async () => {
     await stack.preview();
     await stack.up();
     const outputs = (await stack.secretOutputs()) as Record<

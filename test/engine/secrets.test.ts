@@ -24,7 +24,7 @@ const ENVIRONMENT_KEY = "ak-environment-0123456789";
 const NEXT_KEY = "vk-next-0123456789";
 const STRANGE_KEY = "vk-strange-0123456789";
 const BASE_QUERY = "tenant-0123456789";
-/** The name of a workspace whose base URL is a secret of the configuration. */
+/** A workspace whose base URL is a secret of the configuration. */
 const HIDDEN = "hidden-0123456789";
 const secrets = [
   API_KEY,
@@ -39,13 +39,13 @@ const secrets = [
 
 const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   const commandLines = processes.map(({ commandLine }) => commandLine.join(" "));
-  // The CLI and the provider at least: else nothing was looked at.
+  // At least the CLI and the provider; otherwise nothing was inspected.
   expect(commandLines.some((line) => line.startsWith("pulumi "))).toBe(true);
   expect(commandLines.some((line) => line.includes("dynamic-provider"))).toBe(true);
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
 };
 
-describe("no key, no query value and no secret base URL leaves a run in clear", () => {
+describe("no key, query value or secret base URL leaves a run unencrypted", () => {
   let scene: Scene;
   let project: Project;
 
@@ -55,7 +55,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
       { workspace: "environment", args: { apiKey: undefined, ...changes } },
       { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
     ]);
-  /** The scene's own URL would name the workspace. */
+  /** The scene's own URL would contain the name of the workspace. */
   let webhookOfHidden: { webhookUrl: string };
 
   beforeAll(async () => {
@@ -73,7 +73,10 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     await declare();
   });
 
-  /** Runs a command, and looks at its processes while the service holds a call of the provider. Gives what it printed. */
+  /**
+   * Runs a command, and inspects its processes while the service delays a call of the provider. Returns its
+   * output.
+   */
   const watch = async (...parameters: string[]): Promise<string> => {
     const before = callsOf(scene, "get-webhook").length;
     scene.emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 1500 } });
@@ -87,7 +90,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
   const expectClean = async (): Promise<void> =>
     expect(findSecrets(project.printed() + (await project.state()), secrets)).toEqual([]);
 
-  test("not in the arguments of any process of up and refresh, nor in what they print, also of a drift", async () => {
+  test("not in the arguments of any process of up and refresh, nor in their output, even of a drift", async () => {
     await watch("up", "--yes", "--skip-preview");
     expect(registeredWorkspaces(scene)).toHaveLength(3);
     scene.emulator.workspace("argument").change({
@@ -99,7 +102,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     await expectClean();
   });
 
-  test("not in a preview that shows the drift and a changed URL and key, nor in any file of the backend", async () => {
+  test("not in a preview of a drift and of a changed URL and key, nor in any file of the backend", async () => {
     const webhookUrl = `${scene.endpoint.url}/next?token=${QUERY_VALUE}`;
     await declare({ webhookUrl, webhookVerificationKey: NEXT_KEY });
     expect(await project.run("preview", "--diff")).toContain("argument: webhookVerificationKey");
@@ -125,11 +128,11 @@ const PLAIN: Record<string, object> = {
   ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
-/** Of the names that begin with this. */
+/** Applies to names that begin with this. */
 const SET = "set-";
 const typeOf = (type: string): string => type.split(":").at(-1) ?? "";
 
-/** Returns the properties of some resources as they are, and sets plain strings in the others. */
+/** Returns the properties of some resources unchanged, and sets plain strings in the others. */
 function transform(): void {
   pulumi.runtime.registerResourceTransform(({ props, opts, name }) =>
     name.startsWith(SET) ? undefined : { props: { ...props }, opts },
@@ -140,7 +143,7 @@ function transform(): void {
   });
 }
 
-test("resource transforms and stack transformations leave every key encrypted, also after a refresh and a rotation", async () => {
+test("resource transforms and stack transformations leave every key encrypted, even after a rotation", async () => {
   const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
   const prefixes = ["", SET];
   const scene = await openScene(["acme", "set-acme"]);

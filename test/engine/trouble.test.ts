@@ -21,7 +21,7 @@ const FOREIGN = {
   webhook_verification_key: "the-key-of-somebody-else",
 };
 const STRANGE_KEY = "a-key-that-somebody-set-by-hand";
-/** The endpoint does not accept it. */
+/** A key that the endpoint rejects. */
 const REJECTED_KEY = "another-key-0123456789";
 const CONFIGURED_KEY = "ak-configuration-0123456789";
 const ROTATED_KEY = "ak-rotated-0123456789";
@@ -47,10 +47,10 @@ function linesUnder(output: string, name: string): string[] {
 const without = (...left: string[]): string[] => names.filter((name) => !left.includes(name));
 const setWebhooks = (of: readonly string[]): string[] => of.map((name) => `set-webhook ${name}`).toSorted();
 
-describe("what somebody else does, drift, broken endpoints and a rotated API key", () => {
+describe("other people's changes, drift, broken endpoints and a rotated API key", () => {
   let scene: Scene;
   let stack: TestStack;
-  /** Without a query it is no secret, so the preview shows it. */
+  /** Without a query it is not secret, so the preview shows it. */
   let plainUrl: string;
 
   const declare = (changes: Record<string, Declaration["args"]> = {}): void => {
@@ -91,7 +91,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
     });
   });
 
-  test("up adopts what has its URL; somebody else's registration and an endpoint that fails are errors, and nothing is written", async () => {
+  test("up adopts a webhook with its URL; a conflict and a failing endpoint are errors", async () => {
     declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
     const output = await stack.fails("up", { continueOnError: true });
     expect(linesUnder(output, "taken").join()).toContain(FOREIGN.webhook_url);
@@ -103,7 +103,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
     expect((await stack.resource("configured"))?.inputs).not.toHaveProperty("apiKey");
   });
 
-  test("refresh shows each change made by hand, takes what is gone out of the state, and writes nothing", async () => {
+  test("refresh shows each change, removes missing webhooks from the state, and writes nothing", async () => {
     workspace("url").change({ webhook_url: `${scene.endpoint.url}/changed-by-hand` });
     workspace("url-with-query").change({ webhook_url: `${webhookUrlOf(scene, "changed")}&more=1` });
     workspace("key").change({ webhook_verification_key: STRANGE_KEY });
@@ -117,8 +117,8 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
     expect(writesSince(scene, before)).toEqual([]);
   });
 
-  test("the next preview names each changed property, with both values where they are no secret", async () => {
-    // Without it, the preview fails for the conflict.
+  test("the next preview names each changed property, with both values unless they are secret", async () => {
+    // Without onExisting, the preview fails for the conflict.
     declare({ taken: { onExisting: "replace" } });
     const { output, changes } = await stack.preview({ diff: true });
     expect(changes).toEqual({ same: 6, update: 5, create: 3 });
@@ -126,7 +126,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
       new RegExp(`~ webhookUrl\\s*: "${scene.endpoint.url}/changed-by-hand" => "${plainUrl}"`),
     );
     expect(output).toMatch(/~ status\s*: "failed" => "verified"/);
-    // The preview hides what is secret, so a line of its own names it.
+    // The preview hides secrets, so a separate line names the change.
     expect(output).toContain("key: webhookVerificationKey: ");
     const [before, after] = ["changed?token=***&more=***", "url-with-query?token=***"];
     expect(output).toContain(`${scene.endpoint.url}/${before} => ${scene.endpoint.url}/${after}`);
@@ -151,7 +151,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
     expect(outputs?.["botUrl"]).toMatch(/^http:\/\/127\.0\.0\.2:4711\//);
   });
 
-  test("an API key that is no longer valid fails refresh, which keeps everything and names the variable that helps", async () => {
+  test("an API key that is no longer valid fails refresh, which names the variable that helps", async () => {
     workspace("configured").apiKey = ROTATED_KEY;
     const output = await stack.fails("refresh");
     expect(output).toContain("HTTP 401");
@@ -159,7 +159,7 @@ describe("what somebody else does, drift, broken endpoints and a rotated API key
     expect(await stack.resource("configured")).toBeDefined();
   });
 
-  test("destroy takes it from the environment, leaves what somebody else has taken over, and warns; what is gone is no failure", async () => {
+  test("destroy reads it from the environment, and leaves a webhook taken over, with a warning", async () => {
     workspace("taken").takeOver(FOREIGN);
     workspace("gone").removeRegistration();
     await expectNoSecrets(stack, secrets);

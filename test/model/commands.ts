@@ -6,7 +6,10 @@ import type { ProviderName } from "./providers.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, SLOW, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/** One step of a sequence. The world is the model too: it knows what is declared, and what was done to the service. */
+/**
+ * One step of a sequence. The world is also the model: it records what is declared and what was done to the
+ * service.
+ */
 export type Command = AsyncCommand<World, World>;
 
 function command(
@@ -23,7 +26,7 @@ interface UpChoice {
   replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
-  /** Not where the whole run is killed. */
+  /** Does not apply if the whole run is killed. */
   isParallel?: boolean;
   kill?: Kill;
 }
@@ -64,7 +67,7 @@ const isDeclared =
   ({ program }: World): boolean =>
     program.has(workspace);
 
-/** A program gives a name once, and an alias is a name. */
+/** A program uses each name once, and an alias counts as a name. */
 const isFree = ({ program }: World, name: string, except?: WorkspaceName): boolean =>
   [...program].every(
     ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
@@ -108,7 +111,7 @@ export const rename = (workspace: WorkspaceName, name: string, { alias = false }
       isFree(world, name, workspace),
   );
 
-/** The webhooks of the declared workspaces take each other's names, and no alias says so. */
+/** The webhooks of the declared workspaces exchange their names, without aliases. */
 export const shiftNames = (): Command =>
   command(
     "shiftNames()",
@@ -141,7 +144,7 @@ export const rotateApiKey = (): Command =>
       workspace.apiKey = SECRETS.apiKey(world.serviceKey);
   });
 
-/** The program or its environment gets the service's API key, or already the one that it will issue next. */
+/** The program or its environment receives the service's API key, or the one that the service will issue next. */
 export const giveApiKey = (which: "today's" | "the next" = "today's"): Command =>
   command(`giveApiKey(${which})`, (world) => {
     world.givenKey = which === "today's" ? world.serviceKey : world.serviceKey + 1;
@@ -157,7 +160,7 @@ export const OUTSIDE = [
   "bot replaced",
 ] as const;
 
-/** Somebody else changes the registration, or the service the bot. */
+/** Somebody else changes the registration, or the service changes the bot. */
 export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]): Command =>
   command(
     `outside(${workspace}, ${what})`,
@@ -180,14 +183,14 @@ export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]
 
 export const FAULTS = {
   refused: { status: 400 },
-  // These make the change first.
+  // With these faults the service makes the change first.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
   slow: JSON.parse(SLOW) as { delayMs: number },
   "refused late": { status: 400, afterChange: true },
 } as const satisfies Record<string, FaultRule["fault"]>;
 
-/** What goes wrong with the next call of an operation, or with the second or third from now. */
+/** A fault of the next call of an operation, or of the second or third from now. */
 export const fault = (
   workspace: WorkspaceName,
   operation: FaultRule["operation"],
@@ -201,7 +204,7 @@ export const fault = (
 export const endpointIs = (state: "up" | "down"): Command =>
   command(`endpointIs(${state})`, ({ endpoint }) => void (endpoint.isUp = state === "up"));
 
-/** Runs commands by hand, and judges each as the random ones are. */
+/** Runs given commands, and checks each like the random ones. */
 export async function play(world: World, commands: readonly Command[]): Promise<void> {
   for (const one of commands) {
     if (!one.check(world)) throw new Error(`${String(one)} is not possible here`);
@@ -210,8 +213,8 @@ export async function play(world: World, commands: readonly Command[]): Promise<
 }
 
 /**
- * Whatever has happened: once the service, the endpoint and the API key are right and nobody else's webhook is there, the
- * documented steps lead back, and `destroy` leaves nothing.
+ * Checks that the documented steps recover from any sequence, once the service, the endpoint and the API key
+ * are right and nobody else's webhook is registered, and that `destroy` then leaves nothing.
  */
 export async function expectRecovery(world: World): Promise<void> {
   world.emulator.clearFaults();
@@ -226,14 +229,14 @@ export async function expectRecovery(world: World): Promise<void> {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
-  // A webhook that was removed with one of two states shows no bot at its second address.
+  // If a webhook was removed with one of two states, its second address shows no bot.
   if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose name stands in the state for another one: only --replace moves a webhook. */
+/** The workspaces whose name belongs to a different workspace in the state: only --replace moves a webhook. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]
@@ -242,7 +245,7 @@ const movedNames = (world: World): WorkspaceName[] =>
     return old && world.workspaceAt(old.outputs["baseUrl"]) !== workspace ? [workspace] : [];
   });
 
-/** What the text of a conflict says. */
+/** Returns the steps that the text of a conflict names. */
 function wayOut(world: World, workspace: WorkspaceName): Command[] {
   const { registration, stored } = world.stand(workspace);
   const dead = registration

@@ -1,9 +1,9 @@
 import { Processes, type Config, type Provider, type ProviderName, type Values } from "./providers.js";
 
-/** A resource as a program declares it. */
+/** A resource that a program declares. */
 export interface Goal {
   name: string;
-  /** Names that it had before. */
+  /** Its earlier names. */
   aliases: readonly string[];
   provider: ProviderName;
   args: Values;
@@ -16,28 +16,28 @@ export interface Stored {
   id: string;
   inputs: Values;
   outputs: Values;
-  /** Partly done: the next `up` updates it, whatever diff says. */
+  /** Partly done: the next `up` updates it even if diff finds no change. */
   hasInitErrors: boolean;
-  /** Replaced already: it is deleted at the end of this `up`, or of the next one. */
+  /** Already replaced: it is deleted at the end of this `up`, or of the next one. */
   isPendingDelete: boolean;
 }
 
 type Method = keyof Provider;
 
-/** A resource, and the process that a call for it goes to. */
+/** A resource, and the process that handles calls for it. */
 type Target = Pick<Stored, "name" | "provider">;
 
 export interface Failure {
   name: string;
   method: Method;
-  /** The address that the call was given. */
+  /** The address in the arguments of the call. */
   baseUrl: unknown;
   error: unknown;
 }
 
 /**
- * Kills a run before or after so many calls that may write. What the last of them returned is lost. `between`: the result
- * is stored, and then the provider process of that call is killed, and nothing else.
+ * Kills a run before or after this many calls that may write. The result of the last one is lost. With
+ * `between`, the result is stored, and then only the provider process of that call is killed.
  */
 export interface Kill {
   calls: number;
@@ -50,34 +50,38 @@ export interface UpOptions {
   /** The names to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /** Every resource is checked before the first is touched; otherwise one resource after the other. The engine does both. */
+  /**
+   * Whether every resource is checked before the first is changed, or one resource after the other. The
+   * engine does both.
+   */
   checksFirst?: boolean;
-  /** The steps of several resources run at once. */
+  /** Whether the steps of several resources run at once. */
   isParallel?: boolean;
 }
 
 export interface Outcome {
   ok: boolean;
   failures: readonly Failure[];
-  /** The call at which the run was killed. */
+  /** The call at which the run is killed. */
   killed: Omit<Failure, "error"> | undefined;
 }
 
-/** Ends one step; it is noted already. */
+/** Ends one step whose failure is already recorded. */
 class Failed extends Error {}
 
 /** Ends the run. */
 class Killed extends Error {}
 
 /**
- * Plays the engine's part: the order of calls, what they are given, and what becomes of the state, as `step_generator.go` and
- * `step.go` of the engine 3.259 do it. Every value goes through JSON, as on the wire and in the state's file.
+ * Simulates the engine: the order of calls, their arguments, and the changes of the state, as
+ * `step_generator.go` and `step.go` of the engine 3.259 do it. Every value is converted to JSON and back, as
+ * on the wire and in the state's file.
  */
 export class Engine {
   state: Stored[] = [];
-  /** refresh and destroy run without the program, so with the configuration of the last `up`. */
+  /** The configuration of the last `up`, which refresh and destroy use, because they run without the program. */
   lastConfig: Config = {};
-  // Of the run in progress.
+  // State of the run in progress.
   #processes = new Processes();
   #failures: Failure[] = [];
   #kill: Kill | undefined;
@@ -87,7 +91,7 @@ export class Engine {
   up(goals: readonly Goal[], { config = {}, refresh, kill, ...options }: UpOptions): Promise<Outcome> {
     return this.#run(refresh ? this.lastConfig : config, kill, async () => {
       if (refresh && !(await this.#refreshAll())) return;
-      // Another configuration means another default provider, which is another process.
+      // A different configuration means a different default provider, and so a different process.
       if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig))
         this.#processes.configure(config);
       this.lastConfig = config;
@@ -111,12 +115,12 @@ export class Engine {
     return this.#run(this.lastConfig, kill, () => this.#deleteAll(this.state));
   }
 
-  /** `pulumi state delete`: nobody is asked. */
+  /** `pulumi state delete`: calls no provider. */
   forget(name: string): void {
     this.state = this.state.filter((stored) => stored.name !== name);
   }
 
-  /** One command with provider processes of its own. */
+  /** One command, with its own provider processes. */
   async #run(config: Config, kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
     this.#failures = [];
     this.#kill = kill;
@@ -148,7 +152,7 @@ export class Engine {
         if (checksFirst) steps.push(step);
         else await start(step);
       });
-      // A failure ends the program; what is on its way already goes on.
+      // A failure ends the program; calls in progress continue.
       if (this.#failures.length > 0) break;
     }
     for (const step of steps) await start(step);
@@ -156,7 +160,7 @@ export class Engine {
     return this.#failures.length === 0;
   }
 
-  /** Checks and compares one resource, and gives the step that follows. */
+  /** Checks and diffs one resource, and returns the step that follows. */
   async #plan(goal: Goal, replace: readonly string[]): Promise<() => Promise<void>> {
     const { name, aliases, provider } = goal;
     const live = this.state.filter(({ isPendingDelete }) => !isPendingDelete);
@@ -213,13 +217,13 @@ export class Engine {
     return this.#failures.length === 0;
   }
 
-  /** Stores a resource in the place of another, at the end, or drops one. */
+  /** Replaces, appends or drops a resource in the state. */
   #put(old: Stored | undefined, stored?: Stored): void {
     const rest = old ? this.state : [...this.state, undefined];
     this.state = rest.flatMap((other) => (other === old ? (stored ?? []) : (other ?? [])));
   }
 
-  /** Whether the work went through. */
+  /** Runs a step; returns whether it succeeded. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     return work().then(
       () => true,
@@ -254,7 +258,7 @@ export class Engine {
     }
   }
 
-  /** A call that may write. An error with an `id` is a resource that is only partly done. */
+  /** A call that may write. An error with an `id` means that the resource is only partly done. */
   async #write(
     target: Target,
     method: "create" | "update" | "delete",
@@ -279,7 +283,7 @@ export class Engine {
   }
 }
 
-/** Inputs come last. */
+/** Returns the base URL of a call; its inputs are the last argument. */
 const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];
 
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

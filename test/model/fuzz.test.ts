@@ -11,17 +11,17 @@ import { parseCsvList } from "../../provider/workspace-list/csv-list.js";
 import { OutboundFormatError, parseOutbound } from "../../schema/index.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 
-// Bytes of strangers and files of users, given to what reads them.
+// Passes untrusted bytes and users' files to the code that reads them.
 
 const SUITE = "fuzz";
 const SEARCH = { suite: SUITE, seconds: 60, runsPerSeed: 300, seeds: 1 };
 const LIMIT_MS = 3_600_000;
 const seed = `, from seed ${firstSeed(SUITE)}`;
 
-/** With a digit: a word without one, in the place of a column, is shown as a misspelt column. */
+/** Contains a digit, because a word without one in the place of a column is quoted as a misspelt column. */
 const KEY = "a-key-of-2026-that-nobody-guesses";
 
-/** Any text, and what parsers stumble over. */
+/** Any text, with characters that often break parsers. */
 const piece = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom(
@@ -46,7 +46,7 @@ const piece = fc.oneof(
 const edit = (text: string, [at, cut, put]: readonly [number, number, string]): string =>
   text.slice(0, at) + put + text.slice(at + cut);
 
-/** A valid text that is cut, and pasted into, at some places. */
+/** A valid text with cuts and insertions at some places. */
 const damaged = (text: string): fc.Arbitrary<string> =>
   fc
     .array(fc.tuple(fc.nat(text.length), fc.nat(12), piece), { maxLength: 4 })
@@ -75,7 +75,7 @@ const request = fc.constantFrom(...samples).chain(({ url, headers, body }) =>
 );
 
 test(
-  `the responder answers any request without its key or a 5xx, and delivers only what is signed${seed}`,
+  `the responder responds to any request without its key or a 5xx, and delivers only signed requests${seed}`,
   async () => {
     const delivered: string[] = [];
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -88,7 +88,7 @@ test(
         ...(isSigned ? [["x-hub-signature-256", await signBody(KEY, body)] as const] : []),
       ];
       const sent = new Headers();
-      // HTTP carries no other values.
+      // HTTP allows no other values.
       for (const [name, value] of all) if (/^[\t\x20-\x7E]*$/.test(value)) sent.set(name, value);
       delivered.length = 0;
       const answer = await respond(new Request(url, { method: "POST", headers: sent, body }));

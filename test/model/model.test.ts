@@ -84,7 +84,7 @@ const command = fc.oneof(
   weigh(1, fc.constantFrom(step.endpointIs("down"), step.endpointIs("up"))),
 );
 
-/** How the service reads the open points of the specification. */
+/** The service's readings of the open points of the specification. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
     maskKey: fc.boolean(),
@@ -111,7 +111,7 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
       await world.close();
     }
   });
-  // Some seconds in `npm test`.
+  // Takes some seconds in `npm test`.
   const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

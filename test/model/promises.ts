@@ -4,16 +4,16 @@ import type { Failure, Stored } from "./engine.js";
 import { Gone } from "./providers.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
-/** What the documentation promises of each workspace. A text says how a command has broken it. */
+/** What the documentation promises for each workspace. Each text describes how a command broke the promise. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
-  "somebody else's registration is never touched, unless it may be replaced": (world, seen) => {
+  "somebody else's registration is never changed, unless it may be replaced": (world, seen) => {
     const { registration } = seen.before;
     if (!registration || !world.isForeign(seen.workspace, registration)) return false;
     const mayReplace = seen.command === "up" && world.program.get(seen.workspace)?.onExisting === "replace";
     return seen.writes.some(({ action }) => !mayReplace || action === "delete-webhook") && "it was";
   },
 
-  "another bot is never touched": (world, seen) => {
+  "a different bot is never changed": (world, seen) => {
     if (!isAtOtherBot(world, seen)) return false;
     const { name } = world.program.get(seen.workspace) ?? {};
     const isCreated = seen.isReplaced || seen.before.stored.every((stored) => stored.name !== name);
@@ -35,7 +35,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return stored[0]?.outputs["botUrl"] !== bot_url && "botUrl is not the service's";
   },
 
-  "what was dropped or destroyed is gone": (world, seen) => {
+  "a dropped or destroyed webhook is removed": (world, seen) => {
     const isGone = isDone(seen, "destroy") || (isDone(seen, "up") && !world.program.has(seen.workspace));
     const isExempt = world.known[seen.workspace].isUnrecorded || isAtOtherBot(world, seen);
     const { registration } = seen.after;
@@ -48,11 +48,12 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     seen.writes.some(({ action }) => action === "delete-webhook") &&
     "it was deleted",
 
-  "a refused set-webhook takes nothing away": (world, seen) => {
+  "a rejected set-webhook removes nothing": (world, seen) => {
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // A resource under a new name does not know a masked key, so it cannot put it back; nor does a replacement.
+    // A resource under a new name does not know a masked key, so it cannot restore it; neither can a
+    // replacement.
     const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
@@ -63,7 +64,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
-  "an up that finds all as declared, such as a second one, writes nothing": (world, seen) => {
+  "an up without differences, such as a second one, writes nothing": (world, seen) => {
     const declared = world.program.get(seen.workspace);
     const { registration, stored } = seen.before;
     const [only] = stored;
@@ -109,8 +110,9 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 };
 
 /**
- * Whether a command may remove a webhook: the program declares it no longer, or the name of its state now stands for another
- * workspace, and the program declares this one after the delete, or at its other address.
+ * Whether a command may remove a webhook: the program no longer declares it, or the name of its state now
+ * belongs to a different workspace and the program declares this one after the delete, or at its other
+ * address.
  */
 function mayBeRemoved(
   world: World,
@@ -128,15 +130,15 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** Plain `up` looks only where it has something to do. */
+/** Plain `up` reads a workspace only if it has something to do there. */
 const couldSee = (world: World, { isRefreshing, workspace, requests }: Seen): boolean =>
   isRefreshing || !world.known[workspace].isUnseen || requests.length > 0;
 
-/** Whether the workspace shows another bot than a resource of the state. */
+/** Whether the workspace's bot differs from a resource's bot in the state. */
 export const isOfOtherBot = ({ emulator }: World, workspace: WorkspaceName, { outputs }: Stored): boolean =>
   !String(outputs["botUrl"]).endsWith(emulator.workspace(workspace).botCode);
 
-/** Whether it shows another bot than every one. Only a registration shows any. */
+/** Whether the workspace's bot differs from every resource's. Only a registration shows a bot. */
 const isAtOtherBot = (world: World, { workspace, before: { registration, stored } }: Seen): boolean =>
   !!registration && stored.length > 0 && stored.every((one) => isOfOtherBot(world, workspace, one));
 
@@ -147,7 +149,7 @@ const textsOf = (error: unknown): string[] => {
   return [message, reasons, reason].flat().filter((text) => text !== "");
 };
 
-/** Whether the documentation explains that a call failed. */
+/** Whether the documentation explains why a call failed. */
 function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   const { id } = failure.error as { id?: string };
   const code = codeOf(failure.error);
@@ -162,7 +164,7 @@ function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   return code === "conflict" && isConflict(world, seen, failure);
 }
 
-/** Whether an update would move a webhook from another workspace to this one: only --replace does. */
+/** Whether an update would move a webhook from a different workspace to this one, which only --replace does. */
 function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, name }: Failure): boolean {
   const names = [name, ...(program.get(workspace)?.aliases ?? [])];
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
@@ -181,10 +183,10 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/** The API keys that a call can know: that of the program of today, or those that a run without it has. */
+/** The API keys that a call can use: the key of the current program, or those that a run without the program has. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
-  // The old name of a webhook that lives on needs no key: nothing is deleted.
+  // The old name of a webhook that is kept needs no key: nothing is deleted.
   const old = before.stored.find(({ name }) => name === failure.name);
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
@@ -195,7 +197,7 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
 }
 
-/** Whether somebody else's webhook is there, or nothing shows that it is still the same workspace. */
+/** Whether somebody else's webhook is registered, or nothing shows that it is still the same workspace. */
 function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const { registration, stored } = seen.before;
   const declared = world.program.get(seen.workspace);
@@ -211,21 +213,21 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
   if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
-  // An update changes a URL; a create does not know that the one before it was ours.
+  // An update changes a URL; a create does not know that the previous one was ours.
   if (isCreate && seen.isReplaced) return true;
   if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
   const names = [declared.name, ...declared.aliases];
   return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
 }
 
-/** Whether address and API key are those that have shown the bot: while nothing is registered, nothing else does. */
+/** Whether address and API key are those that last showed the bot: while nothing is registered, nothing else does. */
 export function isProven(world: World, workspace: WorkspaceName): boolean {
   const { reached } = world.known[workspace];
   const isSameAddress = !world.program.has(workspace) || reached?.baseUrl === world.baseUrlOf(workspace);
   return isSameAddress && reached?.apiKey === SECRETS.apiKey(world.serviceKey);
 }
 
-/** Holds a command against every promise, and learns from it. */
+/** Checks a command against every promise, and updates what is known. */
 export function judge(world: World, { seen, printed }: Awaited<ReturnType<World["run"]>>): void {
   for (const { workspace, writes } of seen) {
     const sets = writes.filter(({ action }) => action === "set-webhook");
@@ -241,7 +243,7 @@ export function judge(world: World, { seen, printed }: Awaited<ReturnType<World[
   for (const one of seen) learn(world, one);
 }
 
-/** Also an API key that does not come from the program is never in the state. */
+/** Finds secrets in the output and the state, including API keys that do not come from the program. */
 function findShownSecrets(world: World, seen: Seen[], printed: string[]): string[] {
   const failures = seen.flatMap((one) => one.failures.flatMap(({ error }) => textsOf(error)));
   const ids = world.engine.state.map(({ id }) => id);
@@ -259,11 +261,11 @@ function learn(world: World, seen: Seen): void {
   const { command, workspace, ok, after, killed, failures, requests } = seen;
   const known = world.known[workspace];
   const isDeclared = world.program.has(workspace);
-  // It was left alone for good.
+  // It was given up permanently.
   const isLeft = after.stored.length === 0;
   if (isLeft && isAtOtherBot(world, seen)) known.ours = [];
   if (ok && seen.isRefreshing) known.isUnseen = false;
-  // A run that failed or was killed may have recorded what it reached, or not.
+  // A run that failed or was killed may or may not have recorded what it reached.
   if (command === "up" && (ok ? !isDeclared : requests.length > 0)) known.reached = undefined;
   if (ok && command === "up" && isDeclared && after.registration && couldSee(world, seen)) {
     known.isUnseen = known.isUnrecorded = false;
@@ -277,7 +279,7 @@ function learn(world: World, seen: Seen): void {
   // A run that failed left the webhook to a resource that was not created.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
-  // A run that was cut off removed the webhook of two states, and the second one is still there.
+  // A run that was interrupted removed the webhook of two states, and the second state still exists.
   const isRemoved = seen.writes.some(({ action }) => action === "delete-webhook") && !after.registration;
   known.isUnseen ||=
     (isRemoved && after.stored.length > 0) ||

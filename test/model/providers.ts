@@ -8,7 +8,7 @@ export type Values = Record<string, unknown>;
 
 export type Config = Record<string, string>;
 
-/** The lifecycle as the engine sees it: methods over plain values. */
+/** The lifecycle as the engine calls it: methods over plain values. */
 export interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
   diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
@@ -18,16 +18,16 @@ export interface Provider {
   delete(id: string, props: Values): Promise<void>;
 }
 
-/** The dynamic provider, and two explicit ones of the plugin. */
+/** The dynamic provider, and two explicit providers of the plugin. */
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** A call to a process that was killed. */
+/** The error of a call to a killed process. */
 export class Gone extends Error {}
 
 /**
- * The provider processes of one run. They share its log, each is started by its first call, and none is started again. In
- * place of the file of a run, which has tests of its own, the log is one in memory.
+ * The provider processes of one run. They share its log; each is started by its first call and never
+ * restarted. The log is in memory: the file of a run has its own tests.
  */
 export class Processes {
   readonly #log = memoryLog();
@@ -35,7 +35,7 @@ export class Processes {
   readonly #killed = new Set<ProviderName>();
   #config: Config = {};
 
-  /** Another configuration means other processes. */
+  /** A different configuration means different processes. */
   configure(config: Config): void {
     this.#config = config;
     this.#running.clear();
@@ -62,7 +62,7 @@ export class Processes {
   }
 }
 
-/** Without what the plugin does not store. */
+/** Removes the properties that the plugin does not store. */
 const stored = ({ name: _name, __provider: _source, ...values }: Values): Values => values;
 
 const keep = <T extends object>(result: T): T => {
@@ -73,13 +73,16 @@ const keep = <T extends object>(result: T): T => {
   return Object.fromEntries(values) as T;
 };
 
-/** The same for a resource that is partly done. */
+/** Does the same for a resource that is partly done. */
 const keepPart = (error: unknown): never => {
   if (!(error instanceof Error && "properties" in error)) throw error;
   throw Object.assign(error, { properties: stored(error.properties as Values) });
 };
 
-/** What the plugin makes of the same lifecycle: the name comes from the URN, and neither it nor a source is in the state. */
+/**
+ * Adapts the lifecycle as the plugin does: the name comes from the URN, and the state contains neither name
+ * nor source.
+ */
 function pluginOf(run: Run, name: string): Provider {
   const urn = `urn:pulumi:dev::test::apichat:index:ApiChatWebhook::${name}`;
   const lifecycle = webhookLifecycle({ run, urn }) as unknown as Provider;

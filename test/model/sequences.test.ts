@@ -18,7 +18,7 @@ const rotate = [step.rotateApiKey(), step.giveApiKey()];
 const rotateAndRemove = [...rotate, up, step.outside("acme", "removed")];
 const another = step.declare("globex", "delta");
 
-/** Holds each command against every promise, as the random ones are. */
+/** Plays commands, and checks each against every promise like the random ones. */
 const expectKept = (...commands: step.Command[]): Promise<void> =>
   step.play(world, [step.declare("acme", "alpha"), up, ...commands]);
 
@@ -26,19 +26,19 @@ const swap = [another, up, step.shiftNames()];
 const slow = (workspace: "acme" | "globex") => step.fault(workspace, "delete-webhook", "slow");
 const replaceBoth = (choice: object) => step.up({ replace: ["acme", "globex"], ...choice });
 
-/** What went wrong once. Each begins with a webhook "alpha" that is registered. */
+/** Sequences that failed once. Each begins with a registered webhook "alpha". */
 test.each<[string, ...step.Command[]]>([
   ["a rename with an alias, and --replace in the next run", alias, up, move, replace, destroy],
   ["a rename with an alias, and --replace in the same run", alias, move, replace, destroy],
-  ["a rotated API key, and nothing else has changed", ...rotate, up],
+  ["a rotated API key, without another change", ...rotate, up],
   ["a rotated API key, then a removed registration: refresh", ...rotateAndRemove, step.refresh(), up],
   ["a rotated API key, then a removed registration: up --refresh", ...rotateAndRemove, refreshingUp],
   ["a rotated API key, then a removed registration: up --replace", ...rotateAndRemove, replace],
   ["a rotated API key, then a removed registration: destroy", ...rotateAndRemove, destroy],
-  ["an update, its answer lost", move, step.fault("acme", "set-webhook", "lost"), up, destroy],
-  ["an update, its answer timed out", move, step.fault("acme", "set-webhook", "timed out"), up, destroy],
+  ["an update with a lost response", move, step.fault("acme", "set-webhook", "lost"), up, destroy],
+  ["an update with a timeout", move, step.fault("acme", "set-webhook", "timed out"), up, destroy],
   [
-    "an update, its answer and the look after it lost",
+    "an update with a lost response and a lost get-webhook after it",
     move,
     step.fault("acme", "set-webhook", "lost"),
     step.fault("acme", "get-webhook", "lost", 2),
@@ -46,7 +46,7 @@ test.each<[string, ...step.Command[]]>([
     destroy,
   ],
   [
-    "an update of URL and key, its answer lost, then taken back",
+    "an update of URL and key with a lost response, then reverted",
     moveWithKey,
     step.fault("acme", "set-webhook", "lost"),
     up,
@@ -54,20 +54,20 @@ test.each<[string, ...step.Command[]]>([
     up,
   ],
   [
-    "an update of URL and key, its answer lost, then taken back and refreshed",
+    "an update of URL and key with a lost response, then reverted and refreshed",
     moveWithKey,
     step.fault("acme", "set-webhook", "lost"),
     up,
     takeBack,
     refreshingUp,
   ],
-  ["a create, its answer lost", another, step.fault("globex", "set-webhook", "lost"), up, destroy],
-  ["a create, its answer timed out", another, step.fault("globex", "set-webhook", "timed out"), up, destroy],
+  ["a create with a lost response", another, step.fault("globex", "set-webhook", "lost"), up, destroy],
+  ["a create with a timeout", another, step.fault("globex", "set-webhook", "timed out"), up, destroy],
   ["a create, refused late", another, step.fault("globex", "set-webhook", "refused late"), up, destroy],
-  ["a create, its confirmation lost", another, step.fault("globex", "get-webhook", "lost", 2), up, destroy],
+  ["a create with a lost confirmation", another, step.fault("globex", "get-webhook", "lost", 2), up, destroy],
   ["--replace, its confirmation lost", step.fault("acme", "get-webhook", "lost", 3), replace, destroy],
-  ["--replace, the answer of its delete lost", step.fault("acme", "delete-webhook", "lost"), replace, up],
-  ["--replace, that of its delete timed out", step.fault("acme", "delete-webhook", "timed out"), replace, up],
+  ["--replace with a lost response of its delete", step.fault("acme", "delete-webhook", "lost"), replace, up],
+  ["--replace with a timeout of its delete", step.fault("acme", "delete-webhook", "timed out"), replace, up],
   ["a rename, and the API key of an argument", step.rename("acme", "beta"), step.takeKeyFrom("argument"), up],
   ["swapped names, replaced one after the other", ...swap, replaceBoth({}), up],
   ["swapped names, replaced at once", ...swap, slow("globex"), replaceBoth({ isParallel: true }), up],
@@ -80,7 +80,7 @@ test.each<[string, ...step.Command[]]>([
     up,
   ],
   [
-    "a removed webhook whose workspace another name takes, while its own goes elsewhere",
+    "a removed webhook whose workspace gets another name, while its own name moves",
     step.outside("acme", "removed"),
     step.rename("acme", "beta"),
     step.declare("globex", "alpha"),
@@ -107,5 +107,5 @@ test.each<[string, ...step.Command[]]>([
     up,
     destroy,
   ],
-  ["a refresh whose answer is not JSON", step.fault("acme", "get-webhook", "lost"), step.refresh()],
+  ["a refresh whose response is not JSON", step.fault("acme", "get-webhook", "lost"), step.refresh()],
 ])("every promise is kept by %s", (_, ...commands) => expectKept(...commands));

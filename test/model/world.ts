@@ -15,10 +15,13 @@ import type { ProviderName } from "./providers.js";
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The names that a program may give to the webhook of any workspace: they move. */
+/** The names that a program may give to the webhook of any workspace, so names can move. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
-/** Secrets by number, with characters that every encoding writes in another way. Masks show the last two: each is another. */
+/**
+ * Secrets by number, with characters that every encoding writes differently. Their last two characters
+ * differ, because masks show those.
+ */
 export const SECRETS = {
   apiKey: (number: number): string => `ak/+=&<"ü">-0123456789-${number}`,
   key: (number: number): string => `vk/+=&<"ü">-0123456789-${number}`,
@@ -27,20 +30,20 @@ export const SECRETS = {
 /** How many keys the endpoint accepts. */
 const KEYS = 3;
 
-/** What makes a call slow, and no failure. As a request is recorded with it. */
+/** A fault that delays a call without a failure, as a request records it. */
 export const SLOW = JSON.stringify({ delayMs: 40 });
 
-/** Whether a call had a fault that a slow one is not. */
+/** Whether a call had a fault other than a delay. */
 export const isSpoilt = ({ fault }: RecordedRequest): boolean => fault !== "" && fault !== SLOW;
 
 type Registration = NonNullable<Workspace["registration"]>;
-/** What set-webhook sets. */
+/** The values that set-webhook sets. */
 export type Pair = Pick<Registration, "webhook_url" | "webhook_verification_key">;
 
 export const isSame = (a: Pair, b: Pair): boolean =>
   a.webhook_url === b.webhook_url && a.webhook_verification_key === b.webhook_verification_key;
 
-/** A webhook as the program declares it; URL and key are numbers of those that the endpoint has. */
+/** A webhook as the program declares it; URL and key are indexes into the endpoint's. */
 export interface Declaration {
   name: string;
   aliases: string[];
@@ -52,19 +55,19 @@ export interface Declaration {
   onExisting: "fail" | "replace";
 }
 
-/** What the model knows of a workspace beside what is registered there. */
+/** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Changed behind the state's back since the last look. */
+  /** Changed behind the state's back since the last read. */
   isUnseen: boolean;
-  /** A call was killed, or its answer and the look after it were lost: nobody could record what it did. */
+  /** A call was killed, or its response and the read after it were lost: nothing could record its effect. */
   isUnrecorded: boolean;
-  /** Address and API key with which the last successful `up` saw a registration. */
+  /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
-  /** What calls of ours have tried to set, and what was adopted. */
+  /** The values that our calls have tried to set or have adopted. */
   ours: Pair[];
 }
 
-/** A command, as far as it concerns one workspace. */
+/** The effect of a command on one workspace. */
 export interface Seen {
   command: "up" | "preview" | "refresh" | "destroy";
   workspace: WorkspaceName;
@@ -72,7 +75,7 @@ export interface Seen {
   ok: boolean;
   isRefreshing: boolean;
   isReplaced: boolean;
-  /** The provider has seen the whole program before it wrote. */
+  /** The provider has checked the whole program before it wrote. */
   isCheckedFirst: boolean;
   failures: Outcome["failures"];
   killed: Outcome["killed"];
@@ -81,13 +84,13 @@ export interface Seen {
   /** The resources that the state had at other workspaces. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
-  /** The calls that write. */
+  /** The calls that wrote. */
   writes: readonly RecordedRequest[];
-  /** How many calls and handshakes went wrong. */
+  /** The number of calls and handshakes that failed. */
   strikes: number;
 }
 
-/** How a workspace is: at the service, and in the state. */
+/** The state of a workspace, at the service and in the stack. */
 interface Standing {
   registration: Registration | undefined;
   stored: Stored[];
@@ -102,7 +105,7 @@ export class World {
   readonly known: Record<WorkspaceName, Known>;
   /** Where the program's API key comes from. */
   keySource: "argument" | "environment" | "config" = "environment";
-  /** The number of the API key that the service takes, and of the one that the program is given. */
+  /** The index of the API key that the service accepts, and of the one that the program uses. */
   serviceKey = 0;
   givenKey = 0;
   foreignCount = 0;
@@ -135,7 +138,7 @@ export class World {
     await Promise.all([this.emulator.close(), this.endpoint.close()]);
   }
 
-  /** What the program wants to be registered. */
+  /** The registration that the program wants. */
   wanted({ url, key }: Declaration): Pair {
     return { webhook_url: `${this.endpoint.origin}/${url}`, webhook_verification_key: SECRETS.key(key) };
   }
@@ -144,7 +147,7 @@ export class World {
     return this.emulator.workspace(this.program.get(name)?.isMoved ? `${name}-moved` : name).baseUrl;
   }
 
-  /** The workspace that a base URL addresses. Without one it is that of acme, whose base URL comes from the environment. */
+  /** Returns the workspace of a base URL. Without one it is acme, whose base URL comes from the environment. */
   workspaceAt(baseUrl: unknown): WorkspaceName {
     const isAt = (name: string): boolean => this.emulator.workspace(name).baseUrl === baseUrl;
     return WORKSPACES.find((name) => isAt(name) || isAt(`${name}-moved`)) ?? "acme";
@@ -179,7 +182,7 @@ export class World {
         webhookUrl: webhook_url,
         webhookVerificationKey: webhook_verification_key,
         onExisting: declared.onExisting,
-        // That of acme comes from the environment.
+        // The base URL of acme comes from the environment.
         ...(workspace === "acme" ? {} : { baseUrl: this.baseUrlOf(workspace) }),
         ...(this.keySource === "argument" ? { apiKey: SECRETS.apiKey(this.givenKey) } : {}),
         timeouts: { requestSeconds: 1, readySeconds: 0 },
@@ -192,7 +195,10 @@ export class World {
     return this.keySource === "config" ? { "apichat:apiKey": SECRETS.apiKey(this.givenKey) } : {};
   }
 
-  /** Runs a command in today's environment. Gives what it did, for each workspace, and all that it printed. */
+  /**
+   * Runs a command in the current environment. Returns its effect on each workspace, and everything that it
+   * printed.
+   */
   async run(
     command: Seen["command"],
     work: () => Promise<Outcome>,
@@ -249,7 +255,7 @@ interface Endpoint {
   close: () => Promise<void>;
 }
 
-/** Answers on every path as the responder does, with all keys, or with 503 while it is down. */
+/** Responds on every path as the responder does, with all keys, or with 503 while it is down. */
 async function startEndpoint(): Promise<Endpoint> {
   const verificationKeys = Array.from({ length: KEYS }, (_, number) => SECRETS.key(number));
   const answer = toNodeListener(createResponder({ verificationKeys, onDelivery: () => {} }));

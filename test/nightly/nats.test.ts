@@ -43,7 +43,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   const [first] = await Promise.all(ports.map(start));
 
   let accepted = 0;
-  /** One conversation, each message until one of the two has accepted it. */
+  /** Sends one conversation; repeats each message until one of the two responders accepts it. */
   const send = async (conversation: number): Promise<void> => {
     for (let [number, attempt] = [0, conversation]; number < MESSAGES; attempt += 1) {
       const options = { url: `http://127.0.0.1:${ports[attempt % 2]}/acme`, verificationKey: key };
@@ -79,7 +79,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // What was answered with 503 came again, under its id.
+  // Deliveries that got 503 were repeated, with the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });
@@ -93,7 +93,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   await expect.poll(count, patience).toBe(1);
 });
 
-/** Builds nats-server once per machine; gives what starts it on a folder of its own. */
+/** Builds nats-server once per machine. Returns a function that starts it on its own folder. */
 async function prepareNats(folder: string, port: number) {
   const tool = {
     module: new URL("../../tools/engine/nats-server/", import.meta.url),

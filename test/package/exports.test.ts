@@ -11,7 +11,7 @@ import { isRelative, targetsOf, root } from "../support/pages.ts";
 const paths = Object.keys(packageJson.exports).map((key) => key.replace(".", packageJson.name));
 const modules = paths.filter((path) => !path.endsWith(".json"));
 
-/** What `pulumi new typescript` wrote for years. */
+/** The tsconfig.json that `pulumi new typescript` wrote for years. */
 const OF_OLDER_TEMPLATES = ["--module", "commonjs", "--moduleResolution", "node", "--noImplicitReturns"];
 
 const WITHOUT_SDK =
@@ -61,12 +61,12 @@ describe("Every public import of the packed tarball", () => {
   });
 
   test("compiles in a project of an older template, without skipLibCheck and esModuleInterop", async () => {
-    // The declarations of zod, which the schemas need, want esModuleInterop.
+    // The schemas need zod's declarations, which require esModuleInterop.
     const plain = modules.filter((path) => path !== "pulumi-apichat/schema");
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
   });
 
-  test("compiles with TypeScript 6 and module nodenext, and has the same types of messages with zod as without", async () => {
+  test("compiles with TypeScript 6 and module nodenext, with the same message types with and without zod", async () => {
     const types = `
       import type * as inferred from "pulumi-apichat/schema";
       import type * as written from "./node_modules/pulumi-apichat/dist/schema/types/index.js";
@@ -91,7 +91,7 @@ const apichat = (env: Record<string, string>, ...args: string[]) =>
   execa("node_modules/.bin/apichat", args, { cwd: project, reject: false, input: "", env });
 
 describe("The command apichat of the packed tarball", () => {
-  test("says its version and its commands", async () => {
+  test("prints its version and its commands", async () => {
     expect((await apichat({}, "--version")).stdout).toBe(packageJson.version);
     const { stdout, exitCode } = await apichat({}, "--help");
     expect(exitCode).toBe(0);
@@ -100,8 +100,8 @@ describe("The command apichat of the packed tarball", () => {
     expect(new Set(commands)).toEqual(new Set(expected.split(" ")));
   });
 
-  test("starts the emulator with npx, which asks no registry, serves its page, and ends at Ctrl-C", async () => {
-    // Nothing listens there.
+  test("starts the emulator with npx, without a registry, serves its page, and ends at Ctrl-C", async () => {
+    // Nothing listens at this registry.
     const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
     const emulator = start(
       "npx",
@@ -127,9 +127,9 @@ describe("The command apichat of the packed tarball", () => {
   });
 });
 
-test("the packed tarball has the resource plugin as a folder that the engine can start", async () => {
+test("the packed tarball contains the resource plugin as a folder that the engine can start", async () => {
   const folder = join(project, "node_modules", packageJson.name);
-  // It needs nothing of the package: not its dependencies either.
+  // Needs neither the package nor its dependencies.
   const alone = join(packed.folder, "plugin");
   await cp(join(folder, "plugin"), alone, { recursive: true });
   expect((await readdir(alone)).toSorted()).toEqual([
@@ -149,7 +149,7 @@ test("the packed tarball has the resource plugin as a folder that the engine can
   expect(await readdir(join(folder, "dist/provider"))).not.toContain("plugin");
 });
 
-test("every page of the packed tarball links only to what is in it", async () => {
+test("every page of the packed tarball links only to files in it", async () => {
   const folder = join(project, "node_modules", packageJson.name);
   const names = await readdir(folder, { recursive: true });
   const pages = names.filter((name) => name.endsWith(".md") && !name.startsWith("node_modules"));
@@ -164,7 +164,7 @@ test("every page of the packed tarball links only to what is in it", async () =>
   expect(dead.flat()).toEqual([]);
 });
 
-describe("What a Pulumi program loads with the package", () => {
+describe("The files that a Pulumi program loads with the package", () => {
   test.each(["import", "require"])("is neither zod nor undici nor the lifecycle, with %s", async (way) => {
     const files = await loadedFiles("pulumi-apichat", way);
     expect(files.filter((file) => file.endsWith("/dist/provider/index.js"))).toHaveLength(1);
@@ -186,7 +186,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
 
   const run = (...args: string[]) => execa(process.execPath, args, { cwd: alone, reject: false, input: "" });
 
-  test("is installed without it, and gives the names of every import but the main one", async () => {
+  test("installs without it, and exports the names of every entry but the main one", async () => {
     expect(await readdir(join(alone, "node_modules"))).not.toContain("@pulumi");
     const others = modules.filter((path) => path !== packageJson.name);
     const code = `
@@ -215,7 +215,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     expect(asked.exitCode).toBe(2);
   });
 
-  test("writes the stack of a fleet, which needs no SDK", async () => {
+  test("writes the stack of a fleet, which does not need the SDK", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
     const { stderr, exitCode } = await run(
       "fleet.mjs",
@@ -231,7 +231,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
   });
 });
 
-/** What the compiler says of a strict program in the project. */
+/** Compiles a strict program in the project, and returns the compiler's output. */
 async function typeProblems(
   version: "5.9" | "6",
   options: readonly string[],
@@ -244,7 +244,7 @@ async function typeProblems(
   return stdout;
 }
 
-/** Runs code in the project with the Node that runs this. */
+/** Runs code in the project with this process's Node. */
 async function evaluate(
   code: string,
   type: "module" | "commonjs",

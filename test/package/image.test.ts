@@ -1,4 +1,7 @@
-/** The image of examples/docker, built with buildah and run with podman. Skips where one of them is not installed. */
+/**
+ * Builds the image of examples/docker with buildah and runs it with podman. Skipped if one of them is not
+ * installed.
+ */
 import { realpathSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,7 +57,7 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
   const config = join(folder, "responder.json");
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
   await writeFile(config, JSON.stringify({ port, dataDir: "/var/lib/apichat", workspaces }));
-  /** Kernels differ in what a container may do with control groups; none of that is tested here. */
+  /** Without control groups, because kernels differ in what they allow, and the test does not need them. */
   const groups = has("runc") ? ["--runtime", "runc"] : ["--cgroups", "disabled"];
   const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
   const isolation = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL", ...groups, ...limits];
@@ -76,14 +79,14 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
   const inFirst = async (...command: string[]) =>
     (await $({ reject: false })`podman ${store} exec ${command}`).all;
   expect(await inFirst("first", "node", "-p", "process.getuid()")).toBe("65532");
-  // Even to root.
+  // Not even root may write.
   const write = "fs.writeFileSync('/app/file', '')";
   expect(await inFirst("--user=0", "first", "node", "-e", write)).toContain("EROFS");
   expect(await inFirst("first", "/bin/sh", "-c", "true")).toMatch(/no such file|not found/);
   const list = ["responder", "deliveries", "--config", "/etc/apichat/responder.json"];
   expect(await inFirst("first", "node", "apichat", ...list)).toContain("acme");
 
-  // It ends by itself: podman would kill it after this time, with the code 137.
+  // It ends by itself: after this time podman would kill it, with the code 137.
   await $`podman ${store} stop --time 60 first`;
   expect((await $`podman ${store} inspect --format {{.State.ExitCode}} first`).stdout).toBe("0");
   receiver.answerWith(200);
@@ -94,8 +97,8 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
 });
 
 /**
- * A context with two images in place of the public ones, which a machine without a registry of images cannot get: this machine's
- * own Node with its libraries, and the same with npm and a shell.
+ * A build context with two images instead of the public ones, which a machine without a registry cannot get:
+ * this machine's own Node with its libraries, and the same with npm and a shell.
  */
 async function makeBases(folder: string): Promise<string> {
   const put = async (source: string, target: string): Promise<void> => {

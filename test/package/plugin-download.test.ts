@@ -28,7 +28,7 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 const { version } = packageJson;
 const QUIET = ["--yes", "--skip-preview"];
 
-/** Prints what PyPI shows of the wheel. */
+/** Prints the fields of the wheel that PyPI shows. */
 const METADATA = `
 import importlib.metadata
 shown = importlib.metadata.metadata("pulumi-apichat")
@@ -37,10 +37,10 @@ assert "Typing :: Typed" in shown.get_all("Classifier")
 print(shown["Name"].replace("_", "-"), minimum, shown["License-Expression"], shown["License-File"], shown["Author"])
 `;
 
-/** What the page's commands need of the machine. */
+/** Whether this machine can run the page's commands. */
 const SHELL_TOOLS = ["sh", "mkdir", "uname"];
 
-// The engine takes another authority from a file on Linux only.
+// The engine reads another certificate authority from a file on Linux only.
 describe.runIf(process.platform === "linux")("the plugin that the engine downloads", () => {
   let server: PluginServer;
 
@@ -89,7 +89,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const bin = await linkPulumi(backend);
       for (const tool of SHELL_TOOLS)
         await symlink(findExecutable(tool, pathFolders()) ?? "", join(bin, tool));
-      // The command may be a script that looks for a Python.
+      // The command may be a script that searches for a Python.
       const { stdout } = await execa(python?.command ?? "", ["-c", "import sys; print(sys.executable)"]);
       await symlink(stdout, join(bin, "python3"));
       const wheels = await mkdtemp(join(folder, "wheels-"));
@@ -121,7 +121,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
     },
   );
 
-  test("comes from a mirror, has its checksum, and what is wrong with an archive is on the page", async () => {
+  test("is downloaded from a mirror, has its checksum, and the page explains each problem of an archive", async () => {
     const backend = await createBackend();
     const [, override = ""] = /PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES='(.*)'/.exec(page.text) ?? [];
     const mirrored = override.replace("https://downloads.example/apichat", server.url);
@@ -200,7 +200,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       expect(await read("app.js")).toContain("Choose a conversation");
       expect(JSON.parse(await read("settings"))).toMatchObject({ commandLine: "apichat" });
 
-      // Without the wheel, a link to the plugin's own is enough.
+      // Without the wheel, a link to the plugin's own command is enough.
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
       await symlink(own, join(folder, "link"));
       expect((await execa(join(folder, "link"), ["--version"])).stdout).toBe(version);

@@ -16,7 +16,7 @@ const webhook = new ApiChatWebhook("acme", {
   webhookVerificationKey: process.env.VERIFICATION_KEY ?? "",
 });
 `;
-/** Programs as they are found at users: each is the files of a folder. In ES modules are those of test/engine. */
+/** Programs as users have them, each as the files of a folder. The programs of test/engine are ES modules. */
 const programs: Record<PackageManager, Record<string, string>> = {
   npm: {
     "tsconfig.json": JSON.stringify({
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 test.each(managers)(
-  "up works from a program with the packed tarball, installed with %s outside the repository",
+  "up works in a program with the packed tarball, installed with %s outside the repository",
   async (manager) => {
     const workspace = emulator.workspace(manager);
     const environment = {
@@ -69,7 +69,7 @@ test.each(managers)(
       APICHAT_API_KEY: API_KEY,
       WEBHOOK_URL: `${endpoint.url}/${manager}`,
       VERIFICATION_KEY,
-      // As for users, the types are checked.
+      // The types are checked, as for users.
       PULUMI_NODEJS_TRANSPILE_ONLY: "",
     };
     const path = await writeProgram(await packed.install(manager), manager);
@@ -100,16 +100,16 @@ test("npm run test:portable passes with the packed tarball, and leaves nothing b
   expect((await readdir(temporary)).filter((name) => name.startsWith("apichat"))).toEqual([]);
 });
 
-test("npm run test:portable says what it needs where there is no pulumi", async () => {
+test("npm run test:portable reports a missing pulumi", async () => {
   const options = { cwd: root, env: { PATH: "" }, extendEnv: false, reject: false } as const;
-  const { exitCode, stderr } = await execa(process.execPath, ["tools/portable/main.ts"], options);
+  const { exitCode, stderr } = await execa(process.execPath, ["test/package/portable.ts"], options);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
     stderr: expect.stringMatching(/^FAILED on .*: there is no pulumi on PATH: install it, see https:.*$/),
   });
 });
 
-/** These load no program, but the package from where the program lies. */
+/** refresh and destroy run no program: they load the package from the program's folder. */
 async function expectRefreshAndDestroy(folder: ProgramFolder, workspace: Workspace): Promise<void> {
   workspace.change({ webhook_url: `${endpoint.url}/other` });
   expect(await folder.run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");

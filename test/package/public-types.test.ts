@@ -13,7 +13,7 @@ const program = ts.createProgram(
 );
 const checker = program.getTypeChecker();
 
-/** The exports of an entry and their members, own and inherited, but not those of dependencies. */
+/** The exports of an entry and their members, own and inherited, except those of dependencies. */
 function namesOf(file: string): Map<string, ts.Symbol[]> {
   const names = new Map<string, ts.Symbol[]>();
   const add = (name: string, symbol: ts.Symbol): boolean => {
@@ -39,7 +39,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     add(symbol.name, symbol);
-    if (file.endsWith("/dynamic.d.ts")) continue; // For the engine, which has no editor.
+    if (file.endsWith("/dynamic.d.ts")) continue; // Only the engine reads it, in no editor.
     for (const declaration of symbol.declarations ?? []) walk(declaration, symbol.name);
     const type = checker.getDeclaredTypeOfSymbol(symbol);
     for (const one of type.isUnion() ? type.types : [type]) {
@@ -52,7 +52,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>
   (ts.isClassElement(node) || ts.isTypeElement(node)) && node.name !== undefined;
 
-/** A private member, or a value of an enum, which says itself. */
+/** A private member, or the value of an enum, which needs no explanation. */
 const isHidden = (node: ts.Declaration): boolean => {
   if (!isMember(node) || node.name === undefined) return false;
   const type = ts.isPropertySignature(node) ? node.type : undefined;
@@ -64,7 +64,7 @@ describe("Each export of the published types, and each member, has a doc comment
   test.each(entries)("%s", (_path, file) => {
     const names = namesOf(file);
     expect(names.size).toBeGreaterThan(0);
-    // Of the same member in several shapes of a union, an editor shows the comments together.
+    // An editor shows the comments of a member of several shapes of a union together.
     const without = [...names].filter(([, symbols]) =>
       symbols.every((symbol) => symbol.getDocumentationComment(checker).length === 0),
     );

@@ -4,7 +4,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** Inside the repository, so that the blocks find the package and its dependencies as a user's program would. */
+/** Inside the repository, so that the blocks resolve the package and its dependencies as a user's program does. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
@@ -49,14 +49,14 @@ test("every TypeScript block compiles against the built package", () => {
   expect(errors).toEqual([]);
 });
 
-/** The words before the first argument or option are the command; what begins with "--" is an option. */
+/** The words before the first argument or option are the command; words that begin with "--" are options. */
 const commands = new Set(
   commandsIn(pages.flatMap((page) => blocksOf(page, "sh")))
     .map((line) => /^(?:npx --package \S+ )?apichat (\w.*)$/.exec(line)?.[1])
     .filter((line) => line !== undefined),
 );
 
-/** The help of each command: many lines are of the same one. */
+/** The help of each command, cached because many lines need the same one. */
 const helps = new Map<string, Promise<string>>();
 const readHelp = async (command: string): Promise<string> =>
   (await execa("node", [`${root}dist/provider/cli/main.js`, ...command.split(" "), "--help"])).stdout;

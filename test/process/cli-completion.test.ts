@@ -13,7 +13,7 @@ beforeAll(async () => {
   folder = dirname(await writeFile("apichat", script, 0o755));
 });
 
-/** What bash proposes on Tab after each of these lines, for the word after the last blank. */
+/** Returns what bash completes for each of these lines; the last word, after the last blank, is incomplete. */
 async function complete(...lines: string[]): Promise<string[][]> {
   const script = `
     set -u
@@ -35,19 +35,19 @@ async function complete(...lines: string[]): Promise<string[][]> {
     .map((line) => line.split(" ").filter(Boolean));
 }
 
-it("proposes commands, options and values in bash", async () => {
+it("completes commands, options and values in bash", async () => {
   const expected: Record<string, string[]> = {
     lis: ["listen"],
-    // The hidden command is not proposed.
+    // The hidden command is not completed.
     comp: ["completion"],
     "responder dead": ["dead-letters"],
     "listen --po": ["--port"],
     // Its help has several lines.
     "emulator --handshake-enc": ["--handshake-encoding"],
     "emulator --failed-handshake ": ["keeps", "clears", "unverified"],
-    // Refused, so not proposed.
+    // Rejected, so not completed.
     "webhook get --api-key": ["--api-key-as", "--api-key-file"],
-    // Names of files are left to bash.
+    // bash completes file names.
     "emulator --seed ": [],
   };
   const lines = Object.keys(expected);
@@ -56,13 +56,13 @@ it("proposes commands, options and values in bash", async () => {
   expect(found).toEqual(Object.fromEntries(lines.map((line) => [line, expected[line]?.toSorted()])));
 });
 
-it("runs nothing of what is typed", async () => {
+it("runs no part of the typed line", async () => {
   const trace = `${folder}/was-run`;
   await complete(`verify $(touch\${IFS}${trace}) `, `verify ";touch\${IFS}${trace};" `);
   await expect(stat(trace)).rejects.toThrow("ENOENT");
 });
 
-it("prints a script for every shell that asks apichat; its help has how to install it", async () => {
+it("prints a script for every shell that calls apichat; its help explains the installation", async () => {
   const help = (await run("completion", "--help")).stdout;
   for (const shell of ["zsh", "fish", "powershell"]) {
     const { stdout, stderr, exitCode } = await run("completion", shell);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { runCli } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-it("prints a line for each check, hints below, and ends with 1 where a check fails", async () => {
+it("prints a line for each check with hints below, and ends with 1 if a check fails", async () => {
   const folder = await makeFolder();
   const doctor = (...parameters: string[]) =>
     runCli(["doctor", ...parameters], { cwd: folder, environment: { PATH: folder } });

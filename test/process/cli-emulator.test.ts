@@ -26,7 +26,7 @@ const FREE = ["--port", "0", "--bot-port", "0"];
 const start = (parameters: readonly string[], options?: ProgramOptions) =>
   startLive(["emulator", ...FREE, ...parameters], options);
 
-/** Starts it with --json, and gives what its first line says, with clients of its first workspace. */
+/** Starts it with --json. Returns its first line, and clients of its first workspace. */
 async function startWithJson(parameters: readonly string[], options?: ProgramOptions) {
   const program = start(["--json", ...parameters], options);
   const started = await program.waitForJson<{ url: string; workspaces: StartedWorkspace[] }>(
@@ -72,7 +72,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("is not started twice: one that does the same is shown, and its port is taken for other options", async () => {
+  it("is not started twice: the same command shows the running one, other options fail", async () => {
     const port = await freePort();
     const ports = ["emulator", "--port", String(port)];
     const first = startLive(ports);
@@ -97,7 +97,7 @@ describe("apichat emulator", () => {
     await first.end();
   });
 
-  it("prints one JSON object a line with --json, without keys but those that it made", async () => {
+  it("with --json prints one JSON object a line, with no keys but generated ones", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
     expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
@@ -117,7 +117,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(JSON.stringify(events), [VERIFICATION_KEY, "acme-api-key"])).toEqual([]);
   });
 
-  it("takes the seed of the documentation, shows none of their keys, and a flag wins", async () => {
+  it("reads the seed of the documentation, shows none of its keys, and a flag takes precedence", async () => {
     const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
@@ -128,7 +128,7 @@ describe("apichat emulator", () => {
     const faults = [{ operation: "set-webhook", fault: { status: 503 } }];
     const seed = await writeText("seed.json", JSON.stringify({ faults, handshake: { encoding: "json" } }));
     const other = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
-    // The parts of a handshake that no flag names are kept.
+    // The settings of a handshake that no flag names are kept.
     const switches = { handshake: { encoding: "json", timeoutMs: 250 } };
     expect(await other.read("settings")).toMatchObject({ switches });
     expect(await other.read("faults")).toMatchObject([{ operation: "set-webhook" }]);
@@ -154,7 +154,7 @@ describe("apichat emulator", () => {
     expect((await second.end()).stderr).toBe("");
   });
 
-  it("replies as the scenario of a seed says, and asks for the token of a file without printing it", async () => {
+  it("replies as the scenario of a seed says, and requires the token of a file without printing it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const rules = [{ when: { text: "oi" }, reply: [{ type: "text", text: "Olá, {{name}}!" }] }];
     const seed = await writeText(
@@ -176,7 +176,7 @@ describe("apichat emulator", () => {
   });
 });
 
-describe("apichat emulator, used wrongly", () => {
+describe("a usage error of apichat emulator", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
   it("ends with 2 for a seed that is wrong, without its values", async () => {
     const seed = await writeText("wrong.yaml", SEED);
@@ -186,7 +186,7 @@ describe("apichat emulator, used wrongly", () => {
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it("ends with 1 where a port is taken, and says who to look for", async () => {
+  it("ends with 1 if a port is in use, and says how to find the process", async () => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", "--bot-port", String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });

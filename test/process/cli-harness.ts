@@ -9,10 +9,10 @@ import { makeFolder, startProgram, type Program, type ProgramOptions, type Said 
 
 export { API_KEY, VERIFICATION_KEY };
 
-/** Is in the queries of URLs. */
+/** A secret in the queries of URLs. */
 export const QUERY_SECRET = "query-token-0123456789";
 
-/** Writes files for their owner only, into a folder that is gone after the tests, and gives the path of each. */
+/** Writes files with mode 0600 to a folder that is removed after the tests, and returns their paths. */
 export async function makeWriter() {
   const folder = await makeFolder();
   return async (name: string, content: string, mode = 0o600): Promise<string> => {
@@ -23,17 +23,20 @@ export async function makeWriter() {
 }
 
 export interface CliOptions extends ProgramOptions {
-  /** Secrets that the command is meant to print. */
+  /** Secrets that the command may print. */
   shows?: readonly string[];
 }
 
-/** What a run has printed, with stdout as JSON, and the error that --json prints last on stderr. */
+/**
+ * The output of a run, and what scripts read from it: stdout as JSON, and the error that --json prints last
+ * on stderr.
+ */
 export interface CliRun extends Said {
   json: unknown;
   error: { code: string; message: string } | undefined;
 }
 
-/** Runs the program to its end, and searches all that it printed for the tests' secrets. */
+/** Runs the program, and searches its whole output for the tests' secrets. */
 export async function runCli(
   parameters: readonly string[],
   { environment = {}, shows = [], ...options }: CliOptions = {},
@@ -50,7 +53,7 @@ function parse(text = ""): unknown {
   return /^[[{]/.test(text) ? (JSON.parse(text) as unknown) : undefined;
 }
 
-/** Matches a run that was rejected as wrong use, before anything was done. */
+/** Matches a run that ended with a usage error before it did anything. */
 export const usageError = (message: RegExp | string, code = "usage"): object => ({
   exitCode: 2,
   stdout: "",
@@ -65,18 +68,18 @@ export async function startService(options: EmulatorOptions = {}): Promise<Emula
   return emulator;
 }
 
-/** A program that runs until it is ended, and what it has printed so far. */
+/** A running program, and its output so far. */
 export interface LiveProgram extends Program {
   stdout: () => string;
-  /** The first line of NDJSON that fits, once it is there. */
+  /** Waits for the first line of NDJSON that matches. */
   waitForJson: <T = Record<string, unknown>>(fits: (line: Record<string, unknown>) => boolean) => Promise<T>;
   /** Waits until stdout matches. */
   waitFor: (pattern: RegExp) => Promise<RegExpMatchArray>;
-  /** Ends it, as Ctrl-C does unless another signal is given. */
+  /** Ends it with SIGINT, or with the given signal. */
   end: (signal?: NodeJS.Signals) => Promise<Said>;
 }
 
-/** Starts the program and reads its stdout as it comes. */
+/** Starts the program and reads its stdout while it runs. */
 export function startLive(parameters: readonly string[], options?: ProgramOptions): LiveProgram {
   const program = startProgram(parameters, options);
   const { child, ended } = program;
@@ -103,14 +106,14 @@ export function startLive(parameters: readonly string[], options?: ProgramOption
   };
 }
 
-/** The whole lines. */
+/** The complete lines. */
 export const readJsonLines = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** A module for `node --import`: it writes each package that is loaded on stderr. */
+/** A module for `node --import` that writes the name of each loaded package to stderr. */
 export const LIST_PACKAGES = `
 import { writeSync } from "node:fs";
 import { registerHooks } from "node:module";

@@ -25,7 +25,7 @@ async function init(...parameters: string[]) {
 }
 
 describe("apichat init", () => {
-  test("writes programs that compile, for the emulator and for a service elsewhere", async () => {
+  test("writes programs that compile, for the emulator and for a real service", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
     expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
     await init(projects[1], ...REAL);
@@ -36,7 +36,7 @@ describe("apichat init", () => {
       );
     }
     expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
-    // Both have the same settings, so one run of the compiler does.
+    // Both have the same compiler settings, so one run is enough.
     const files = projects.map((project) => join(project, "index.ts"));
     const tsconfig = { extends: join(projects[0], "tsconfig.json"), files };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
@@ -45,7 +45,7 @@ describe("apichat init", () => {
     expect((await execa(tsc, ["-p", "."], { cwd: folder, reject: false })).stdout).toBe("");
   });
 
-  test("writes nothing where one of its files is, and names them all", async () => {
+  test("writes nothing if one of its files exists, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
@@ -65,7 +65,7 @@ describe("apichat init", () => {
     ],
     [["--base-url=http://127.0.0.1:4000/?token=secret"], /^--base-url: must have no query/],
     [["--language=cobol"], /cobol.*yaml, python, /],
-  ])("refuses %j, and writes nothing", async (parameters, reason) => {
+  ])("rejects %j, and writes nothing", async (parameters, reason) => {
     expect(await runCli(["init", folder, "--json", ...parameters])).toMatchObject(usageError(reason));
     expect(await readdir(folder)).toEqual([]);
   });
@@ -74,11 +74,11 @@ describe("apichat init", () => {
     ["", "pulumi-language-nodejs"],
     ["yaml", "pulumi-language-yaml"],
   ])(
-    "in a clone, prints what gives each terminal pulumi and Node 24: --language %o",
+    "in a clone, prints the line that puts pulumi and Node 24 on PATH: --language %o",
     async (language, host) => {
       const { next } = await init(folder, ...(language === "" ? [] : ["--language", language]));
       const terminals = [next[0], next[1]?.split("\n").slice(1).join("\n")];
-      // Without what the tests themselves have put there.
+      // Without the entries that the tests themselves add.
       const bare = (process.env.PATH ?? "")
         .split(delimiter)
         .filter((path) => !path.startsWith(repository) && !path.includes("pulumi-apichat"));

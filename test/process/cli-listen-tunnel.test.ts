@@ -6,7 +6,7 @@ import { freePort } from "../support/http.ts";
 import { API_KEY, runCli, startLive, startService, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-/** A program that prints what the real one does, and leads to the same machine. `LIFE_MS` ends it by itself. */
+/** A program that prints like the real one, and leads to this machine. `LIFE_MS` ends it by itself. */
 const STAND_INS = {
   cloudflared: `console.error("2026-11-23T10:00:00Z INF |  " + process.argv.at(-1) + "through  |");`,
   ngrok: `console.log(JSON.stringify({ msg: "started tunnel", addr: "x", url: process.argv[3] + "through" }));`,
@@ -91,7 +91,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect((await (await start("ngrok", environment, "--replace")).end()).exitCode).toBe(0);
   });
 
-  test("Ctrl-C before anything is registered changes nothing, and does not say otherwise", async () => {
+  test("Ctrl-C before anything is registered changes nothing, and the output says so", async () => {
     const { environment, registered } = await prepare("cloudflared", {
       script: `console.error("INF |  http://127.0.0.1:${await freePort()}/  |");`,
     });
@@ -102,7 +102,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBeFalsy();
   });
 
-  test("a key that is a mask is a usage error, and nothing is registered", async () => {
+  test("a masked key is a usage error, and nothing is registered", async () => {
     const { environment, registered } = await prepare("ngrok");
     const masked = { ...environment, APICHAT_VERIFICATION_KEY: "*".repeat(16) };
     const run = await runCli(["listen", "--tunnel", "ngrok"], { environment: masked });
@@ -110,7 +110,7 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     expect(registered()).toBeFalsy();
   });
 
-  test("a program that is not there is a usage error, and nothing is registered", async () => {
+  test("a missing program is a usage error, and nothing is registered", async () => {
     const { environment, registered } = await prepare("ngrok");
     const run = await runCli(["listen", "--tunnel", "tailscale", "--json"], { environment });
     expect(run).toMatchObject({

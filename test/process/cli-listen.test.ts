@@ -15,7 +15,7 @@ async function listen(...parameters: string[]) {
   return { ...program, url };
 }
 
-/** Delivers one message, and gives the status of the answer. */
+/** Delivers one message, and returns the status of the response. */
 const deliver = async (
   url: string,
   message: Record<string, unknown> = {},
@@ -26,7 +26,7 @@ const post = async (url: string, body: string): Promise<number> =>
   (await fetch(url, { method: "POST", body })).status;
 
 describe("apichat listen", () => {
-  it("answers a handshake and prints each request with its verdict, until Ctrl-C ends it with 0", async () => {
+  it("passes a handshake and prints each request with its verdict, until Ctrl-C ends it with 0", async () => {
     const { url, end } = await listen();
     const answer = await fetch(createHandshake({ url, verificationKey: KEY, challenge: "c1" }));
     expect(await answer.text()).toBe("c1");
@@ -57,7 +57,7 @@ describe("apichat listen", () => {
     expect(said.stdout).not.toContain("\u001b");
   });
 
-  it("marks this package's own handshakes, and prints no key, nor one of misspelt names", async () => {
+  it("marks this package's own handshakes, and prints no key, not even under a misspelt name", async () => {
     const { url, end } = await listen("--json");
     expect(await diagnoseHandshake({ url, verificationKey: KEY })).toMatchObject({ passed: true });
     await fetch(createHandshake({ url, verificationKey: KEY, encoding: "query" }));
@@ -76,7 +76,7 @@ describe("apichat listen", () => {
     expect(findSecrets(stdout + stderr, [KEY, "key-of-another"])).toEqual([]);
   });
 
-  it("forwards what is accepted, byte for byte, with its headers and without those of the connection", async () => {
+  it("forwards accepted deliveries byte for byte, with their headers except those of the connection", async () => {
     const receiver = await startReceiver();
     const target = `${receiver.url}?token=secret-of-the-target`;
     const { url, waitForJson, end } = await listen("--forward", target, "--json");
@@ -105,7 +105,7 @@ describe("apichat listen", () => {
     expect(findSecrets(stdout, [KEY, "secret-of-the-target", "secret-of-a-header"])).toEqual([]);
   });
 
-  it("acknowledges what its target does not take, reports why, and keeps the order of a conversation", async () => {
+  it("acknowledges deliveries that its target rejects, reports why, and keeps their order", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);
     const { url, waitForJson, end } = await listen("--forward", receiver.url, "--json");

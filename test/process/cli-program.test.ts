@@ -12,7 +12,7 @@ beforeAll(async () => {
   writeFile = await makeWriter();
 });
 
-test("--help loads no package but commander, of whichever command", async () => {
+test("--help of every command loads no package but commander", async () => {
   const NODE_OPTIONS = `--import=${await writeFile("list-packages.mjs", LIST_PACKAGES)}`;
   for (const words of [["--help"], ["responder", "deliveries", "--help"]]) {
     const { exitCode, stdout, stderr } = await runCli(words, { environment: { NODE_OPTIONS } });
@@ -22,7 +22,7 @@ test("--help loads no package but commander, of whichever command", async () => 
   }
 });
 
-test("--help marks required options, and shows none that only HandshakeResponder gives", async () => {
+test("--help marks required options, and shows none that only HandshakeResponder uses", async () => {
   expect((await runCli(["send", "text", "--help"])).stdout).toMatch(/--sender-id <id>[^-]*\(required\)/);
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
@@ -70,7 +70,7 @@ describe("wrong use ends with 2, and what is not known names where the help is",
   });
 });
 
-test("in a Pulumi project, the error for a missing setting has the command that reads the project's", async () => {
+test("in the folder of a Pulumi project, the error for a missing setting has the command that reads it", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -79,7 +79,7 @@ test("in a Pulumi project, the error for a missing setting has the command that 
   );
 });
 
-test("the help of a command that does not exist says where the commands of a fleet are", async () => {
+test("the help of an unknown command says where the commands of a fleet are", async () => {
   const { exitCode, stdout } = await runCli(["fleet", "--help"]);
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining("node fleet.ts --help")]);
 });
@@ -100,14 +100,14 @@ test.each([
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
-/** Runs Node, which says that it is an older one. */
+/** Runs Node, which reports an older version. */
 async function runOld(...words: string[]) {
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
   return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
 }
 
-test("on a Node that is too old apichat only reports that, before it loads anything", async () => {
+test("on an unsupported Node apichat only reports that, before it loads anything", async () => {
   const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
   expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
   expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);

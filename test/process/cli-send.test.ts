@@ -33,7 +33,7 @@ async function send(parameters: readonly string[]) {
 }
 
 describe("apichat send", () => {
-  test("posts one message with the flow's API key, and prints the answer", async () => {
+  test("posts one message with the flow's API key, and prints the response", async () => {
     const said = await send(["text", "Olá", ...CONTACT]);
     expect(said).toMatchObject({ exitCode: 0, stdout: 'sent  HTTP 200  {"status":"ok"}\n', stderr: "" });
     const body = { ...COMMON, event: "message_created", content: "Olá" };
@@ -56,14 +56,14 @@ describe("apichat send", () => {
     expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });
 
-  test("presents the key as --flow-api-key-as says", async () => {
+  test("sends the key as --flow-api-key-as says", async () => {
     expect(await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", "header:X-Api-Key"])).toMatchObject({
       exitCode: 0,
     });
     expect(received()).toMatchObject([{ authorization: undefined, header: FLOW_API_KEY }]);
   });
 
-  test("ends with 1 where the service rejects with HTTP 200", async () => {
+  test("ends with 1 if the service rejects with HTTP 200", async () => {
     server.answerWith((_, response) => response.end('{"status":"error","message":"no conversation"}'));
     const said = await send(["text", "Hello", ...CONTACT]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });

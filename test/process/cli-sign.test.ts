@@ -25,10 +25,10 @@ test("apichat sign signs every byte of a file or of stdin", async () => {
 test.each([
   ["the right one", RIGHT, { exitCode: 0, stdout: expect.stringMatching(/^right: /) }],
   [
-    "one of another body",
+    "one of a different body",
     `sha256=${"0".repeat(64)}`,
     { exitCode: 1, stdout: expect.stringMatching(/^wrong: it was signed with a different key/) },
   ],
-])("--check judges %s", async (_, signature, said) => {
+])("--check checks %s", async (_, signature, said) => {
   expect(await sign([file, "--check", signature])).toMatchObject({ ...said, stderr: "" });
 });

@@ -7,14 +7,14 @@ import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const verify = (...parameters: string[]) => runCli(["verify", ...parameters], { environment });
 
-/** An endpoint that takes any token, and answers with the challenge written so. */
+/** An endpoint that accepts any token, and returns the challenge in this form. */
 const startAnswering = async (write: (challenge: string) => string, status: number): Promise<string> => {
   const answer: Answer = ({ body }, response) =>
     response.writeHead(status).end(write(new URLSearchParams(body).get("hub_challenge") ?? ""));
   return (await startServer(answer)).url;
 };
 
-test("apichat verify ends with 0 and warnings where the handshake passes; the token is probed", async () => {
+test("apichat verify ends with 0 and warnings if the handshake passes; a wrong token is tried too", async () => {
   const url = await startAnswering((challenge) => challenge, 201);
   const { exitCode, stdout, stderr } = await verify(url);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -23,7 +23,7 @@ test("apichat verify ends with 0 and warnings where the handshake passes; the to
   expect(stdout).toContain("anyone could register it");
 });
 
-test("it ends with 1 where the handshake fails, and prints the whole diagnosis as JSON", async () => {
+test("it ends with 1 if the handshake fails, and prints the whole diagnosis as JSON", async () => {
   const { exitCode, json, stderr } = await verify(await startAnswering(JSON.stringify, 200), "--json");
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   expect(json).toMatchObject({
@@ -35,7 +35,7 @@ test("it ends with 1 where the handshake fails, and prints the whole diagnosis a
   });
 });
 
-test("an endpoint that is slow is reported after two seconds, and what is given up is JSON", async () => {
+test("a slow endpoint is reported after two seconds, and a timeout is JSON", async () => {
   const { url } = await startServer(() => undefined);
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
   const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
@@ -50,7 +50,7 @@ describe("--deliveries", () => {
     expect(requests).toEqual([]);
   });
 
-  test("prints a table and what to fix, and ends with 1 for an endpoint that is unsafe", async () => {
+  test("prints a table and the fixes, and ends with 1 for an unsafe endpoint", async () => {
     const url = await startAnswering((challenge) => challenge, 200);
     const { exitCode, stdout } = await verify(url, "--deliveries", "--yes");
     expect(exitCode).toBe(1);
@@ -69,7 +69,7 @@ describe("--deliveries", () => {
     expect(json).toMatchObject({ passed: false, checks: [], diagnosis: { cause: "server_error" } });
   });
 
-  test("takes an earlier key from the environment, and prints JSON", async () => {
+  test("reads an earlier key from the environment, and prints JSON", async () => {
     const both = {
       APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
       APICHAT_EARLIER_VERIFICATION_KEY: "before-it",

@@ -33,7 +33,7 @@ async function plan(workspaces: readonly object[], ...parameters: string[]) {
 }
 
 describe("apichat webhook plan", () => {
-  test("ends with 0 where all are free or yours, and asks each workspace once", async () => {
+  test("ends with 0 if all are free or yours, and queries each workspace once", async () => {
     register("globex", OURS);
     expect(await plan([entry("acme"), entry("globex")])).toMatchObject({
       exitCode: 0,
@@ -43,7 +43,7 @@ describe("apichat webhook plan", () => {
     expect(emulator.requests.map(({ action }) => action)).toEqual(["get-webhook", "get-webhook"]);
   });
 
-  test("writes all of a long result, also when its reader is slow", async () => {
+  test("writes all of a long result, even when its reader is slow", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, "x"));
     const file = await writeFile(
       "long.yaml",

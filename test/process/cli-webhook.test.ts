@@ -7,7 +7,7 @@ import { API_KEY, QUERY_SECRET, runCli, startService, VERIFICATION_KEY } from ".
 let endpoint: Endpoint;
 let emulator: Emulator;
 let webhookUrl: string;
-/** As it is printed. */
+/** The URL as printed. */
 let shownUrl: string;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeEach(async () => {
 const acme = () => emulator.workspace("acme");
 const globex = () => emulator.workspace("globex");
 
-/** The actions that reached the service, in their order. */
+/** The actions that reached the service, in order. */
 const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");
 
 function webhook(parameters: readonly string[], environment: object = {}, shows: string[] = []) {
@@ -41,7 +41,7 @@ const remove = (...parameters: string[]) => webhook(["delete", "--webhook-url", 
 const OURS = (key = VERIFICATION_KEY) => ({ webhook_url: webhookUrl, webhook_verification_key: key });
 const FOREIGN = { webhook_url: "https://foreign.example/hook", webhook_verification_key: "foreign-key-0123" };
 
-/** Names the foreign webhook, and the command that removes it. */
+/** The output that names the foreign webhook, and the command that removes it. */
 const CONFLICT = () => ({
   exitCode: 1,
   stdout: "",
@@ -54,7 +54,7 @@ const CONFLICT = () => ({
 });
 
 describe("apichat webhook set", () => {
-  test("registers where nothing is registered, and prints what is now", async () => {
+  test("registers where nothing is registered, and prints the registration", async () => {
     const { exitCode, stdout, stderr } = await set();
     expect([exitCode, stderr.replaceAll(/.*loopback.*\n/g, "")]).toEqual([0, ""]);
     expect(stdout.split("\n")).toEqual([
@@ -68,7 +68,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("adopts the same URL, and pushes a key that has changed", async () => {
+  test("adopts the same URL, and sets a changed key", async () => {
     acme().takeOver(OURS());
     const shown = { webhookUrl: shownUrl, status: "verified", botUrl: acme().botUrl, keyMatches: true };
     expect((await set("--json")).json).toEqual({ result: "unchanged", ...shown });
@@ -78,7 +78,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("keeps another URL, and takes over with --replace, but never from another bot than the given one", async () => {
+  test("keeps a different URL, and replaces it with --replace, unless the bot differs from --bot-url", async () => {
     acme().takeOver(FOREIGN);
     expect(await set("--json")).toMatchObject(CONFLICT());
     const otherBot = await set("--replace", "--bot-url", globex().botUrl, "--json");
@@ -91,7 +91,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("takes back what it has set if another bot than the given one comes out", async () => {
+  test("reverts its set-webhook if the bot differs from the given one", async () => {
     const { exitCode, stdout, error } = await set("--bot-url", globex().botUrl, "--json");
     expect([exitCode, stdout, error?.code]).toEqual([1, "", "conflict"]);
     expect(error?.message).toContain(`has the bot ${acme().botCode}, not ${globex().botCode}`);
@@ -100,7 +100,7 @@ describe("apichat webhook set", () => {
     expect(actions()).toContain("set-webhook");
   });
 
-  test("stops before set-webhook at the third refusal of a key, and with --preflight off after it", async () => {
+  test("stops before set-webhook at the third rejection of a key, and after it with --preflight off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
@@ -113,7 +113,7 @@ describe("apichat webhook set", () => {
   });
 });
 
-test("HTTP 404 is an error of get and of delete: a wrong address responds so too", async () => {
+test("HTTP 404 is an error of get and of delete, because a wrong address gets it too", async () => {
   emulator = await startService({ beforeFirstSet: "not-found" });
   for (const run of [() => webhook(["get"]), () => remove()]) {
     const { exitCode, stdout, stderr } = await run();
@@ -123,7 +123,7 @@ test("HTTP 404 is an error of get and of delete: a wrong address responds so too
 });
 
 describe("apichat webhook delete", () => {
-  test("removes the webhook of this URL, however it is spelt, and has nothing to do then", async () => {
+  test("removes the webhook of this URL, however it is spelt, and then does nothing", async () => {
     acme().takeOver(OURS());
     const spelt = webhookUrl.replace("http://", "HTTP://").replace("/hook", "/%68ook");
     const stdout = `deleted ${shownUrl} at ${acme().baseUrl}\n`;
@@ -133,7 +133,7 @@ describe("apichat webhook delete", () => {
     expect(actions().filter((action) => action === "delete-webhook")).toHaveLength(1);
   });
 
-  test("keeps another URL or another bot, unless --replace", async () => {
+  test("keeps a different URL or bot, unless --replace", async () => {
     acme().takeOver(FOREIGN);
     expect(await remove("--json")).toMatchObject(CONFLICT());
     const otherBot = ["--webhook-url", FOREIGN.webhook_url, "--bot-url", globex().botUrl];
@@ -143,7 +143,7 @@ describe("apichat webhook delete", () => {
     expect(acme().registration).toBeUndefined();
   });
 
-  test("does not repeat itself on what somebody else has set meanwhile", async () => {
+  test("does not repeat its call on what somebody else has registered meanwhile", async () => {
     acme().takeOver(OURS());
     const fault = { status: 503, retryAfterSeconds: 2 };
     emulator.injectFault({ operation: "delete-webhook", times: 1, fault });
@@ -156,7 +156,7 @@ describe("apichat webhook delete", () => {
 });
 
 describe("apichat webhook get", () => {
-  test("prints what is registered, warns of a different bot, and prints the key with --show-key", async () => {
+  test("prints the registration, a warning for a different bot, and the key with --show-key", async () => {
     acme().takeOver(FOREIGN);
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
     expect(stdout).toContain("  key      set, different from yours\n");
@@ -177,7 +177,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("ends with 0 where nothing is registered, and a failure names flags and variables", async () => {
+  test("ends with 0 if nothing is registered, and a failure names flags and variables", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().apiKey = "rotated-api-key-0123456789";
     const refused = await webhook(["get", "--json"]);
@@ -186,7 +186,7 @@ describe("apichat webhook get", () => {
   });
 });
 
-test("what the service says cannot drive the terminal or break a line", async () => {
+test("text of the service cannot control the terminal or break a line", async () => {
   const status = "failed\u001b[31m\u009b2J\r\nacme: forged";
   acme().takeOver(OURS());
   acme().change({ webhook_status: status });

@@ -20,7 +20,7 @@ beforeEach(async () => {
   data = join(await makeFolder(), "emulator.sqlite");
 });
 
-/** An emulator with this file, until it is killed. */
+/** Starts an emulator with this file, until it is killed. */
 async function startEmulator(seed: object = {}) {
   const writeFile = await makeWriter();
   const file = await writeFile("seed.json", JSON.stringify(seed));
@@ -37,7 +37,7 @@ async function startEmulator(seed: object = {}) {
 
 type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
-/** The status of the answer; undefined if the emulator ended before it had answered. */
+/** Returns the status of the response, or undefined if the emulator ended before it. */
 async function post(url: string, body: object, authorization = ""): Promise<number | undefined> {
   try {
     const headers = { "content-type": "application/json", authorization };
@@ -49,19 +49,19 @@ async function post(url: string, body: object, authorization = ""): Promise<numb
   }
 }
 
-/** What was acknowledged, over all rounds. */
+/** Everything that was acknowledged, over all rounds. */
 interface Acknowledged {
   texts: string[];
   workspaces: string[];
 }
 
-/** Writes messages and workspaces side by side until the emulator is gone; calls `onWritten` after each. */
+/** Writes messages and workspaces concurrently until the emulator is gone; calls `onWritten` after each. */
 async function writeUntilGone(
   { url, read }: Emulator,
   { round, acknowledged, onWritten }: { round: number; acknowledged: Acknowledged; onWritten: () => void },
 ): Promise<void> {
   const { botUrl, flowApiKey } = await read<WorkspaceView>("workspaces/acme?reveal=true");
-  /** Writes one after the other until there is no answer. */
+  /** Writes one after the other until a response is missing. */
   const repeat = async (
     list: string[],
     prefix: string,
@@ -104,7 +104,7 @@ async function readTexts({ read }: Emulator): Promise<string[]> {
   return messages.flatMap(({ body }) => ("content" in body ? [body.content] : []));
 }
 
-it("loses nothing acknowledged when it is killed at any moment, and delivers what was still to be delivered", async () => {
+it("loses nothing acknowledged when it is killed at any moment, and delivers what was waiting", async () => {
   const endpoint = await startEndpoint();
   const registration = { webhook_url: `${endpoint.url}/acme`, webhook_verification_key: VERIFICATION_KEY };
   const seed = { workspaces: [{ name: "acme", apiKey: API_KEY, registration }] };

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkEndpoint } from "../../provider/diagnosis/index.js";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import { findExecutable } from "../../tools/engine/engine.ts";
-import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, preparePackages } from "../../tools/lib/python.ts";
 import { commandsIn } from "../support/command.ts";
 import { freePort } from "../support/http.ts";
 import { makeFolder } from "./program.ts";
@@ -26,7 +26,7 @@ const endpoints: Endpoint[] = [
   { name: "go", needs: "go", build: ["go", "build", "-o", "endpoint", "."], run: () => ["./endpoint"] },
   { name: "php", needs: "php", run: (port) => ["php", "-S", `127.0.0.1:${port}`, "webhook.php"] },
 ];
-/** These need downloads, which `npm test` has no time for. */
+/** Built by `npm run suite languages` only, because they need downloads. */
 const slowEndpoints: Endpoint[] = [
   {
     name: "fastapi",

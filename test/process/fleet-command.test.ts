@@ -53,7 +53,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     expect(calls).toEqual([{ name: "open", options: {} }, call]);
   });
 
-  test("up --yes plans on stderr, and prints nothing on stdout but the report", async () => {
+  test("up --yes prints the plan on stderr, and only the report on stdout", async () => {
     const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--max-removals", "1"]);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(fleetReport());
@@ -66,7 +66,7 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test.each<[string, Wish, number, RegExp]>([
-    ["with nothing to do runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
+    ["without changes runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "after a plan that failed changes nothing",
       { plan: { outcome: "failed" } },
@@ -79,7 +79,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     expect(names(calls)).toEqual(["open", "plan"]);
   });
 
-  test("writes Markdown and JSON into files too", async () => {
+  test("also writes Markdown and JSON to files", async () => {
     const folder = await makeFolder();
     const [markdown, json] = [join(folder, "a.md"), join(folder, "a.json")];
     await run(["up", "--skip-plan", "--yes", "--markdown-file", markdown, "--json-file", json]);
@@ -104,7 +104,7 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 });
 
-describe("what is asked, with a fake fleet", () => {
+describe("the confirmation prompt, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
     "%s without a terminal and without --yes is a usage error",
     async (command) => {
@@ -125,7 +125,7 @@ describe("what is asked, with a fake fleet", () => {
     ["rotate", "Give 4 workspaces a new key, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
     ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "2\n", { botUrls }, 0, ["destroy"]],
     ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "y\n", { botUrls }, 1, []],
-  ])("%s asks %j; %j with %j ends with %i", async (command, until, typed, wishes, exitCode, calls) => {
+  ])("%s prompts %j; %j with %j ends with %i", async (command, until, typed, wishes, exitCode, calls) => {
     const said = await runOnTerminal([command], { until, typed }, wishes);
     expect(said.exitCode).toBe(exitCode);
     expect(names(said.calls)).toEqual(["open", ...calls]);
@@ -140,7 +140,7 @@ async function startUp(up: "until-stopped" | "for-ever") {
   return { child, ended, untilCalled };
 }
 
-describe("a run that is to end, with a fake fleet", () => {
+describe("an interrupted run, with a fake fleet", () => {
   test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
     "%s %s lets it finish, prints the summary, and ends with 130",
     async (...signals) => {
@@ -157,7 +157,7 @@ describe("a run that is to end, with a fake fleet", () => {
     const { child, ended, untilCalled } = await startUp("for-ever");
     child.kill("SIGINT");
     await untilCalled("asked to stop");
-    // Those that come too close after the first are the same press.
+    // A Ctrl-C soon after the first counts as the same press.
     const again = setInterval(() => child.kill("SIGINT"), 50);
     const said = await ended;
     clearInterval(again);

@@ -8,7 +8,10 @@ import { makeFolder } from "../support/folder.ts";
 const SECRETS = { APICHAT_API_KEY: 'the "api" key', KEY_SEED: "the seed", PULUMI_ACCESS_TOKEN: "the token" };
 const stackAt = (index: number): string => `/api/stacks/acme/apichat-fleet/example-${index}-of-3/deployments`;
 
-/** The schedules in Pulumi Cloud: one destroys the first stack some day, one watches the second already. */
+/**
+ * The schedules in Pulumi Cloud: the first stack will be destroyed one day, and the second already has drift
+ * detection.
+ */
 const scheduled: Record<string, object[]> = {
   [`${stackAt(0)}/schedules`]: [{ id: "ttl", definition: { request: { operation: "destroy" } } }],
   [`${stackAt(1)}/schedules`]: [{ id: "drift", definition: { request: { operation: "detect-drift" } } }],
@@ -26,7 +29,7 @@ async function runScript(environment: Record<string, string>, ...args: string[])
   });
 }
 
-test("deployments.ts prints what to set for each stack, with secrets by their names", async () => {
+test("deployments.ts prints the settings of each stack, with secrets by name", async () => {
   const { exitCode, stdout } = await runScript({});
   expect(exitCode).toBe(0);
   for (const index of [0, 1, 2]) {
@@ -37,7 +40,7 @@ test("deployments.ts prints what to set for each stack, with secrets by their na
   expect(findSecrets(stdout, Object.values(SECRETS))).toEqual([]);
 });
 
-test("with --apply it sets Deployments, removes what would destroy a stack, and adds drift detection", async () => {
+test("with --apply it sets Deployments, removes schedules that destroy, and adds drift detection", async () => {
   const cloud = await startServer(({ path }, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })

@@ -42,7 +42,7 @@ const run = (words: string, file = "fleet.ts", env: Record<string, string> = {})
     stdin: "ignore",
   });
 
-/** Runs it with the packages that it loads in place of stderr. */
+/** Runs it, and returns the packages that it loads instead of stderr. */
 async function listPackages(words: string, file?: string) {
   const { exitCode, stdout, stderr } = await run(words, file, {
     NODE_OPTIONS: `--import=${folder}/list-packages.mjs`,
@@ -50,7 +50,7 @@ async function listPackages(words: string, file?: string) {
   return { exitCode, stdout, packages: [...new Set(stderr.trim().split("\n"))] };
 }
 
-test("--help of a fleet, of whichever command, loads no package but commander", async () => {
+test("--help of every fleet command loads no package but commander", async () => {
   for (const words of ["--help", "up --help"]) {
     expect(await listPackages(words)).toEqual({
       exitCode: 0,
@@ -64,7 +64,7 @@ test("importing pulumi-apichat/fleet loads no package but commander: no SDK, no 
   expect(await listPackages("", "index.ts")).toMatchObject({ exitCode: 0, packages: ["commander"] });
 });
 
-describe("wrong use of a fleet's command line ends with 2", () => {
+describe("a usage error of a fleet's command line ends with 2", () => {
   test.each([
     ["up --frob", "unknown option '--frob'; see node fleet.ts up --help"],
     [

@@ -21,7 +21,7 @@ const definitionIn = (folder: string): FleetDefinition => ({
   }),
 });
 
-test("another command keeps the folder of a run for a day; a run that has ended leaves nothing", async () => {
+test("a later command keeps the folder of a run for a day, and a run that has ended leaves nothing", async () => {
   const fleet = await resolveFleet(definitionIn(await makeFolder()));
   await prepareProject(fleet);
   await withProgram(fleet, outputsProgram({}), async (ofRun) => {
@@ -37,11 +37,11 @@ test("another command keeps the folder of a run for a day; a run that has ended 
   expect(await readdir(fleet.folder)).toEqual([".gitignore", "Pulumi.yaml"]);
 });
 
-test("write writes the project of a stack for its owner only, and leaves other projects alone", async () => {
+test("write creates the project of a stack for its owner only, and leaves other projects unchanged", async () => {
   const folder = await makeFolder();
   const fleet = await openFleet(definitionIn(join(folder, ".fleet")));
   const target = join(folder, "stack");
-  // The second time it replaces its own.
+  // The second write replaces its own files.
   for (const _ of [1, 2]) await fleet.write("test-0-of-1", target);
   for (const file of ["Main.json", "Pulumi.yaml"]) {
     expect((await stat(join(target, file))).mode & 0o777).toBe(0o600);
@@ -56,7 +56,7 @@ test("write writes the project of a stack for its owner only, and leaves other p
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("name another folder");
 });
 
-test("an engine ends with the process that has started it, on a stand-in for pulumi", async () => {
+test("an engine ends with the process that has started it, with a stand-in for pulumi", async () => {
   const folder = await makeFolder();
   const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
   await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });

@@ -14,7 +14,7 @@ const TEXT = "x".repeat(192 * 1024);
 
 const readinessOf = async (origin: string): Promise<number> => (await fetch(`${origin}/readyz`)).status;
 
-/** Each delivery is of a conversation of its own. */
+/** Each delivery belongs to its own conversation. */
 async function deliver(origin: string, conversation: number): Promise<number> {
   const message = { conv_id: conversation, text: TEXT };
   const request = await createDelivery("text", { url: `${origin}/acme`, verificationKey: KEY, message });
@@ -34,7 +34,7 @@ async function deliverUntilFull(origin: string, first = 0): Promise<number> {
 const pendingOf = async (instance: Instance): Promise<number | undefined> =>
   (await requestStatus(instance))?.workspaces["acme"]?.pending;
 
-/** A responder on a volume of its own, while its target is down. */
+/** Starts a responder on its own volume, while its target is down. */
 async function startOnVolume(kind: VolumeKind, megabytes: number) {
   const volume = await mountVolume(kind, megabytes);
   const receiver = await startReceiver();
@@ -50,12 +50,12 @@ test.each([
   ["ext4", 64],
   ["tmpfs", 32],
 ] as const)(
-  "a volume of %s that the spool has filled keeps a reserve, drains once the target is back, and takes deliveries again",
+  "a full volume of %s keeps a reserve, drains once the target is back, and accepts deliveries again",
   async (kind, megabytes) => {
     const { volume, receiver, home, responder } = await startOnVolume(kind, megabytes);
     const { origin, instance } = responder;
     let acknowledged = await deliverUntilFull(origin);
-    // SQLite moves its log into the file later, and that makes a little room again.
+    // SQLite moves its log into the file later, which frees a little space.
     const fillAgain = async (): Promise<number> => {
       acknowledged = await deliverUntilFull(origin, acknowledged);
       return readinessOf(origin);
@@ -74,10 +74,10 @@ test.each([
 
 test.each([
   ["its own spool", 32, deliverUntilFull],
-  // The reserve is there from the start.
-  ["another program, right after the start", 20, (origin: string) => deliver(origin, 0).then(() => 1)],
+  // The reserve exists from the start.
+  ["a different program, right after the start", 20, (origin: string) => deliver(origin, 0).then(() => 1)],
 ] as const)(
-  "after a kill, a start on a volume that %s has filled comes up, answers 503, and forwards what it keeps",
+  "after a kill, a start on a volume that %s has filled responds with 503, and forwards kept deliveries",
   async (_, megabytes, fill) => {
     const { volume, receiver, home, responder } = await startOnVolume("tmpfs", megabytes);
     const acknowledged = await fill(responder.origin);
@@ -87,7 +87,7 @@ test.each([
     expect(await freeBytesOf(volume)).toBe(0);
     const { origin, instance } = await startResponder(home);
     expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-    // A restart would make no room.
+    // A restart would free no space.
     expect((await fetch(`${origin}/healthz`)).status).toBe(200);
     receiver.answerWith(200);
     await run("responder", "retry", "--config", home.configFile);

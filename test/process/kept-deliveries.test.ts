@@ -7,8 +7,8 @@ import { deliverTo } from "../support/responder.ts";
 import { readJsonLines } from "./cli-harness.ts";
 import { KEY, makeHome, run, startResponder } from "./program.ts";
 
-describe("what a responder keeps", () => {
-  it("is listed while it runs and when it has stopped, by workspace and up to a limit", async () => {
+describe("a delivery that a responder keeps", () => {
+  it("is listed while the responder runs and after it has stopped, by workspace and up to a limit", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { verificationKeys: KEY } };
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
@@ -19,7 +19,7 @@ describe("what a responder keeps", () => {
       );
     await deliverTo(`${origin}/beta`, KEY);
     const said = await run("responder", "deliveries", "--config", home.configFile, "--json");
-    // No character of a sender drives the terminal.
+    // No character of a sender controls the terminal.
     expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
     const listed = readJsonLines(said.stdout);
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);
@@ -49,7 +49,7 @@ describe("what a responder keeps", () => {
     ]);
     child.kill("SIGTERM");
     await ended;
-    // Gone from the configuration, and still kept.
+    // Removed from the configuration, but still kept.
     await home.configure({ workspaces: { acme: { verificationKeys: KEY } } });
     const beta = await run("responder", "deliveries", "--config", home.configFile, "--workspace", "beta");
     expect(beta.stdout.split("\n")).toEqual([
@@ -116,7 +116,7 @@ describe("what a responder keeps", () => {
     await expect.poll(() => receiver.received).toHaveLength(1);
   });
 
-  it("and waits for its next attempt is listed with its time, and is forwarded at once by retry", async () => {
+  it("and that waits for its next attempt is listed with its time, and is forwarded at once by retry", async () => {
     const target = await startServer((_, response, index) =>
       response.writeHead(index === 0 ? 503 : 200, { "retry-after": "3600" }).end(),
     );
@@ -128,7 +128,7 @@ describe("what a responder keeps", () => {
     const place = ["--config", home.configFile];
     const list = async () =>
       readJsonLines((await run("responder", "deliveries", ...place, "--json")).stdout)[0];
-    // Some moments pass between the answer and its record.
+    // The result is recorded shortly after the response.
     await expect.poll(list).toMatchObject({ failure: expect.stringContaining("503") });
     expect(Date.parse(String((await list())?.["nextAttemptAt"]))).toBeGreaterThan(Date.now());
     const said = await run("responder", "retry", ...place, "--workspace", "acme");

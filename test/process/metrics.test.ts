@@ -25,14 +25,14 @@ const samplesOf = (text: string): Record<string, number> =>
     [...text.matchAll(/^apichat_responder_(\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
   );
 
-/** A target that wants each delivery again in an hour. */
+/** A target that asks for each delivery again in an hour. */
 const startBusyTarget = () =>
   startServer((_, response) => response.writeHead(503, { "retry-after": "3600" }).end());
 
 const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, act));
 
-test("a scrape shows a load as it was counted, without keys, in a form that Prometheus takes", async () => {
+test("a scrape shows the counts of a load, without keys, in Prometheus's format", async () => {
   const [receiver, refusing, busy] = await Promise.all([startReceiver(), startReceiver(), startBusyTarget()]);
   refusing.answerWith(400);
   const { origin, scrape } = await startCounted({
@@ -107,7 +107,7 @@ test("a scrape shows a load as it was counted, without keys, in a form that Prom
   expect(findSecrets(text, [KEY, SECOND_KEY])).toEqual([]);
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({ name, type }));
   expect(types.filter(({ name, type }) => name.endsWith("_total") !== (type === "counter"))).toEqual([]);
-  // Debian's package `prometheus` has promtool; the nightly run installs it.
+  // promtool comes with Debian's package `prometheus`; without it, this is not checked.
   const checked = await execa("promtool", ["check", "metrics"], { input: text, reject: false });
   expect(checked.code === "ENOENT" ? "" : checked.stderr).toBe("");
 
@@ -117,7 +117,7 @@ test("a scrape shows a load as it was counted, without keys, in a form that Prom
   expect(new Set(page.match(ours))).toEqual(new Set(named));
 });
 
-test("the first 100 workspaces have series of their own, and the others share one", async () => {
+test("the first 100 workspaces have their own series, and the others share one", async () => {
   const names = Array.from({ length: 103 }, (_, index) => `w${index}`);
   const workspaces = Object.fromEntries(names.map((name) => [name, { verificationKeys: KEY }]));
   const { origin, scrape } = await startCounted({ workspaces });
@@ -133,7 +133,7 @@ test("the first 100 workspaces have series of their own, and the others share on
   expect(samples['oldest_pending_seconds{workspace="*"}']).toBeGreaterThan(0);
 });
 
-test("the metrics are on loopback, on a path of their own, and nothing of them is loaded without the option", async () => {
+test("the metrics are on loopback under their own path; without the option their code is not loaded", async () => {
   const file = join(await makeFolder(), "hook.mjs");
   const loaded = `${file}.loaded`;
   const record = `(url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + "\\n"), next(url, context))`;
@@ -157,7 +157,7 @@ test("the metrics are on loopback, on a path of their own, and nothing of them i
   expect((await ended).stderr).toContain(`"event":"metrics","host":"127.0.0.1","port":${port}`);
 });
 
-test("a port that is taken, or a host without a port, is an error", async () => {
+test("a port in use, or a host without a port, is an error", async () => {
   const { port, ...home } = await startCounted({}).then(async (counted) => ({
     ...counted,
     ...(await makeHome()),

@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import { makeWriter } from "./cli-harness.ts";
 import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 
-/** The bundle, as the engine finds it in the npm package. */
+/** The bundle in the npm package, as the engine finds it. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
 test.each([[["127.0.0.1:1"]], [[]]])(
   "prints its port and nothing else, and ends with the engine: %j, which may also attach later",
   async (words) => {
-    // The folder of the program, where nothing of the plugin's own belongs.
+    // The folder of the program, in which the plugin must write nothing.
     const cwd = await makeFolder();
     const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
     const said = await startProgram(words, { script, environment, cwd }).ended;
@@ -27,7 +27,7 @@ test.each([
   ],
   ["-h", /^pulumi-resource-apichat \d/],
   ["--version", /^\d+\.\d+\.\d+\n$/],
-])("says with %s what it is, and ends", async (word, shown) => {
+])("prints with %s what it is, and ends", async (word, shown) => {
   const said = await startProgram([word], { script }).ended;
   expect(said).toEqual({
     exitCode: 0,
@@ -37,7 +37,7 @@ test.each([
   });
 });
 
-test("says why a responder does not start, without its key", async () => {
+test("reports why a responder does not start, without its key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
   expect(exitCode).toBe(1);
@@ -45,7 +45,7 @@ test("says why a responder does not start, without its key", async () => {
   expect(stderr).not.toContain(KEY);
 });
 
-test("on a Node that is too old it only says so, before it loads the bundle", async () => {
+test("on an unsupported Node it only reports that, before it loads the bundle", async () => {
   const writeFile = await makeWriter();
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const NODE_OPTIONS = `--import=${await writeFile("pretend.mjs", pretend)}`;

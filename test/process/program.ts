@@ -18,7 +18,7 @@ afterAll(async () => {
   await Promise.allSettled(programs.map(({ ended }) => ended));
 });
 
-/** What a run of the program has said. */
+/** The output of a run of the program. */
 export interface Said {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
@@ -36,14 +36,14 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** A limit of the process, as bash takes it. */
+  /** A limit of the process, in bash's syntax. */
   ulimit?: string;
-  /** What it reads from stdin. Default: nothing, and no terminal. */
+  /** Its stdin. Default: empty, and not a terminal. */
   stdin?: string | undefined;
   cwd?: string | undefined;
 }
 
-/** Starts the program; ended after the tests if it still runs. */
+/** Starts the program; it is ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
   { script = PROGRAM, environment = {}, ulimit, stdin, cwd }: ProgramOptions = {},
@@ -70,7 +70,7 @@ export const run = (...parameters: string[]): Promise<Said> => startProgram(para
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
 
-/** A folder with a configuration in it, gone after the tests. */
+/** Creates a folder with a configuration, removed after the tests. */
 export interface Home {
   folder: string;
   dataDir: string;
@@ -97,7 +97,7 @@ export interface Responder extends Program {
   origin: string;
 }
 
-/** Starts the program as a responder, and waits until it has announced itself. */
+/** Starts the program as a responder, and waits for its announcement. */
 export async function startResponder(
   home: Home,
   parameters: readonly string[] = [],
@@ -111,7 +111,7 @@ export async function startResponder(
 async function findAnnouncement(home: Home, { child, ended }: Program): Promise<Instance> {
   for (;;) {
     const instance = await readInstance(home.dataDir);
-    // After kill -9 the announcement of the one before is still there.
+    // After kill -9 the announcement of the previous process still exists.
     if (instance?.pid === child.pid && instance !== undefined) return instance;
     if (child.exitCode !== null || child.signalCode !== null) throw new Error((await ended).stderr);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -6,14 +6,14 @@ import { Ajv } from "ajv";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { packFolder } from "../../tools/release/archives.ts";
 import { writeBill } from "../../tools/release/papers.ts";
 import { startServer, type Received } from "../support/http.ts";
 import { makeFolder } from "./program.ts";
 import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
-/** The project's own Node: a tool is not for the versions that the package supports. */
+/** The project's own Node: the tools do not run on every version that the package supports. */
 const runTool = (tool: string, args: readonly string[], options = {}) =>
   execa(`${root}node_modules/.bin/node`, [`${root}tools/release/${tool}.ts`, ...args], {
     reject: false,
@@ -28,7 +28,7 @@ describe("release:dry", () => {
   test.each([
     ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
     ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
-  ])("refuses %s, and leaves what is in the folder", async (_, file, args, message) => {
+  ])("rejects %s, and leaves the folder unchanged", async (_, file, args, message) => {
     const out = await makeFolder();
     await writeFile(join(out, file), "mine");
     const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
@@ -39,7 +39,7 @@ describe("release:dry", () => {
   });
 });
 
-test("the set-up, with which a release begins, installs nothing that the lock file does not name", async () => {
+test("the set-up of a release installs nothing that the lock file does not name", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
   const write = async (path: string, content: object): Promise<void> => {
@@ -60,7 +60,7 @@ describe("the bills of materials", () => {
     components: { name: string }[];
   }
 
-  /** The names that the schema of a bill knows the others by. */
+  /** The names by which the schema of a bill refers to others. */
   const BASE = "http://cyclonedx.org/schema/";
   const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
   const readSchema = async (name: string): Promise<object> =>
@@ -76,7 +76,7 @@ describe("the bills of materials", () => {
     return bill.components.map(({ name }) => name);
   }
 
-  test("that of the plugin lists exactly the packages whose files are in the bundle", async () => {
+  test("of the plugin lists exactly the packages whose files are in the bundle", async () => {
     const bundle = await readFile(`${root}plugin/main.js`, "utf8");
     const paths = bundle.matchAll(/"node_modules\/((?:@[^/"]+\/)?[^/"]+)/g);
     const bundled = new Set([...paths].map(([, name = ""]) => name));
@@ -85,7 +85,7 @@ describe("the bills of materials", () => {
     );
   });
 
-  test("that of the npm package lists what npm installs with it, and its bundles", async () => {
+  test("of the npm package lists what npm installs with it, and its bundles", async () => {
     const folder = await makeFolder();
     await writeBill(root, folder);
     const names = await readBill(join(folder, "pulumi-apichat.cdx.json"));
@@ -113,7 +113,7 @@ describe("tools/release/publish.ts", () => {
     return folder;
   }
 
-  test("gives npm both packages, and those that it has already once only", async () => {
+  test("publishes both packages to npm, and skips those already published", async () => {
     const published = new Map<string, unknown>();
     const put = ({ path, body }: Received): void => void published.set(path, JSON.parse(body));
     const registry = await startServer((request, response) => {
@@ -138,7 +138,7 @@ describe("tools/release/publish.ts", () => {
     expect(registry.requests.filter(({ method }) => method === "PUT")).toHaveLength(2);
   });
 
-  test("gives GitHub every file", async () => {
+  test("uploads every file to GitHub", async () => {
     const [release, bin] = [await makeRelease(), await makeFolder()];
     const gh = '#!/bin/sh\necho "$@" > "$0.created"\n';
     await writeFile(join(bin, "gh"), gh);

@@ -20,11 +20,11 @@ const makeKeys = (): string[] =>
   Array.from({ length: WORKSPACES }, () => randomBytes(32).toString("base64url"));
 
 const [first, second, third] = [makeKeys(), makeKeys(), makeKeys()];
-/** In the query of a target: a secret that is no verification key. */
+/** A secret in the query of a target that is not a verification key. */
 const TARGET_TOKEN = "token-of-the-target-0123456789";
 const secrets = [...first, ...second, ...third, TARGET_TOKEN];
 
-/** Each with two keys, as during a rotation. Those of the first are forwarded. */
+/** Each workspace has two keys, as during a rotation. Deliveries of the first are forwarded. */
 const configOf = (current: string[], other: string[], forwardTo?: string): object => ({
   workspaces: Object.fromEntries(
     current.map((key, index) => [
@@ -35,7 +35,7 @@ const configOf = (current: string[], other: string[], forwardTo?: string): objec
 });
 
 describe("a responder of 1,000 workspaces with two keys each", () => {
-  it("is started, rotated and stopped, and shows no key outside of its configuration", async () => {
+  it("starts, rotates and stops, and shows no key outside its configuration", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);
     const home = await makeHome(configOf(first, second, `${receiver.url}/?token=${TARGET_TOKEN}`));
@@ -44,7 +44,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     const log = (): Promise<string> => readFile(join(home.dataDir, "responder.log"), "utf8");
     expect(await deliverTo(`${origin}/w0`, first[0] ?? "")).toBe(200);
     await expect.poll(log).toContain('"not forwarded"');
-    // A wrong URL, which the log does not show.
+    // A wrong URL, which the log must not show.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"event":"refused","status":404,"code":"not_found"');
     // The text of the message.
@@ -65,7 +65,8 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     const files = await readdir(home.dataDir);
     expect(files).toEqual(expect.arrayContaining(["responder.log", "spool.sqlite"]));
     for (const file of files) {
-      // The token's only place, and a reserve: 8 MiB of random bytes, which take minutes to search.
+      // Only this file may contain the token; the reserve is 8 MiB of random bytes, which take
+      // minutes to search.
       if (!["instance.json", "spool.sqlite-reserve"].includes(file))
         texts.push(await readFile(join(home.dataDir, file), "latin1"));
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
@@ -74,7 +75,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
   });
 });
 
-/** Writes to stderr, at SIGUSR2, the CPU time that the longest turn of the event loop took since the last one. */
+/** On SIGUSR2, writes to stderr the CPU time of the longest turn of the event loop since the last signal. */
 const HOOK = `
   const cpuMs = () => {
     const { user, system } = (process.threadCpuUsage ?? process.cpuUsage).call(process);
@@ -108,7 +109,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // Not through the control interface: its client gives up after 10 s, which a busy machine may need.
+  // Not through the control interface, whose client times out after 10 s, which a busy machine may exceed.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");
@@ -130,7 +131,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
       expect(await statusOf("/readyz")).toBe(200);
       longest.push(await longestTurn());
     }
-    // The least, because other programs on the machine make each turn longer.
+    // The minimum, because other programs on the machine make each turn longer.
     expect([what, Math.min(...longest)]).toEqual([what, expect.toSatisfy((ms: number) => ms <= 50)]);
   }
   expect(await statusOf("/added")).toBe(405);

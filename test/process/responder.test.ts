@@ -14,7 +14,7 @@ import { findSecrets } from "../support/secrets.ts";
 import { KEY, makeHome, run, SECOND_KEY, startProgram, startResponder, type Home } from "./program.ts";
 
 describe("the responder as a process", () => {
-  it("serves until SIGTERM, says so in JSON lines on stderr, and ends with 0", async () => {
+  it("serves until SIGTERM, logs it as JSON lines on stderr, and ends with 0", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     expect(await (await fetch(`${origin}/healthz`)).json()).toEqual({ status: "ok" });
@@ -28,7 +28,7 @@ describe("the responder as a process", () => {
     expect(names).toEqual(["started", "stopping", "stopped"]);
   });
 
-  it("prints the URLs to register where stderr is a terminal, here one that Node only believes in", async () => {
+  it("prints the URLs to register if stderr is a terminal, which is simulated here", async () => {
     const acme = { verificationKeys: KEY };
     const workspaces = { acme, globex: { verificationKeys: SECOND_KEY, path: "/o/globex" } };
     const home = await makeHome({ host: "0.0.0.0", port: await freePort(), workspaces });
@@ -42,13 +42,13 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("says in its log that it may open too few files", async () => {
+  it("logs that its limit of open files is too low", async () => {
     const { child, ended } = await startResponder(await makeHome(), [], { ulimit: "-n 64" });
     child.kill("SIGTERM");
     expect((await ended).stderr).toContain("this process may open 64 files, fewer than the 2400");
   });
 
-  it("goes on for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
+  it("continues for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
@@ -66,7 +66,7 @@ describe("the responder as a process", () => {
     expect(await short.ended).toMatchObject({ exitCode: 0, signal: null });
   });
 
-  it("loses nothing that it acknowledged when it is killed under load, and keeps the order of each conversation", async () => {
+  it("loses nothing acknowledged when it is killed under load, and keeps the order of conversations", async () => {
     const receiver = await startReceiver();
     const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
     const home = await makeHome({ port: await freePort(), workspaces });
@@ -74,7 +74,7 @@ describe("the responder as a process", () => {
     for (let round = 0; round < 3; round++) {
       const { child, ended, origin } = await startResponder(home);
       const until = acknowledged.length + 100 + round * 100;
-      /** One conversation, until the responder is gone. */
+      /** Sends one conversation until the responder is gone. */
       const send = async (conversation: number): Promise<void> => {
         for (let number = 0; ; number++) {
           const message = { conv_id: conversation, text: String(number) };
@@ -90,7 +90,7 @@ describe("the responder as a process", () => {
     }
     const { instance } = await startResponder(home);
     await expect.poll(async () => (await requestStatus(instance))?.workspaces["acme"]?.pending).toBe(0);
-    // What was forwarded just before a kill comes once more.
+    // Deliveries forwarded just before a kill are repeated.
     const received = new Set(
       receiver.received.map(({ body }) => {
         const { conv_id: conversation, text: number } = JSON.parse(body.toString()) as Record<
@@ -101,7 +101,7 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
-    // And under the same id.
+    // Under the same id.
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {
@@ -111,7 +111,7 @@ describe("the responder as a process", () => {
     expect(await requestStatus({ ...instance, instance: "one that was killed" })).toBeUndefined();
   });
 
-  it("takes no delivery once its log is removed, and has all that it acknowledged after a kill", async () => {
+  it("rejects deliveries once its log is removed, and has all that it acknowledged after a kill", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);
@@ -120,7 +120,7 @@ describe("the responder as a process", () => {
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
     await rm(join(home.dataDir, "spool.sqlite-wal"));
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
-    // Another process makes a log of its own.
+    // Another process creates its own log.
     await run("responder", "deliveries", "--config", home.configFile);
     expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
     child.kill("SIGKILL");
@@ -130,7 +130,7 @@ describe("the responder as a process", () => {
     expect(pending).toBeGreaterThanOrEqual(count);
   });
 
-  it("ends with 1 when its data folder is removed: nothing leads to it any more", async () => {
+  it("ends with 1 when its data folder is removed, because nothing finds it any more", async () => {
     const home = await makeHome();
     const { ended } = await startResponder(home);
     await rm(home.dataDir, { recursive: true });
@@ -139,7 +139,7 @@ describe("the responder as a process", () => {
     expect(stderr).toContain(`error: the data folder ${home.dataDir} was removed or replaced while`);
   });
 
-  it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {
+  it("reloads its configuration at SIGHUP, and keeps the old one if the new one is wrong", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     await home.configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
@@ -160,7 +160,7 @@ describe("the responder as a process", () => {
     const { child, ended, instance } = await startResponder(home);
     const socket = await openRequest(instance.port);
     child.kill("SIGTERM");
-    // The first is at work when nothing listens any more.
+    // The first signal has taken effect when nothing listens any more.
     await expect
       .poll(() => fetch(`http://127.0.0.1:${instance.port}/healthz`).catch(() => "gone"))
       .toBe("gone");
@@ -187,23 +187,19 @@ describe("the responder as a process", () => {
         return started;
       },
     ],
-  ])(
-    "ends at SIGTERM also where %s waits without end for a key",
-    { timeout: 60_000 },
-    async (_what, begin) => {
-      const home = await makeHome();
-      const pipe = join(home.folder, "pipe");
-      await promisify(execFile)("mkfifo", [pipe]);
-      const { child, ended } = await begin(home, pipe);
-      // It opens once the other side does, and is never written to.
-      const writer = await open(pipe, "w");
-      child.kill("SIGTERM");
-      expect((await ended).signal).toBe("SIGKILL");
-      await writer.close();
-    },
-  );
+  ])("ends at SIGTERM even if %s waits forever for a key", { timeout: 60_000 }, async (_what, begin) => {
+    const home = await makeHome();
+    const pipe = join(home.folder, "pipe");
+    await promisify(execFile)("mkfifo", [pipe]);
+    const { child, ended } = await begin(home, pipe);
+    // It opens when the other side does, and is never written to.
+    const writer = await open(pipe, "w");
+    child.kill("SIGTERM");
+    expect((await ended).signal).toBe("SIGKILL");
+    await writer.close();
+  });
 
-  it("ends with 1 at an error that nobody catches, and shows no key", async () => {
+  it("ends with 1 at an uncaught error, and shows no key", async () => {
     const home = await makeHome();
     const hook = join(home.folder, "crash.mjs");
     await writeFile(hook, `process.on("SIGUSR2", () => Promise.reject(new Error(${JSON.stringify(KEY)})));`);
@@ -215,7 +211,7 @@ describe("the responder as a process", () => {
     expect(stderr).toMatch(/"event":"crashed","error":"Error","stack":" {4}at .*crash\.mjs:1:\d+/);
     expect(findSecrets(stderr, [KEY])).toEqual([]);
 
-    // Also during the start, when the keys are not known yet.
+    // Including during the start, when the keys are not known yet.
     await writeFile(
       hook,
       `process.on("newListener", (name) => name === "SIGHUP" && Promise.reject(new Error(${JSON.stringify(KEY)})));`,
@@ -228,7 +224,7 @@ describe("the responder as a process", () => {
 
 const keyFrom = (file: string): object => ({ workspaces: { acme: { verificationKeys: { file } } } });
 
-/** A request whose body does not come. */
+/** Sends a request without its body. */
 async function openRequest(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => socket.destroy());
@@ -238,7 +234,7 @@ async function openRequest(port: number): Promise<Socket> {
 }
 
 describe("a start that fails", () => {
-  it("says what is wrong with the configuration, without a key, and ends with 2", async () => {
+  it("reports what is wrong with the configuration, without a key, and ends with 2", async () => {
     const home = await makeHome({ port: "eighty", workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
     const said = await run("responder", "--config", home.configFile);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
@@ -274,9 +270,9 @@ describe("a start that fails", () => {
       /^error: pass either ids of dead letters or --all/,
     ],
     ["an instance with a line break", ["responder", "--instance", "a\nb"], /It must be 1 to 64 of/],
-  ])("ends with 2 for wrong use: %s", async (_what, parameters, told) => {
+  ])("ends with 2 for a usage error: %s", async (_what, parameters, message) => {
     const said = await run(...parameters);
-    expect(said.stderr).toMatch(told);
+    expect(said.stderr).toMatch(message);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
   });
 });

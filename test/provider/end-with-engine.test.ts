@@ -29,18 +29,18 @@ const startNode = (...parameters: string[]) => {
 
 const loadDynamic = `await import(${JSON.stringify(import.meta.resolve("../../dist/provider/dynamic.js"))});`;
 
-test("the provider process ends when its stdin does, which is the engine's", async () => {
+test("the provider process ends when the engine closes its stdin", async () => {
   const provider = await start("pipe");
   provider.closeStdin();
   expect(await provider.ended).toEqual([0, null]);
 });
 
-test("it does not end because its stdin is /dev/null", async () => {
+test("it does not end because stdin is /dev/null", async () => {
   const provider = await start("ignore");
   for (let call = 0; call < 20; call += 1) await expectCheck(provider);
 });
 
-test("its open stdin does not keep it from ending by itself", async () => {
+test("an open stdin does not keep it running", async () => {
   const folder = await makeFolder();
   const script = join(folder, "node_modules", "@pulumi", "pulumi", "cmd", "dynamic-provider");
   await mkdir(script, { recursive: true });
@@ -48,7 +48,7 @@ test("its open stdin does not keep it from ending by itself", async () => {
   expect(await startNode(join(script, "index.js")).printed).toBe("loaded\n");
 });
 
-test("a program that loads the lifecycles in its own process outlives its stdin", async () => {
+test("a program that loads the lifecycles itself continues after its stdin is closed", async () => {
   const program = `${loadDynamic} process.stdin.resume().once("close", () => setTimeout(() => console.log("here"), 100));`;
   const node = startNode("--input-type=module", "-e", program);
   node.closeStdin();

@@ -12,9 +12,9 @@ const dispatcher = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dy
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-/** The SDK's dynamic provider as the engine runs it: a process of its own that speaks gRPC. */
+/** The SDK's dynamic provider as the engine runs it: in its own process, over gRPC. */
 export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
-  // The address of an engine of its own, so a run of its own.
+  // A different engine address, so it is a different run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev" },
@@ -29,14 +29,14 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
   const { call: send, close } = connectProvider(port);
-  // The engine takes the marks of secrets off for this provider.
+  // The engine removes the marks of secrets for this provider.
   const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
     ...resourceCalls(call),
     configure: (args: Record<string, string> = {}) =>
       call<unknown>("configure", new messages.ConfigureRequest(), { args }),
     printed,
-    /** Closes its stdin, as the end of an engine does, however it ends. */
+    /** Closes its stdin, as every end of an engine does. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { makeFolder } from "../support/folder.ts";
 
 type Values = Record<string, unknown>;
 
-/** Starts a provider process: a new run of the engine. What it prints has no secret and no stack. */
+/** Starts a provider process, for a new run of the engine. Its output must contain no secret and no stack. */
 async function startRun(options: Parameters<typeof startProvider>[0] = {}): Promise<Provider> {
   const provider = await startProvider(options);
   onTestFinished(async () => {
@@ -57,7 +57,7 @@ test("a create that is partly done keeps the resource, and update completes it",
   expect(await provider.update(acme.botUrl, properties, inputs)).toMatchObject({ status: "verified" });
 });
 
-test("where the package is missing, each call says what to install", async () => {
+test("if the package is missing, each call names what to install", async () => {
   const { args } = await startAcme();
   const folder = await makeFolder();
   const provider = await startRun({ folder });
@@ -67,7 +67,7 @@ test("where the package is missing, each call says what to install", async () =>
   }
 });
 
-test("many calls at once see the configuration, however early they come", async () => {
+test("calls made at once all see the configuration, however early they arrive", async () => {
   const { args } = await startAcme();
   const first = await startRun();
   const { inputs } = await first.check(args);
@@ -75,7 +75,7 @@ test("many calls at once see the configuration, however early they come", async 
   const { apiKey: _, ...state } = unmark(outs) as Values;
   const provider = await startRun();
   await provider.configure({ "apichat:apiKey": API_KEY });
-  // The first one loads the package; the others find the provider in the SDK's cache at once.
+  // The first call loads the package; the others find the provider in the SDK's cache at once.
   const reads = Array.from({ length: 20 }, () => provider.read(id, state));
   for (const read of await Promise.all(reads)) expect(unmark(read?.outs)).toEqual(state);
 });

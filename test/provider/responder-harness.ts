@@ -9,14 +9,14 @@ import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
 
 /**
- * The lifecycle in this process, and with the real responder. Through the engine it is in
- * test/engine/handshake-responder.test.ts.
+ * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts runs it
+ * through the engine.
  */
 export const run = isolateRuns();
 
 let responders: ResponderLifecycle;
 
-/** The next run of the engine, which knows nothing of what this one declared. */
+/** Starts the next run of the engine, in which nothing is declared yet. */
 export const startRun = (): void => void (responders = new ResponderLifecycle());
 beforeEach(startRun);
 
@@ -35,7 +35,7 @@ export async function checked(more: Values = {}, olds: Partial<ProcessInputs> = 
 
 export const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** On a port that the system gives to nobody else while the responder is down. */
+/** Uses a port that the system gives to nobody else while the responder is down. */
 export const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 

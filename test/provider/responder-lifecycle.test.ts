@@ -28,7 +28,7 @@ import {
 } from "./responder-harness.js";
 
 describe("create", () => {
-  test("starts a process of its own, whose files only their owner can read", async () => {
+  test("starts its own process, whose files only their owner can read", async () => {
     const created = await create();
     const { id, outs } = created;
     const { port, pid, instance, machine, dataDir } = outs;
@@ -37,7 +37,7 @@ describe("create", () => {
     await expectPids([pid]);
     expect(await read(created)).toEqual(outs);
     expect(run.lines).toEqual([]);
-    // A session of its own: what ends the provider's does not end it.
+    // Its own session: what ends the provider's session does not end it.
     const [, , , , group, session] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ");
     expect([group, session]).toEqual([String(pid), String(pid)]);
     expect(await readlink(`/proc/${pid}/cwd`)).toBe(dataDir);
@@ -48,7 +48,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts the process of a run that was ended before it could say so", async () => {
+  test("adopts the process of a run that was killed before it could record it", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -57,9 +57,9 @@ describe("create", () => {
     expect(await deliver(found, OTHER_KEY)).toBe(200);
   });
 
-  test("of a process that cannot start shows in one line what it printed, without the key, and leaves nothing", async () => {
+  test("of a process that cannot start shows its output on one line, without the key, and leaves nothing", async () => {
     const { port } = await startTcpServer();
-    // No address of this machine; the process names it.
+    // Not an address of this machine; the process names it.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, printed] of [
       [{ host, ...acme({ verificationKeys: [host] }) }, "cannot listen on [redacted] port 0"],
@@ -79,7 +79,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("of others' files or configuration is refused, and never changed", async () => {
+  test("with other files or another configuration is rejected, and never changed", async () => {
     const created = await createAtFixedPort();
     await end(created);
     const refusals = { "photo.jpg": "invalid_config", "config.json": "conflict" };
@@ -96,7 +96,7 @@ describe("a folder", () => {
     }
   });
 
-  test("of another stack is refused, and its process unchanged; it moves with its stack", async () => {
+  test("of another stack is rejected, and its process unchanged; it moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
     startRun();
@@ -106,7 +106,7 @@ describe("a folder", () => {
     expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
     expect(await readConfig(created)).toBe(before);
     expect(await read(created)).toEqual(created.outs);
-    // The stack is renamed, or has moved to another backend: what is left of the previous one does not come back to it.
+    // The stack was renamed or moved to another backend: deliveries of the previous one do not return to it.
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
     expect(await failureOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
@@ -132,7 +132,7 @@ test("on another machine read and delete warn and change nothing, and update sta
 });
 
 describe("update", () => {
-  test("has something to do where diff finds a change, and is applied without a restart", async () => {
+  test("runs if diff finds a change, and is applied without a restart", async () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
@@ -156,7 +156,7 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
-  test("to another port starts the process there, and without one it goes back to that of the id", async () => {
+  test("to another port starts the process there, and without a port it returns to the one in the id", async () => {
     const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });
@@ -169,7 +169,7 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("to another folder moves the process with its port; what was not forwarded stays, counted", async () => {
+  test("to another folder moves the process with its port; waiting deliveries stay and are counted", async () => {
     const created = await createAtFixedPort();
     const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
     const moved = await update(created, { dataDir: second });
@@ -185,12 +185,12 @@ describe("update", () => {
 
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
     [
-      "a port that is taken",
+      "a port in use",
       (_, port) => ({ port }),
       { code: "unavailable", summary: expect.stringContaining("the port is taken") as string },
     ],
     [
-      "a folder that cannot be used so",
+      "a folder that cannot be used",
       () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
       { code: "unavailable", summary: expect.stringContaining("not an address of this machine") as string },
     ],
@@ -212,7 +212,7 @@ describe("update", () => {
   });
 });
 
-test("a responder that somebody has started by hand on the folder is replaced, with its deliveries", async () => {
+test("a responder that was started by hand on the folder is replaced, with its deliveries", async () => {
   const created = await createAtFixedPort();
   const { dataDir, port } = created.outs;
   await end(created);
@@ -228,7 +228,7 @@ test("a responder that somebody has started by hand on the folder is replaced, w
 });
 
 describe("delete", () => {
-  test("ends the process and removes its files; ended already is done; create keeps the port: a replacement", async () => {
+  test("ends the process and removes its files, or finds it ended; a replacement keeps the port", async () => {
     const created = await createAtFixedPort();
     await destroy(created);
     await expectPids([]);
@@ -241,7 +241,7 @@ describe("delete", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("keeps what was not forwarded, with a warning that counts it, or says that it cannot be read", async () => {
+  test("keeps waiting deliveries, with a warning that counts them or reports that it cannot read them", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
@@ -264,7 +264,7 @@ describe("delete", () => {
       expect.stringMatching(/warning: another responder runs on .*it keeps running$/),
     ]);
     await end(created);
-    // The system has given the pid to another process.
+    // The system has given the pid to a different process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
     const announced = JSON.stringify({ ...(await readInstance(dataDir)), pid: other.pid });
     await writeFile(join(dataDir, "instance.json"), announced);
@@ -278,7 +278,7 @@ describe("delete", () => {
 });
 
 describe("a process that hangs", () => {
-  test("is an error for read and delete, neither gone nor killed, until it responds again", async () => {
+  test("is an error for read and delete, not gone and not killed, until it responds again", async () => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 500;

@@ -1,5 +1,6 @@
 import { afterAll } from "vitest";
 import { cleanUp } from "./http.ts";
 
-// A set-up file: it runs for each file of tests. A hook in a module would not, where files share their workers.
+// A set-up file, which runs for each test file. A module-level hook would not, because test files share
+// workers.
 afterAll(cleanUp);

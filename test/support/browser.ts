@@ -8,17 +8,17 @@ import { chromium } from "playwright-core";
 export interface RunningBrowser {
   /** For `chromium.connect`. */
   endpoint: string;
-  /** Ends the browser with all its processes, and removes what was unpacked for it. */
+  /** Ends all processes of the browser, and removes its unpacked files. */
   close: () => Promise<void>;
 }
 
-/** Where distributions put it; APICHAT_TEST_BROWSER names another. */
+/** The paths that distributions use; APICHAT_TEST_BROWSER names a different one. */
 const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The package's own arguments hold --single-process, with which the second context ends the browser. */
+/** The package's own arguments contain --single-process, with which a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
-/** Starts the Chromium of this machine, or else the one that npm installed. Unpacking that takes some seconds. */
+/** Starts the Chromium of this machine, or else the one that npm installed, which takes some seconds to unpack. */
 export async function startBrowser(): Promise<RunningBrowser> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -54,7 +54,7 @@ function findSystemBrowser(): Program | undefined {
 async function unpackBrowser(folder: string): Promise<Program> {
   const fonts = join(folder, "fonts.conf");
   await writeFile(fonts, fontsConfiguration(folder));
-  // The package unpacks its libraries only where it takes itself to be in AWS Lambda.
+  // The package unpacks its libraries only if it believes that it is in AWS Lambda.
   const lambda = { AWS_LAMBDA_JS_RUNTIME: "nodejs22.x", AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" };
   const executablePath = await withEnvironment({ ...lambda, TMPDIR: folder }, async () => {
     const { default: packaged } = await import("@sparticuz/chromium");
@@ -70,7 +70,7 @@ async function unpackBrowser(folder: string): Promise<Program> {
   };
 }
 
-/** The package's own configuration looks for its fonts in /tmp only: without a font Chromium dies at the first input. */
+/** The package's own configuration searches /tmp only, and without a font Chromium crashes at the first input. */
 const fontsConfiguration = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -80,7 +80,7 @@ const fontsConfiguration = (folder: string): string => `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** Runs something with these variables; afterwards the environment is as it was, whatever it did to it. */
+/** Runs `work` with these variables, and restores the environment afterwards, whatever `work` changed. */
 async function withEnvironment<T>(variables: Record<string, string>, run: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
   Object.assign(process.env, variables);

@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import { afterTests } from "./http.ts";
 import { endProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "../../tools/lib/processes.ts";
 
-/** A command in progress, in a process group of its own as a shell gives to each. */
+/** A running command, in its own process group, as in a shell. */
 export interface Command {
   done: Promise<{
     exitCode: number | undefined;
@@ -13,21 +13,24 @@ export interface Command {
   }>;
   /** Both streams so far. */
   output(): string;
-  /** Waits until something is so; throws what was printed if the command ends before. */
+  /** Waits until a condition holds. Throws the output if the command ends first. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>;
-  /** Every process that it started and that is alive: all that have its environment. */
+  /** Every live process that it started, found by their environment. */
   processes(): Promise<ProcessInfo[]>;
-  /** What one Ctrl-C does: SIGINT to the group. */
+  /** Sends SIGINT to the group, as one Ctrl-C does. */
   interrupt(): void;
-  /** kill -9 of the command's own process, and of nothing else. */
+  /** Kills the command's own process with SIGKILL, and nothing else. */
   kill(): void;
-  /** kill -9 of all that it started, together. */
+  /** Kills everything that it started with SIGKILL, together. */
   killEverything(): Promise<void>;
 }
 
 export type StartCommand = (file: string, ...parameters: string[]) => Command;
 
-/** Starts commands in a folder with this environment alone. What they leave behind ends with the file's tests. */
+/**
+ * Starts commands in a folder, with this environment only. Processes that they leave behind are ended with
+ * the file's tests.
+ */
 export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {
   const marker = { name: "APICHAT_TEST_RUN", value: folder };
   afterTests(() => endProcessesOf(marker));

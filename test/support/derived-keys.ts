@@ -1,6 +1,9 @@
 import vectors from "../../schema/vectors.json" with { type: "json" };
 
-/** Vectors of the derivation, made with `openssl kdf` of OpenSSL 3.0: the same keys in every runtime, for ever. */
+/**
+ * Vectors of the derivation, made with `openssl kdf` of OpenSSL 3.0: every runtime and every release must
+ * derive these keys.
+ */
 export const DERIVED = vectors.derivedKeys.map(
   ({ seeds, subject, rotations, keys }): [string | string[], string, string[], string[]] => [
     seeds.length === 1 ? (seeds[0] ?? "") : seeds,

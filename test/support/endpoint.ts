@@ -8,13 +8,16 @@ export interface Endpoint extends Listening {
   /** Every request: method and path. */
   requests: string[];
   deliveries: Delivery[];
-  /** Changes what answers from now on. */
+  /** Replaces the listener. */
   answerWith(listener: RequestListener): void;
-  /** Lets every request wait until the function that it returns is called. */
+  /** Delays every request until the function that it returns is called. */
   hold(): () => void;
 }
 
-/** A real HTTP server on a free loopback port. Answers as the responder with these keys, until told otherwise. */
+/**
+ * A real HTTP server on a free loopback port. It responds as the responder with these keys does, until its
+ * listener is replaced.
+ */
 export async function startEndpoint(
   options: { keys?: string | string[]; port?: number } = {},
 ): Promise<Endpoint> {
@@ -39,6 +42,6 @@ export async function startEndpoint(
   return { ...listening, requests, deliveries, answerWith: (next) => (answer = next), hold };
 }
 
-/** The secrets of the tests hold characters that every encoding writes in another way. */
+/** The secrets of the tests contain characters that every encoding writes differently. */
 export const VERIFICATION_KEY = 'vk/acme+test=&<secret>"ü"-0123456789';
 export const API_KEY = 'ak/system+test=&<secret>"ü"-0123456789';

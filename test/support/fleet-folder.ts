@@ -22,18 +22,18 @@ await runFleetCommand({
 });
 `;
 
-/** A user's folder with `fleet.ts` and its list. */
+/** A user's folder with `fleet.ts` and its list of workspaces. */
 export interface FleetFolder {
   path: string;
-  /** Gives `fleet.ts` its name, stacks and rotations. */
+  /** Writes name, stacks and rotations into `fleet.ts`. */
   define(definition: { name: string; stacks: number; rotations?: string[] }): Promise<void>;
-  /** Starts `node fleet.ts` with these words. */
+  /** Starts `node fleet.ts` with these arguments. */
   start(...parameters: string[]): Command;
-  /** Everything that every command printed so far. */
+  /** The output of all commands so far. */
   printed(): string;
   /** The lock files of all stacks, by their path in the backend. */
   locks(): Promise<string[]>;
-  /** The text of each stack's state, by the stack's name. */
+  /** The text of each stack's state, by the name of the stack. */
   states(): Promise<Map<string, string>>;
 }
 
@@ -74,7 +74,7 @@ export async function createFleetFolder(
       return command;
     },
     printed: () => commands.map((command) => command.output()).join("\n"),
-    // Before the first run there is no folder.
+    // The folder does not exist before the first run.
     locks: async () =>
       (await readdir(inBackend("locks"), { recursive: true }).catch(() => []))
         .filter((entry) => entry.endsWith(".json"))

@@ -1,7 +1,7 @@
 import type { FleetPlan } from "../../provider/fleet/plan.js";
 import type { FleetReport, StackReport, WebhookChange } from "../../provider/fleet/reports.js";
 
-/** As many webhooks as `counts` says of each change. */
+/** Returns this many webhooks of each change. */
 export function stackReport(
   stack: string,
   counts: Partial<Record<WebhookChange, number>>,

@@ -7,14 +7,17 @@ import { openScene, webhookUrlOf } from "./scene.ts";
 
 export const PROJECT = "apichat-fleet";
 
-/** A random key and a webhook for each workspace. An endpoint that does not answer is not waited for. */
+/** Declares a random key and a webhook for each workspace, without waiting for an endpoint that does not respond. */
 const webhook: FleetDefinition["webhook"] = ({ baseUrl, apiKey, webhookUrl = "" }) => {
   return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {}, timeouts: { readySeconds: 1 } };
 };
 
 export type FleetScene = Awaited<ReturnType<typeof openFleetScene>>;
 
-/** A fleet's service, endpoints and backend. `known`: all workspaces, including those that no list has yet. */
+/**
+ * A fleet's service, endpoints and backend. `known` names all workspaces of the service, including those that
+ * no list contains yet.
+ */
 export async function openFleetScene(
   known: readonly string[],
   definition: Pick<FleetDefinition, "name" | "stacks">,
@@ -25,7 +28,7 @@ export async function openFleetScene(
   const refused = new Set<string>();
   const fragile = new Set<string>();
   const tokens = new Map<string, string[]>();
-  /** Gives the challenge back whatever the token is, and notes the token. The path is the workspace. */
+  /** Returns the challenge for any token, and records the token. The path names the workspace. */
   const answer: Answer = ({ path, body }, response) => {
     const { pathname, searchParams } = new URL(path, "http://endpoint");
     const name = pathname.slice(1);
@@ -47,7 +50,7 @@ export async function openFleetScene(
       name,
       baseUrl: emulator.workspace(name).baseUrl,
       webhookUrl: urlOf(name),
-      // The others have that of the environment.
+      // The other workspaces use the API key of the environment.
       ...(hasSecretUrl(name) ? { apiKey: API_KEY } : {}),
     }));
 
@@ -61,23 +64,23 @@ export async function openFleetScene(
   return {
     emulator,
     backend,
-    /** The endpoint of the workspaces in `fragile` alone, which can be down. */
+    /** Whether the endpoint of the workspaces in `fragile` is up. */
     second: {
       stop: () => second.close(),
       start: async () => void (second = await startServer(answer, { port: second.port })),
     },
     fragile,
-    /** The workspaces whose handshakes are answered with HTTP 403. */
+    /** The workspaces whose handshakes get HTTP 403. */
     refused,
-    /** The tokens of all handshakes that were answered, by workspace. */
+    /** The tokens of all handshakes that passed, by workspace. */
     tokens,
     /** Every report and every event so far. */
     printed,
-    /** Where the engine works. */
+    /** The working folder of the engine. */
     workFolder: join(folder, definition.name),
     urlOf,
     open,
-    /** Runs the fleet once, and keeps what it reports. */
+    /** Runs the fleet once, and records its report. */
     run: async <Report>(
       names: readonly string[],
       command: (fleet: Fleet, options: { onEvent: (event: FleetEvent) => void }) => Promise<Report>,
@@ -86,7 +89,10 @@ export async function openFleetScene(
       printed.push(report);
       return report;
     },
-    /** The names of the fleet's stacks that have a state in the backend. There is no folder before the first. */
+    /**
+     * Returns the names of the fleet's stacks with a state in the backend, whose folder does not exist before
+     * the first.
+     */
     deployedStacks: async (): Promise<string[]> => {
       const files = await readdir(join(backend.folder, ".pulumi", "stacks", PROJECT)).catch(() => []);
       return files

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterTests } from "./http.ts";
 
-/** A new folder for its owner only, gone after the file's tests. */
+/** Creates a folder for its owner only, removed after the file's tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat-test-")));
   afterTests(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -17,26 +17,29 @@ export type { Listening };
 
 const cleanups: (() => unknown)[] = [];
 
-/** Undone when the file's tests are through (see after-file.ts), not after each: tests may run side by side. */
+/**
+ * Runs when the file's tests have finished (see after-file.ts), not after each test, because tests may run
+ * concurrently.
+ */
 export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
 
 export const cleanUp = (): Promise<unknown> => Promise.all(cleanups.splice(0).map((one) => one()));
 
-/** A request that came in whole. */
+/** A request that was received completely. */
 export interface Received {
   method: string;
   /** Path and query, as sent. */
   path: string;
   headers: IncomingHttpHeaders;
-  /** Names and values in the case and order in which they came. */
+  /** Names and values in the case and order in which they were sent. */
   rawHeaders: string[];
   body: string;
   bytes: Buffer;
-  /** `performance.now()` when it was there. */
+  /** `performance.now()` at its end. */
   atMs: number;
 }
 
-/** What to answer to one request; the index counts requests from 0. An answer that does nothing lets the client wait. */
+/** Responds to one request; the index counts requests from 0. Without a response the client waits. */
 export type Answer = (request: Received, response: ServerResponse, index: number) => unknown;
 
 export interface ServerOptions {
@@ -46,14 +49,14 @@ export interface ServerOptions {
   tls?: { key: string | Buffer; cert: string | Buffer };
 }
 
-/** Like every server here, it ends with the file's tests, and with it every connection. */
+/** Like every server here, it closes with the file's tests, with all its connections. */
 export interface TestServer extends Listening {
   requests: Received[];
-  /** What is answered from now on. */
+  /** Replaces the response. */
   answerWith(answer: Answer): void;
 }
 
-/** Takes every request whole, keeps it, and answers: 200 without a body unless an answer is given. */
+/** Reads and records every request, and responds with 200 and no body unless `answer` is given. */
 export async function startServer(
   answer: Answer = (_, response) => response.end(),
   options: ServerOptions = {},
@@ -61,7 +64,7 @@ export async function startServer(
   const requests: Received[] = [];
   const take = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = "", url: path = "", headers, rawHeaders } = incoming;
-    // A client that gives up while it still sends is no failure of the test.
+    // A client that disconnects while it still sends does not fail the test.
     const bytes = await buffer(incoming).catch(() => undefined);
     if (bytes === undefined) return;
     const atMs = performance.now();
@@ -73,7 +76,7 @@ export async function startServer(
   return { ...(await startListener(listener, options)), requests, answerWith };
 }
 
-/** For a listener that reads the request itself, such as the responder's. */
+/** Starts a server with a listener that reads the request itself, such as the responder's. */
 export async function startListener(
   listener: RequestListener,
   { port, tls }: ServerOptions = {},
@@ -82,7 +85,7 @@ export async function startListener(
   return listen(server, tls ? "https" : "http", port);
 }
 
-/** Does with each connection what it likes: answers bytes, cuts it, or is silent. */
+/** Starts a TCP server that handles each connection itself: it may send bytes, close it or stay silent. */
 export async function startTcpServer(
   serve: (socket: Socket) => unknown = () => {},
   options: Pick<ServerOptions, "port"> = {},
@@ -90,7 +93,10 @@ export async function startTcpServer(
   return listen(createTcpServer(serve), "http", options.port);
 }
 
-/** A port on which nothing listens, below those that systems hand out: no other server of the tests gets it by chance. */
+/**
+ * Returns a port on which nothing listens. It is below the range that systems assign, so no other server of
+ * the tests gets it.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
@@ -106,18 +112,18 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The head of a request, with a Host. */
+/** Returns the head of a request with a Host header. */
 export const head = (line: string, headers: readonly string[]): string =>
   [line, "host: localhost", ...headers, "", ""].join("\r\n");
 
-/** Sends bytes as they are and gives everything that comes back until the connection ends. */
+/** Sends bytes unchanged, and returns everything that is received until the connection ends. */
 export async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(bytes);
   return text(socket);
 }
 
-/** A listener that accepts nothing and whose backlog is full: connecting to its URL never ends. */
+/** A listener that accepts nothing and whose backlog is full: a connection to its URL never completes. */
 export async function startDeafListener(): Promise<string> {
   const script = `
     const { parentPort } = require("node:worker_threads");
@@ -130,7 +136,7 @@ export async function startDeafListener(): Promise<string> {
   afterTests(() => worker.terminate());
   const port = await new Promise<number>((resolve) => worker.once("message", resolve));
   let connected = 0;
-  // A backlog of one holds two connections; whoever comes later gets no answer at all.
+  // A backlog of one holds two connections; later ones get no response at all.
   await new Promise<void>((resolve) => {
     for (let n = 0; n < 4; n += 1) {
       const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());

@@ -5,8 +5,8 @@ import { x as extract } from "tar";
 import { expect } from "vitest";
 import { hasHost } from "../../tools/engine/languages.ts";
 import { run } from "../../tools/lib/run.ts";
-import { findPython, makeEnvironment } from "../../tools/openapi/environment.ts";
-import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { findPython, makeEnvironment } from "../../tools/lib/python.ts";
+import { packFolder } from "../../tools/release/archives.ts";
 import { packPython } from "../../tools/release/sdks.ts";
 import { generateSdk } from "../../tools/sdk/generate.ts";
 import { blocksOf, commandsIn, readPage, root, withoutPlugin } from "./pages.ts";
@@ -18,22 +18,22 @@ import { engine, type Backend } from "./stack.ts";
 const { version } = packageJson;
 const { signal } = new AbortController();
 
-/** Where the pages say that the repository of a release is. */
+/** The repository of a release in the pages. */
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
 export const page = readPage("docs/guide/without-node.md");
 
-/** A language whose users install what a release has for them. */
+/** A language whose users install packages of a release. */
 export interface InstalledLanguage {
   name: string;
-  /** Does in the folder of a program what a user does, with a folder beside it for what that takes. */
+  /** Installs in the folder of a program what a user installs; `aside` is a second folder for temporary files. */
   install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
-  /** What PATH has beside `pulumi`. */
+  /** The folders that PATH needs in addition to `pulumi`. */
   path: (program: string) => Promise<string[]>;
 }
 
-/** The command of the page. What it has downloaded goes, as on another machine. */
+/** Runs the command of the page, then removes the downloaded plugin, as on a different machine. */
 async function installYaml(program: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const commands = commandsIn(blocksOf(page, "sh")).map((line) => line.replace(/ +#.*/, "").split(" "));
   const [, ...add] = commands.find((words) => words.slice(0, 3).join(" ") === "pulumi package add") ?? [];
@@ -41,17 +41,17 @@ async function installYaml(program: ProgramFolder, { url }: PluginServer, aside:
   await rm(join(aside, "../home/plugins"), { recursive: true });
 }
 
-/** What runs the tests of the SDK for Python; undefined on a machine without. */
+/** The Python of the SDK's tests; undefined if the machine has none. */
 export const python = await findPython(signal);
 
-/** Packs the wheel of a release whose plugin is on this server. Returns its path in the folder. */
+/** Packs a wheel whose plugin is on this server. Returns its path in the folder. */
 export async function packWheel({ url }: PluginServer, folder: string): Promise<string> {
   const sdk = await generateFor("python", { pluginDownloadURL: url }, folder);
   await packPython({ sdk, folder, signal });
   return join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
 }
 
-/** The wheel, in a virtual environment where Pulumi.yaml names one. */
+/** Installs the wheel into the virtual environment that Pulumi.yaml names. */
 async function installPython({ path }: ProgramFolder, server: PluginServer, aside: string): Promise<void> {
   const wheel = await packWheel(server, aside);
   await makeEnvironment(python?.command ?? "", join(path, "venv"), [wheel], signal);
@@ -59,11 +59,14 @@ async function installPython({ path }: ProgramFolder, server: PluginServer, asid
   expect(await run(join(path, "venv/bin/python"), ["-c", script])).toContain("import pulumi_apichat");
 }
 
-/** Go takes a path with `.git` for a repository without a request to its host. */
+/** Go treats a path with `.git` as a repository, without a request to its host. */
 const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
 const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
 
-/** The module as Go gets it from the tag of a release. It replaces what go.mod requires, because in a cache of its own Go would compile Pulumi's SDK again. */
+/**
+ * Installs the module as Go downloads it from the tag of a release. A `replace` in go.mod points to it,
+ * because with its own cache Go would compile Pulumi's SDK again.
+ */
 async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const schema = { pluginDownloadURL: url, importBasePath: `${GO_MODULE}/apichat` };
   const archive = join(aside, "module.tar.gz");
@@ -97,7 +100,7 @@ async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: 
   await writeFile(join(path, "main.go"), main.replaceAll(EXAMPLE_MODULE, GO_MODULE));
 }
 
-/** Generates the SDK with the addresses that a release stamps into the schema. Returns its folder. */
+/** Generates the SDK with the addresses that a release writes into the schema. Returns its folder. */
 async function generateFor(
   language: "python" | "go",
   { pluginDownloadURL, importBasePath }: { pluginDownloadURL: string; importBasePath?: string },
@@ -115,7 +118,10 @@ async function generateFor(
   return join(into, language);
 }
 
-/** Those that run on this machine; Python and Go take minutes, which `npm test` does not have. */
+/**
+ * The languages that run on this machine. Python and Go take minutes, so only `npm run suite languages`
+ * includes them.
+ */
 export const installedLanguages: InstalledLanguage[] = [
   { name: "yaml", install: installYaml, path: async () => [] },
 ];
@@ -134,7 +140,7 @@ if (process.env["TEST_SUITE"] === "languages") {
     });
 }
 
-/** A folder for PATH with `pulumi` alone. */
+/** Creates a folder for PATH that contains only `pulumi` and its hosts. */
 export async function linkPulumi({ folder }: Backend): Promise<string> {
   const bin = join(folder, "bin");
   await mkdir(bin);
@@ -143,7 +149,7 @@ export async function linkPulumi({ folder }: Backend): Promise<string> {
   return bin;
 }
 
-/** The quickstart of a language, installed; every command has a PATH with `pulumi` and the language's tools alone. */
+/** Installs the quickstart of a language. PATH contains only `pulumi` and the language's tools. */
 export async function openInstalled(
   backend: Backend,
   { name, install, path }: InstalledLanguage,
@@ -153,7 +159,7 @@ export async function openInstalled(
   await mkdir(aside);
   const bin = await linkPulumi(backend);
   const example = join(root, "examples", name, "quickstart");
-  // These two are for the plugin of the npm package.
+  // package.json and the plugin in Pulumi.yaml belong to the npm package.
   await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });
   const project = await readFile(join(example, "Pulumi.yaml"), "utf8");
   await writeFile(join(program, "Pulumi.yaml"), withoutPlugin(project));

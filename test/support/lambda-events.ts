@@ -3,19 +3,19 @@ import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws
 /** A request as its sender writes it. */
 export interface SentRequest {
   method?: string;
-  /** The path of the URL. In a REST API's event its first segment is the stage. */
+  /** The path of the URL. In the event of a REST API its first segment is the stage. */
   path?: string;
-  /** The query as it stands in the URL, without the question mark. */
+  /** The query as written in the URL, without the question mark. */
   query?: string;
   headers?: Pairs;
   body?: string | Uint8Array;
-  /** Whether AWS hands the body over as base64. Default: for bytes, not for text. */
+  /** Whether AWS passes the body as base64. Default: only if it is not text. */
   isBase64Encoded?: boolean;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Header names in the sender's case, every value, parameters decoded, the path with and without its stage. */
+/** Header names in the sender's case, with every value; decoded parameters; the path with and without its stage. */
 export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
   const { method = "POST", path = "/Prod/webhook", query = "" } = sent;
   const headers = [...(sent.headers ?? []), ["X-Forwarded-Proto", "https"]] as const;
@@ -37,7 +37,7 @@ export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
 
 export const functionUrlEvent = (sent: SentRequest): APIGatewayProxyEventV2 => formatV2(sent, "/webhook");
 
-/** Header names in lower case, repeated values joined, cookies apart, the query as it was written. */
+/** Header names in lower case, with joined values; separate cookies; the query as written. */
 function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV2 {
   const { method = "POST", path = defaultPath, query = "" } = sent;
   const { cookie, ...headers } = allValues(lowerCase(sent));
@@ -56,14 +56,14 @@ function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV
   };
 }
 
-/** Header names in lower case, the last value of each, parameters as they were written. */
+/** Header names in lower case, with the last value of each; parameters as written. */
 export const albEvent = (sent: SentRequest): ALBEvent => ({
   ...albCommon(sent),
   queryStringParameters: Object.fromEntries(rawParameters(sent)),
   headers: Object.fromEntries(lowerCase(sent)),
 });
 
-/** As a load balancer does it when its target group has multi-value headers switched on. */
+/** The event of a load balancer whose target group has multi-value headers. */
 export const albMultiValueEvent = (sent: SentRequest): ALBEvent => ({
   ...albCommon(sent),
   multiValueQueryStringParameters: allValues(rawParameters(sent)),
@@ -97,8 +97,8 @@ const allValues = (pairs: Pairs): Record<string, string[]> =>
   );
 
 /**
- * What each front of a Lambda function makes of a request, as AWS documents it, without the parts that no handler of
- * HTTP reads (trace ids, account, identity).
+ * The event that each trigger of a Lambda function makes from a request, as AWS documents it, without the
+ * parts that no HTTP handler reads (trace ids, account, identity).
  */
 export const lambdaEvents = {
   "REST API": restApiEvent,

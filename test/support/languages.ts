@@ -10,17 +10,20 @@ import { engine } from "./stack.ts";
 
 /** A Pulumi language whose programs run on the resource plugin here. */
 export interface PluginLanguage {
-  /** As `apichat init --language` has it; `examples/` has a folder of this name. */
+  /** The name in `apichat init --language`, and of its folder in `examples/`. */
   name: string;
-  /** What its programs find in their environment, in place of that of the engine. */
+  /** Variables of its programs, which override the engine's. */
   environment: Record<string, string>;
-  /** `pulumi install` in the folder of a program, or what stands in for it where the host that could be built is too old. */
+  /**
+   * Runs `pulumi install` in the folder of a program, or does its work if the host that a clone builds is too
+   * old.
+   */
   install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** The set-up of `npm test` has made it, or said that there is no Python on this machine. */
+/** The set-up of `npm test` has created it, or reported that this machine has no Python. */
 const pythonSdk = await findPythonSdk();
 
 const python = (environment: string): PluginLanguage => ({
@@ -31,14 +34,14 @@ const python = (environment: string): PluginLanguage => ({
 
 const inClone = (path: string): string => `${root}${path}`;
 
-/** The modules of the examples, which are those of every program on the SDK. */
+/** Uses the modules of the examples, which every program on the SDK needs. */
 async function installGo(folder: string): Promise<void> {
   const module = await readFile(inClone("examples/go/go.mod"), "utf8");
   await writeFile(join(folder, "go.mod"), module.replace("../../sdk/go", inClone("sdk/go")));
   await copyFile(inClone("examples/go/go.sum"), join(folder, "go.sum"));
 }
 
-/** The SDK is where a program of `apichat init` has it, and where the examples have it. */
+/** Puts the SDK where a program of `apichat init` and the examples expect it. */
 async function installJava(folder: string): Promise<void> {
   await mkdir(join(folder, "sdks"));
   await symlink(inClone("sdk/java"), join(folder, "sdks/apichat"));
@@ -47,7 +50,7 @@ async function installJava(folder: string): Promise<void> {
   await writeFile(join(folder, "../pom.xml"), parent.replace("${project.basedir}/../../../sdk/java", sdk));
 }
 
-/** The SDK is a package beside those of the clone. */
+/** Puts the SDK beside the packages of the clone. */
 async function installTypeScript(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   await rm(modules, { force: true });
@@ -58,7 +61,7 @@ async function installTypeScript(folder: string): Promise<void> {
   await symlink(inClone("sdk/nodejs/bin"), join(modules, "pulumi-apichat-sdk"));
 }
 
-/** Compiling what these stand on takes minutes, so a test starts none of it. */
+/** Their dependencies take minutes to compile, so the tests use them only if they are already compiled. */
 const compiled = [
   { name: "typescript", sdk: "nodejs", environment: {}, install: installTypeScript },
   { name: "go", sdk: "go", environment: {}, install: installGo },
@@ -68,12 +71,12 @@ const compiled = [
 const changedAt = (path: string): number =>
   statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 
-/** True if `npm run suite languages` has been here since the schema changed. */
+/** Whether `npm run suite languages` has run since the schema changed. */
 const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
-/** Those that run on this machine. */
+/** The languages that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
   {
     name: "yaml",
@@ -85,8 +88,8 @@ export const pluginLanguages: PluginLanguage[] = [
 ];
 
 /**
- * Those with examples of the three ways of use. Go and Java take half a minute each for them, which `npm test` does not have:
- * `npm run suite languages` does. In TypeScript only the dynamic provider has them.
+ * The languages with examples of all three ways of use. Go and Java take half a minute each, so only `npm run
+ * suite languages` includes them. In TypeScript only the dynamic provider has these examples.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(
   ({ name }) =>

@@ -2,13 +2,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { MockMonitor, type MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { vi } from "vitest";
 
-/** A resource as the program has registered it. */
+/** A resource that the program has registered. */
 export interface Declared {
   type: string;
   name: string;
   /** Its inputs; a secret is `{ secret: value }`. */
   inputs: Record<string, unknown>;
-  /** The resources that must be there before it, as `<type>::<name>`: those it takes outputs of, and its `dependsOn`. */
+  /** The resources that it waits for, as `<type>::<name>`: the sources of its inputs, and its `dependsOn`. */
   dependencies: string[];
 }
 
@@ -16,11 +16,14 @@ export interface MockedProgram {
   project: string;
   stack: string;
   config: Record<string, string>;
-  /** What the engine would give back beside the inputs. */
+  /** The outputs that the engine would return in addition to the inputs. */
   computed: (args: MockResourceArgs) => Record<string, unknown>;
 }
 
-/** Runs a Pulumi program of one module to its end on Pulumi's mocks, and gives what it has registered and its outputs. */
+/**
+ * Runs a Pulumi program of one module on Pulumi's mocks. Returns the resources that it registered, and its
+ * outputs.
+ */
 export async function runMocked(
   load: () => Promise<Record<string, unknown>>,
   { project, stack, config, computed }: MockedProgram,
@@ -46,7 +49,7 @@ export async function runMocked(
   }
 }
 
-/** Runs the program to its end. What it throws would come out of the SDK twice, once as an unhandled rejection. */
+/** Runs the program and returns its error: the SDK would throw it twice, once as an unhandled rejection. */
 async function runAsStack(load: () => Promise<Record<string, unknown>>): Promise<unknown> {
   const failures: unknown[] = [];
   const outputs: unknown = await pulumi.runtime.runInPulumiStack(() =>
@@ -57,7 +60,7 @@ async function runAsStack(load: () => Promise<Record<string, unknown>>): Promise
   return outputs;
 }
 
-/** The part of the engine's message that is read. */
+/** The part of the engine's message that the mocks read. */
 interface RegisterRequest {
   getType(): string;
   getName(): string;
@@ -76,7 +79,7 @@ function readRequest(request: RegisterRequest): Declared {
   };
 }
 
-/** How the engine's protocol says what a value is, and that it is a secret. */
+/** The signature that marks a secret in the engine's protocol. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 

@@ -3,19 +3,14 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { EmulatorOptions, RecordedRequest } from "../../provider/emulator/index.js";
 
-/** What these checks look at in schema/openapi.json. */
-export interface OpenApiDocument {
-  servers: Server[];
+/** The parts of schema/openapi.json that these checks read. */
+interface OpenApiDocument {
   paths: Record<string, PathItem>;
   webhooks: Record<WebhookName, PathItem>;
   components: { schemas: Record<string, object> };
 }
 
-interface Server {
-  url: string;
-}
-
-type PathItem = { servers?: Server[]; parameters?: Parameter[] } & Partial<Record<string, Operation>>;
+type PathItem = { parameters?: Parameter[] } & Partial<Record<string, Operation>>;
 
 interface Operation {
   parameters?: Parameter[];
@@ -42,7 +37,7 @@ export interface SentRequest {
   /** Path and query. */
   path: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As text, or as parsed JSON. */
+  /** A string, or parsed JSON. */
   body: unknown;
 }
 
@@ -52,15 +47,15 @@ interface Exchange extends SentRequest {
   answer: { headers: Readonly<Record<string, string>>; body: string };
 }
 
-export const openApi = JSON.parse(
+const openApi = JSON.parse(
   readFileSync(new URL("../../schema/openapi.json", import.meta.url), "utf8"),
 ) as OpenApiDocument;
 
-// The document is no JSON Schema, but the places in it that are refer to each other.
+// The document is not a JSON Schema, but its schemas refer to each other by their place in it.
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
 ajv.addSchema(openApi, "openapi");
 
-/** What is wrong with a value by the schema at a place in the document: the keys that lead there. */
+/** The problems of a value by the schema at a place in the document, given by the keys that lead to it. */
 function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
@@ -70,8 +65,8 @@ function listProblems(place: readonly string[], value: unknown): string[] {
 }
 
 /**
- * An exchange with the service is one that the document describes: a known status and its body, and after a success also a
- * right request. An address that is not in the document got 404, a method that is not 405.
+ * Checks an exchange with the service against the document: a known status with its body, and after a success
+ * a valid request. An address that is not in the document must get 404, a method that is not must get 405.
  */
 function expectMatchesOpenApi(exchange: Exchange): void {
   const { method, path, status } = exchange;
@@ -82,8 +77,9 @@ function expectMatchesOpenApi(exchange: Exchange): void {
 const otherReadings = ["errorShape", "flowKey", "registrationKey"] as const;
 
 /**
- * {@link expectMatchesOpenApi} for all that an emulator with these options received and answered, but for what a fault
- * struck. Nothing is expected of an emulator that reads the specification in another way than the document.
+ * Checks with {@link expectMatchesOpenApi} everything that an emulator with these options received and sent,
+ * except requests with a fault. Checks nothing if the emulator reads the specification differently from the
+ * document.
  */
 export function expectRecordsMatchOpenApi(
   requests: readonly RecordedRequest[],
@@ -100,7 +96,7 @@ export function expectRecordsMatchOpenApi(
   }
 }
 
-/** A request that the service sent to a webhook URL is the one that the document describes. */
+/** Checks a request that the service sent to a webhook URL against the document. */
 export function expectMatchesWebhook(name: WebhookName, request: SentRequest): void {
   const { post } = openApi.webhooks[name];
   if (!post) throw new Error(`the webhook ${name} is no POST`);
@@ -134,7 +130,7 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 }
 
-/** An unknown address may be told before a wrong method. */
+/** An unknown address may be reported before a wrong method. */
 function listMethodProblems({ status, answer }: Exchange): string[] {
   if (status === 404) return [];
   return status === 405 && answer.headers["allow"] === "POST"
@@ -161,12 +157,12 @@ function listRequestProblems(operation: Operation, place: readonly string[], req
   return [
     ...(isUnsigned ? ["taken without a bearer token"] : []),
     ...listParameterProblems(operation, place, request),
-    // A client need not name the type of its body: the service reads JSON, whatever is said.
+    // A client need not name the type of its body: the service reads it as JSON in any case.
     ...listProblems([...place, "requestBody", "content", "application/json", "schema"], request.body),
   ];
 }
 
-/** The parameters in the query and the headers; those in the path have been matched. */
+/** The parameters in query and headers; those in the path have already matched. */
 function listParameterProblems(
   operation: Operation,
   place: readonly string[],
@@ -203,7 +199,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The fields of a multipart form, by a reader that is not the one under test. */
+/** Reads the fields of a multipart form, independently of the reader under test. */
 export const readParts = (body: string): Record<string, string> =>
   Object.fromEntries(
     Array.from(body.matchAll(/name="(\w+)"\r\n\r\n(.*)\r\n/g), ([, name = "", value = ""]) => [name, value]),

@@ -3,17 +3,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { MIN_PULUMI } from "../../provider/lib/version.js";
 import { root } from "./pages.ts";
-/** The last TypeScript that takes `moduleResolution: node` without a complaint: that of older Pulumi templates. */
+
+/**
+ * The last TypeScript that accepts `moduleResolution: node`, as older Pulumi templates have it, without a
+ * warning.
+ */
 const typescriptOfTemplates = "~5.9.0";
 
-/** `npm run suite versions` names the oldest one. */
-const SDK_VERSION = process.env["PULUMI_APICHAT_SDK"] ?? packageJson.devDependencies["@pulumi/pulumi"];
+/** What the suites for other versions of Pulumi's SDK install. */
+const SDK_OF_SUITE: Record<string, string> = { "sdk-oldest": MIN_PULUMI, "sdk-newest": "latest" };
 
-/** Fresh projects outside the repository that have the packed tarball. */
+/** The registry resolves the version, because npm's cache may hold an older `latest`. */
+async function resolveSdk(): Promise<string> {
+  const wanted = SDK_OF_SUITE[process.env["TEST_SUITE"] ?? ""];
+  if (wanted === undefined) return packageJson.devDependencies["@pulumi/pulumi"];
+  const { stdout } = await execa("npm", ["view", `@pulumi/pulumi@${wanted}`, "version"]);
+  console.log(`@pulumi/pulumi ${stdout}`);
+  return stdout;
+}
+
+/** New projects outside the repository that install the packed tarball. */
 export interface PackedPackage {
   folder: string;
-  /** Installs the tarball, with what a TypeScript program on Pulumi has, and returns the project's folder. */
+  /** Installs the tarball and the dependencies of a TypeScript program on Pulumi. Returns the project's folder. */
   install(manager: PackageManager): Promise<string>;
   /** Installs the tarball alone, and returns the project's folder. */
   installAlone(): Promise<string>;
@@ -41,9 +55,10 @@ export async function packPackage(): Promise<PackedPackage> {
     return path;
   };
   const dependencies = { "pulumi-apichat": tarball };
+  const sdk = await resolveSdk();
   return {
     folder,
-    install: (manager) => install(manager, manager, withPulumi(dependencies)),
+    install: (manager) => install(manager, manager, withPulumi({ ...dependencies, "@pulumi/pulumi": sdk })),
     installAlone: () => install("alone", "npm", { dependencies }),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
@@ -52,7 +67,7 @@ export async function packPackage(): Promise<PackedPackage> {
 function withPulumi(dependencies: object): object {
   const { devDependencies } = packageJson;
   return {
-    dependencies: { ...dependencies, "@pulumi/pulumi": SDK_VERSION },
+    dependencies,
     devDependencies: { typescript: typescriptOfTemplates, "@types/node": devDependencies["@types/node"] },
   };
 }

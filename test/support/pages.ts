@@ -12,7 +12,7 @@ export interface Page {
 
 export const readPage = (path: string): Page => ({ path, text: readFileSync(`${root}${path}`, "utf8") });
 
-/** The README, and every page of docs/ but those of the Pulumi Registry, which have a front matter. */
+/** The README, and every page of docs/ except those of the Pulumi Registry, which have a front matter. */
 export const readPages = (): Page[] => {
   const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".md"),
@@ -21,7 +21,7 @@ export const readPages = (): Page[] => {
   return pages.filter(({ text }) => !text.startsWith("---\n"));
 };
 
-/** The code blocks of one language, in their order, also those inside a list. */
+/** Returns the code blocks of one language in order, including those inside a list. */
 export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string[] =>
   [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\`$`, "gms"))].map(
     ([, code = ""]) => code,
@@ -33,24 +33,24 @@ export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<P
   return { text: rest.split("\n## ")[0] ?? "" };
 };
 
-/** A Pulumi.yaml of the examples, for the plugin that the engine downloads in place of the npm package's. */
+/** Removes the plugin of the npm package from a Pulumi.yaml of the examples, so that the engine downloads it. */
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");
 
-const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
+export const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
 
-/** What the links and images of a page lead to, in their order. */
+/** Returns the targets of the links and images of a page, in order. */
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]/g)].map(([, target = ""]) => target);
 
 /** Whether a target is a file or an anchor, and not an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
-/** The headings of a page, of every level or of one. */
-export const headingsOf = ({ text }: Pick<Page, "text">, level = "#{1,6}"): string[] =>
-  [...withoutCode(text).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+/** Returns the headings of a page, of all levels or of one. */
+export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
+  [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
-/** The commands of shell blocks. A command over several lines is one. */
+/** Returns the commands of shell blocks. A command over several lines counts as one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
   blocks.flatMap((block) =>
     block

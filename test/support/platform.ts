@@ -1,4 +1,4 @@
-/** Lets the code of this process take the branch of another platform, until it is disposed of. */
+/** Makes the code of this process behave as on another platform, until it is disposed of. */
 export function pretendPlatform(value: NodeJS.Platform): Disposable {
   const own = Object.getOwnPropertyDescriptor(process, "platform") ?? {};
   Object.defineProperty(process, "platform", { ...own, value });

@@ -4,8 +4,8 @@ import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeArchive } from "../../tools/plugin-archives/archives.ts";
-import type { Platform } from "../../tools/plugin-archives/platforms.ts";
+import { writeArchive } from "../../tools/release/archives.ts";
+import type { Platform } from "../../tools/release/platforms.ts";
 import { afterTests } from "./http.ts";
 
 const certificate = (name: string): string =>
@@ -13,9 +13,9 @@ const certificate = (name: string): string =>
 
 const platform = `${process.platform}-${process.arch.replace("x64", "amd64")}` as Platform;
 
-/** A static server on loopback with the archive of the plugin for this machine, as `npm run release:dry` writes it. */
+/** A static server on loopback with the archive of the plugin for this machine, as a release contains it. */
 export interface PluginServer {
-  /** As `pluginDownloadURL` names it. */
+  /** The value of `pluginDownloadURL`. */
   url: string;
   /** In hex. */
   sha256: string;
@@ -23,13 +23,14 @@ export interface PluginServer {
   path: string;
   /** The paths that were asked for. */
   downloads: string[];
-  /** Without them the engine neither trusts the server nor downloads anything. */
+  /** Variables without which the engine neither trusts the server nor downloads anything. */
   environment: Record<string, string>;
 }
 
 /**
- * HTTP/2, as the hosts of releases speak: over HTTP/1.1 the engine finds every checksum wrong, because it skips the last bytes. In the
- * folder `damaged` the archive is cut short, in `unsized` it comes without Content-Length.
+ * Uses HTTP/2, as the hosts of releases do: over HTTP/1.1 the engine finds every checksum wrong, because it
+ * skips the last bytes. The folder `damaged` has a shortened archive; `unsized` sends it without
+ * Content-Length.
  */
 export async function servePlugin(folder: string): Promise<PluginServer> {
   const outFolder = join(folder, "archives");

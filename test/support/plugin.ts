@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 /** The folder of the plugin, as `packages` in Pulumi.yaml names it. */
 export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
 
-/** The options with the alias that the schema gives to every SDK. */
+/** The options with the alias that the schema adds to every SDK. */
 const withAlias = (type: string, options: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions =>
   pulumi.mergeOptions(options, { aliases: [{ type: `pulumi-nodejs:dynamic/apichat:${type}` }] });
 
@@ -51,7 +51,7 @@ export class PluginResponder extends pulumi.CustomResource {
   }
 }
 
-/** An explicit provider, as a generated SDK has it. */
+/** An explicit provider, as in a generated SDK. */
 export class PluginProvider extends pulumi.ProviderResource {
   constructor(name: string, { apiKey }: { apiKey: string }) {
     super("apichat", name, { apiKey: pulumi.secret(apiKey) });

@@ -5,20 +5,23 @@ import { pluginFolder } from "./plugin.ts";
 import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import type { Backend } from "./stack.ts";
 import { root } from "./pages.ts";
-/** A program in a folder, run with the CLI as a user does: engine, language host, program and provider are processes. */
+/**
+ * A program in a folder, run with the CLI as a user runs it: engine, language host, program and provider are
+ * processes.
+ */
 export interface ProgramFolder {
   path: string;
-  /** Starts a command of `pulumi` without waiting for its end. */
+  /** Starts a `pulumi` command without waiting for its end. */
   start(...parameters: string[]): Command;
-  /** Runs a command that must succeed, and gives what it printed. */
+  /** Runs a command that must succeed, and returns its output. */
   run(...parameters: string[]): Promise<string>;
-  /** The same of a command that must fail. */
+  /** Runs a command that must fail, and returns its output. */
   fails(...parameters: string[]): Promise<string>;
-  /** Everything that every command printed so far. */
+  /** The output of all commands so far. */
   printed(): string;
 }
 
-/** Every command gets these variables too. */
+/** Variables for every command. */
 export function openProgramFolder(
   backend: Backend,
   path: string,
@@ -48,7 +51,7 @@ export function openProgramFolder(
   };
 }
 
-/** A copy of an example in the folder of the backend; it finds the repository's packages. */
+/** Copies an example into the backend's folder, where it finds the repository's packages. */
 export async function copyExample(
   backend: Backend,
   example: string,
@@ -63,11 +66,11 @@ export async function copyExample(
   return openProgramFolder(backend, path, environment);
 }
 
-/** A program whose webhooks a file lists, with a stack. */
+/** Creates a program with a stack; a file lists its webhooks. */
 export interface Project extends ProgramFolder {
-  /** Declares these webhooks from the next command on. */
+  /** Changes the declared webhooks for the next command. */
   declare(declarations: readonly (string | Declaration)[]): Promise<void>;
-  /** The state as the engine has written it so far, also while a command is in progress. */
+  /** Reads the state as the engine has written it so far, even while a command is in progress. */
   state(): Promise<string>;
 }
 
@@ -78,7 +81,7 @@ const declarations = JSON.parse(readFileSync("webhooks.json", "utf8"));
 for (const { name, args, options } of declarations) new ApiChatWebhook(name, args, options);
 `;
 
-/** A project with the stack `dev` on the scene's backend. */
+/** Creates a project with the stack `dev` on the scene's backend. */
 export async function createProject(scene: Scene, environment?: Record<string, string>): Promise<Project> {
   const path = join(scene.backend.folder, "project");
   await mkdir(path);
@@ -92,7 +95,7 @@ export async function createProject(scene: Scene, environment?: Record<string, s
   );
 }
 
-/** The same in YAML, on the resource plugin. */
+/** Creates a YAML project on the resource plugin. */
 export interface YamlProject extends Project {
   /** Writes a program of these resources and outputs. */
   write(program: object): Promise<void>;

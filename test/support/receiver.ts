@@ -1,17 +1,17 @@
 import { startServer, type Listening } from "./http.ts";
 
-/** A request that was forwarded to the receiver. */
+/** A request that a responder forwarded. */
 interface Received {
-  /** The header `x-apichat-delivery-id`. */
+  /** The value of the header `x-apichat-delivery-id`. */
   id: string;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
 }
 
-/** The user's own program behind a responder: a real HTTP server on a free loopback port that takes everything. */
+/** The user's own program behind a responder: a real HTTP server on a free loopback port that accepts everything. */
 export interface Receiver extends Listening {
   received: Received[];
-  /** The status of the answers from now on. */
+  /** Changes the status of its responses. */
   answerWith(status: number): void;
 }
 

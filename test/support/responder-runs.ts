@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
+import { catchLines } from "./lines.ts";
 
 export const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
@@ -10,24 +11,21 @@ export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
 type Values = Record<string, unknown>;
 
 export interface Run {
-  /** A folder of the test's own; a process that names it does not outlive the test. */
+  /** The test's own folder; a process that names it does not outlive the test. */
   folder: string;
   /** The lines that were printed. */
   lines: string[];
 }
 
-/** Each test is a run of its own, with a state folder of its own, and not on CI. */
+/** Starts a new run for each test, with its own state folder, and not on CI. */
 export function isolateRuns(): Run {
-  const run: Run = { folder: "", lines: [] };
+  const run: Run = { folder: "", lines: catchLines() };
   beforeEach(async () => {
     run.folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-responder-")));
-    run.lines.length = 0;
-    vi.spyOn(console, "log").mockImplementation((line: string) => void run.lines.push(line));
     vi.stubEnv("CI", undefined);
     vi.stubEnv("XDG_STATE_HOME", run.folder);
   });
   afterEach(async () => {
-    vi.restoreAllMocks();
     vi.unstubAllEnvs();
     await endProcessesNaming(run.folder);
     await rm(run.folder, { recursive: true, force: true, maxRetries: 3 });
@@ -40,7 +38,7 @@ export const acme = (more: Values = {}): { workspaces: { acme: Values } } => ({
   workspaces: { acme: { path: "/acme", verificationKeys: [KEY], ...more } },
 });
 
-/** What the component passes on for the workspace acme. */
+/** The component's arguments for the workspace acme. */
 export const argsOf = (more: Values = {}): Values & { name: string } => ({
   name: "chat",
   instanceKey: "project/dev/chat",

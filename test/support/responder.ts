@@ -4,25 +4,25 @@ import { createDelivery } from "pulumi-apichat/responder";
 import { processesNaming } from "../../tools/lib/processes.ts";
 import type { Backend } from "./stack.ts";
 
-/** Variables of the engine with which responders keep their folders with the backend's, and on no CI machine. */
+/** Variables for the engine: responders keep their folders in the backend's folder, and do not see a CI machine. */
 export function responderEnvironment(backend: Pick<Backend, "folder">): Record<string, string> {
   return { XDG_STATE_HOME: join(backend.folder, "state"), CI: "false" };
 }
 
-/** The pids of the responders that run on a folder or within it. */
+/** Returns the pids of the responders on a folder or within it. */
 export const respondersOn = async (folder: string): Promise<number[]> =>
   (await processesNaming(folder))
     .filter(({ commandLine }) => commandLine.includes("responder"))
     .map(({ pid }) => pid);
 
-/** Posts a signed delivery; gives the status of the answer. */
+/** Posts a signed delivery, and returns the status of the response. */
 export async function deliverTo(url: string, verificationKey: string): Promise<number> {
   const response = await fetch(await createDelivery("text", { url, verificationKey }));
   await response.arrayBuffer();
   return response.status;
 }
 
-/** The names and values of a process's environment. */
+/** Reads the environment of a process. */
 export async function environmentOf(pid: number): Promise<Record<string, string>> {
   const text = await readFile(`/proc/${pid}/environ`, "utf8");
   const entries = text.split("\0").filter((entry) => entry !== "");

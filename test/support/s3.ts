@@ -1,14 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, preparePackages } from "../../tools/lib/python.ts";
 import { afterTests } from "./http.ts";
 
 const BUCKET = "fleet-state";
 const { signal } = new AbortController();
 
 /**
- * Starts a real S3 server (moto, from PyPI) with a bucket, and gives the environment of a Pulumi backend in it. Gives undefined on a
- * machine without a Python for it.
+ * Starts a real S3 server (moto, from PyPI) with a bucket. Returns the environment of a Pulumi backend in it,
+ * or undefined if the machine has no suitable Python.
  */
 export async function startS3(): Promise<Record<string, string> | undefined> {
   const found = await findPython(signal);
@@ -22,7 +22,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   });
   afterTests(() => server.kill("SIGKILL"));
   const origin = await findOrigin(server);
-  // It accepts any signature, and none.
+  // It accepts any signature, and also none.
   const made = await fetch(`${origin}/${BUCKET}`, { method: "PUT" });
   if (!made.ok) throw new Error(`the S3 server made no bucket: HTTP ${made.status}`);
   const options = new URLSearchParams({
@@ -38,7 +38,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   };
 }
 
-/** It prints where it listens. What it prints later is read too, so that its pipe does not fill. */
+/** It prints its address. Its later output is read too, so that the pipe does not fill. */
 async function findOrigin(server: { all: NodeJS.ReadableStream }): Promise<string> {
   let printed = "";
   return new Promise((resolve, reject) => {

@@ -15,17 +15,17 @@ import { afterTests } from "./http.ts";
 import { findSecrets } from "./secrets.ts";
 import { createBackend, type Backend, type TestStack } from "./stack.ts";
 
-/** The value of a query parameter in webhook URLs: a token that some endpoints ask for. */
+/** A query parameter of webhook URLs: a token that some endpoints require. */
 export const QUERY_VALUE = "qv-token-0123456789";
 
-/** The service, an endpoint and a backend; they end with the file's tests. */
+/** The service, an endpoint and a backend, which end with the file's tests. */
 export interface Scene {
   emulator: Emulator;
   endpoint: Endpoint;
   backend: Backend;
 }
 
-/** Starts an emulator with these workspaces, all of one API key, an endpoint and a backend. */
+/** Starts an emulator with these workspaces, which share an API key, an endpoint and a backend. */
 export async function openScene(names: readonly string[], options: EmulatorOptions = {}): Promise<Scene> {
   const workspaces = names.map((name) => ({ name, apiKey: API_KEY }));
   const [emulator, endpoint, backend] = await Promise.all([
@@ -37,12 +37,12 @@ export async function openScene(names: readonly string[], options: EmulatorOptio
   return { emulator, endpoint, backend };
 }
 
-/** The URL on the scene's endpoint for one workspace, with a secret in its query. */
+/** The URL of a workspace on the scene's endpoint, with a secret in its query. */
 export function webhookUrlOf(scene: { endpoint: Pick<Endpoint, "url"> }, name: string): string {
   return `${scene.endpoint.url}/${name}?token=${QUERY_VALUE}`;
 }
 
-/** One webhook of a program: the workspace it is for, and what differs from the usual arguments. */
+/** One webhook of a program: its workspace, and its differences from the usual arguments. */
 export interface Declaration {
   workspace: string;
   /** The resource's name. Default: the workspace's. */
@@ -51,7 +51,7 @@ export interface Declaration {
   options?: CustomResourceOptions;
 }
 
-/** The arguments of a webhook whose endpoint is the scene's. */
+/** The arguments of a webhook on the scene's endpoint. */
 export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatWebhookArgs {
   return {
     baseUrl: scene.emulator.workspace(workspace).baseUrl,
@@ -74,7 +74,7 @@ export function declareWebhooks(scene: Scene, declarations: readonly (string | D
   };
 }
 
-/** The calls of one action that reached the emulator, also those that it rejected. */
+/** The calls of one action that reached the emulator, including rejected ones. */
 export function callsOf(
   { emulator }: Scene,
   action: NonNullable<RecordedRequest["action"]>,
@@ -85,7 +85,7 @@ export function callsOf(
   );
 }
 
-/** What was written since the emulator had received this many requests, such as "set-webhook acme", sorted. */
+/** The writes after this many requests, sorted, such as "set-webhook acme". */
 export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)
@@ -101,7 +101,7 @@ export function registeredWorkspaces({ emulator }: Pick<Scene, "emulator">): str
     .map(({ name }) => name);
 }
 
-/** Fails if one of these is in a file of a backend in clear: checkpoints, backups, history. */
+/** Fails if a file of a backend (checkpoint, backup, history) contains one of these secrets unencrypted. */
 export async function expectCleanBackend({ folder }: Backend, secrets: readonly string[]): Promise<void> {
   const files = await readTree(join(folder, ".pulumi"));
   expect(files.size).toBeGreaterThan(3);
@@ -109,14 +109,14 @@ export async function expectCleanBackend({ folder }: Backend, secrets: readonly 
   expect(leaks.map(([file]) => file)).toEqual([]);
 }
 
-/** Every file of a folder, by its path. */
+/** Reads every file of a folder, by path. */
 export async function readTree(folder: string): Promise<Map<string, string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const)));
 }
 
-/** Fails if a secret of the tests, or one of these, is in what a stack has printed or in its state. */
+/** Fails if the output or the state of a stack contains a secret of the tests, or one of these. */
 export async function expectNoSecrets(
   stack: Pick<TestStack, "printed" | "state">,
   more: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** How a secret may look in a text: plain, JSON, base64 at any offset, hex, URL-encoded. */
+/** The forms in which a text may contain a secret: plain, JSON, base64 at any offset, hex, URL-encoded. */
 function tracesOf(secret: string): string[] {
   const bytes = Buffer.from(secret, "utf8");
   return [
@@ -11,21 +11,21 @@ function tracesOf(secret: string): string[] {
   ];
 }
 
-/** The base64 characters that depend on the secret alone, if it begins at this offset within a group of three bytes. */
+/** The base64 characters that depend only on the secret, if it begins at this offset in a group of three bytes. */
 function base64Core(bytes: Buffer, offset: number): string[] {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
   const core = encoded.slice(offset === 0 ? 0 : offset + 1, Math.floor((offset + bytes.length) / 3) * 4);
   return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
 }
 
-/** The traces of secrets in a text; empty if it is clean. */
+/** Returns the traces of secrets in a text, or an empty list. */
 export function findSecrets(text: string, secrets: readonly string[]): string[] {
   return secrets.flatMap(tracesOf).filter((trace) => trace.length >= 8 && text.includes(trace));
 }
 
 const jsonOf = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The spellings of a secret that are taken out of a text. */
+/** The spellings of a secret that redaction removes from a text. */
 export const SPELLINGS: Record<string, (secret: string) => string> = {
   "as it is": (secret) => secret,
   "in upper case": (secret) => secret.toUpperCase(),
@@ -42,7 +42,7 @@ export const SPELLINGS: Record<string, (secret: string) => string> = {
   "in base64": (secret) => Buffer.from(secret).toString("base64"),
   "in base64url": (secret) => Buffer.from(secret).toString("base64url"),
   "in the base64 of a request": (secret) => Buffer.from(`{"key":"${secret}","a":""}`).toString("base64"),
-  "in the base64url behind something": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
+  "in base64url after other text": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
   "in hex": (secret) => Buffer.from(secret).toString("hex"),
   "in hex of upper case": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
 };

@@ -16,32 +16,35 @@ import { resolveEngine } from "../../tools/engine/resolve.ts";
 import { afterTests } from "./http.ts";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
-/** A folder with the file backend of a test file's stacks and a Pulumi home of its own; it goes with all that runs in it. */
+/**
+ * A folder with the file backend and the Pulumi home of a test file. At the end, it and all its processes are
+ * removed.
+ */
 export interface Backend {
   folder: string;
   environment: Record<string, string>;
 }
 
 export interface Outcome {
-  /** Both streams of the command. */
+  /** stdout and stderr of the command. */
   output: string;
   /** The counts of the summary, such as { create: 1, same: 2 }. */
   changes: Record<string, number>;
-  /** What the engine reported. */
+  /** The engine's events. */
   events: EngineEvent[];
 }
 
-/** A resource in the state; its secrets are objects that hold a ciphertext. */
+/** A resource in the state; each secret is an object with a ciphertext. */
 interface StateResource {
   urn: string;
   id: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
-  /** Why it is only partly done. */
+  /** The reasons why it is only partly done. */
   initErrors?: string[];
 }
 
-/** Of what Node loads: compiled once, a program or a provider takes half the time to load. */
+/** The cache of compiled modules: with it a program or provider loads in half the time. */
 export const compileCache = fileURLToPath(
   new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
 );
@@ -57,7 +60,7 @@ export async function createBackend(): Promise<Backend> {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   });
   const environment = engineEnvironment(engine, run) as Record<string, string>;
-  // Each command loads the provider and the program. The types of programs are checked by `npm run check`.
+  // Each command loads the provider and the program. `npm run check` checks the types of programs.
   const faster = { NODE_COMPILE_CACHE: compileCache, PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
   return { folder, environment: { ...environment, ...faster } };
 }
@@ -65,8 +68,8 @@ export async function createBackend(): Promise<Backend> {
 export type TestStack = Awaited<ReturnType<typeof createStack>>;
 
 /**
- * A stack on the real engine with an inline program. The engine and the provider are processes of their own; only the
- * program runs here. Every command throws what it printed if it fails, unless it is called through `fails`.
+ * A stack on the real engine with an inline program: engine and provider are processes, and only the program
+ * runs here. Every command throws its output if it fails, unless it is called through `fails`.
  */
 export async function createStack(
   backend: Backend,
@@ -82,7 +85,7 @@ export async function createStack(
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
-  // Within the backend's folder, so that it goes with it: by itself the Automation API leaves its folders behind.
+  // In the backend's folder, so that it is removed with it: the Automation API leaves its folders behind.
   const workDir = await mkdtemp(join(backend.folder, "workspace-"));
   const stack = await LocalWorkspace.createStack(
     { stackName: name, projectName: "test", program: () => program() },
@@ -101,7 +104,8 @@ export async function createStack(
     },
   );
   if (options.config) await stack.setAllConfig(options.config);
-  // Each command asks for outputs and history afterwards, with three more processes; the events have what is wanted.
+  // By default each command reads outputs and history with three more processes; the events contain what
+  // the tests need.
   stack.outputs = async () => ({});
   stack.info = async () => ({}) as never;
 
@@ -133,7 +137,7 @@ export async function createStack(
     refresh: command("refresh"),
     destroy: command("destroy"),
   };
-  /** The state as the backend holds it, secrets encrypted. */
+  /** The state in the backend, with encrypted secrets. */
   const state = (): Promise<string> =>
     readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");
   const resource = async (
@@ -145,10 +149,10 @@ export async function createStack(
     };
     return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
   };
-  /** As the state has them: each secret an object with a ciphertext. */
+  /** Its outputs in the state; each secret is an object with a ciphertext. */
   const outputs = async (): Promise<Record<string, unknown>> =>
     (await resource(`test-${name}`, "pulumi:pulumi:Stack"))?.outputs ?? {};
-  /** With the secrets in clear. It takes a process, which the state's own outputs do not. */
+  /** Its outputs with plain secrets. Starts a process, unlike reading the outputs from the state. */
   const secretOutputs = async (): Promise<Record<string, unknown>> => {
     const args = ["stack", "output", "--json", "--show-secrets", "--stack", name];
     const env = stack.workspace.envVars;
@@ -157,19 +161,19 @@ export async function createStack(
   };
 
   return {
-    /** The stack of the Automation API, for whatever has no shorter form here. */
+    /** The stack of the Automation API, for everything else. */
     stack,
     ...commands,
-    /** Runs another program from the next command on. */
+    /** Changes the program for the next command. */
     run: (next: PulumiFn): void => void (program = next),
-    /** Changes the environment of the engine and the provider from the next command on; undefined removes a variable. */
+    /** Changes the environment of engine and provider for the next command; undefined removes a variable. */
     setEnvironment: (variables: Record<string, string | undefined>): void => {
       const changed = Object.entries({ ...stack.workspace.envVars, ...variables });
       stack.workspace.envVars = Object.fromEntries(
         changed.filter((entry): entry is [string, string] => entry[1] !== undefined),
       );
     },
-    /** Runs a command that must fail, and gives what it printed, and the error. */
+    /** Runs a command that must fail, and returns its output and the error. */
     fails: async (which: Command, given?: object): Promise<string> => {
       const failure: unknown = await commands[which](given).then(
         ({ output }) => new Error(`it succeeded:\n${output}`),
@@ -182,7 +186,7 @@ export async function createStack(
     secretOutputs,
     state,
     resource,
-    /** Everything that every command printed so far. */
+    /** The output of all commands so far. */
     printed: (): string => printed,
   };
 }

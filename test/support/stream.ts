@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** Takes what a stream holds. From Node 26 on, each `read()` takes one chunk, and not all. */
+/** Reads everything that a stream has buffered. From Node 26 on, each `read()` returns only one chunk. */
 export function takeText(stream: Readable): string {
   let text = "";
   for (let chunk = takeChunk(stream); chunk !== null; chunk = takeChunk(stream)) text += chunk.toString();

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, vi } from "vitest";
 import { afterTests } from "./http.ts";
 
-/** A shell that stays, with its folder and its variables. */
+/** Opens a shell that keeps its folder and its variables. */
 export function openTerminal(cwd: string, env: Record<string, string>) {
   const shell: ChildProcess = spawn("sh", ["-e"], { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
   let output = "";
@@ -18,12 +18,12 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
     expect(output).toMatch(pattern);
     return output;
   };
-  /** The commands read nothing: what follows is for the shell. */
+  /** Without stdin: the following lines are for the shell. */
   const paste = (commands: string): void => void shell.stdin?.write(`{ ${commands}\n} </dev/null\n`);
   return {
     paste,
     waitFor,
-    /** Runs commands that must succeed; gives what they print. */
+    /** Runs commands that must succeed, and returns their output. */
     run: async (commands: string): Promise<string> => {
       const mark = `end-of-commands-${(count += 1)}`;
       const start = output.length;
@@ -48,7 +48,7 @@ export const requireFree = (port: number): Promise<void> =>
     });
   });
 
-/** What a test has in place of a person, and of a registry that the package is not in. */
+/** Adapts the commands of a page: no prompts, and no packages from a registry. */
 export const withoutQuestions = (commands: string): string =>
   commands
     .replaceAll(/^npm install( &&\n)?/gm, "")

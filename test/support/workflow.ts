@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { parse } from "yaml";
 
-/** What the tests need of GitHub Actions: the steps of the example's workflows in bash, artifacts in a folder. */
+/**
+ * The parts of GitHub Actions that the tests need: steps of the example's workflows in bash, and artifacts in
+ * a folder.
+ */
 
 type Scalar = string | number | boolean;
 type Values = Record<string, Scalar>;
@@ -34,7 +37,7 @@ export interface Workflow {
   jobs: Record<string, Job>;
 }
 
-/** The values of expressions: by context, such as `inputs`, and name. */
+/** The values of expressions, by context (such as `inputs`) and name. */
 export type Contexts = Record<string, unknown>;
 
 const folder = fileURLToPath(new URL("../../examples/fleet/.github/", import.meta.url));
@@ -45,7 +48,7 @@ export const readWorkflowText = (name: string): Promise<string> =>
 export const readWorkflow = async (name: string): Promise<Workflow> =>
   parse(await readWorkflowText(name)) as Workflow;
 
-/** Replaces the expressions of a text by their values. Throws if a name is unknown. */
+/** Replaces the expressions of a text with their values. Throws if a name is unknown. */
 export function fillIn(text: string, contexts: Contexts): string {
   return text.replaceAll(/\$\{\{ ([\w.-]+) \}\}/g, (_, path: string) => {
     const value = valueOf(path, contexts);
@@ -64,16 +67,16 @@ function valueOf(path: string, contexts: Contexts): unknown {
 const fillAll = (values: Values = {}, contexts: Contexts): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, text]) => [name, fillIn(`${text}`, contexts)]));
 
-/** The machine of a job: a folder with the repository, and what its commands find. */
+/** The machine of a job: a folder with the repository, and the environment of its commands. */
 export interface Machine {
   folder: string;
   environment: Record<string, string>;
-  /** Where the jobs of a run leave files. */
+  /** The artifacts of a run's jobs. */
   artifacts: string;
 }
 
 export interface JobEnd {
-  /** Of the first step that failed; 0 if none did. */
+  /** The exit code of the first step that failed, or 0. */
   exitCode: number;
   outputs: Record<string, string>;
   summary: string;
@@ -81,7 +84,7 @@ export interface JobEnd {
   printed: string;
 }
 
-/** Runs the steps of a job. After one that failed, those run that are for that case. */
+/** Runs the steps of a job. After a failure, only those with a condition for it run. */
 export async function runJob(
   { env, steps = [], outputs }: Job & Pick<Workflow, "env">,
   contexts: Contexts,
@@ -107,7 +110,7 @@ export async function runJob(
   return end;
 }
 
-/** The steps of an action of the repository in the place of its call. */
+/** Replaces the call of an action of the repository with its steps. */
 async function withOwnActions(steps: readonly Step[]): Promise<Step[]> {
   const expanded = steps.map(async (step) => {
     const [, own] = /^\.\/\.github\/(actions\/.+)$/.exec(step.uses ?? "") ?? [];
@@ -118,7 +121,7 @@ async function withOwnActions(steps: readonly Step[]): Promise<Step[]> {
   return (await Promise.all(expanded)).flat();
 }
 
-/** The conditions that the workflows have: not cancelled, or what a step has put out. */
+/** Evaluates the conditions of the workflows: not cancelled, or an output of a step. */
 function isDue({ if: condition = "success()" }: Step, contexts: Contexts, exitCode: number): boolean {
   const [, path = "", value] = /^\$\{\{ ([\w.]+) == '(\d)' \}\}$/.exec(condition) ?? [];
   if (value !== undefined) return exitCode === 0 && fillIn(`\${{ ${path} }}`, contexts) === value;
@@ -133,7 +136,7 @@ async function keepArtifacts(
   if (!step.uses?.startsWith("actions/upload-artifact@")) return;
   const { name = "", path = "" } = fillAll(step.with, contexts);
   for (const file of path.trim().split(/\s+/)) {
-    // It need not be there: if-no-files-found.
+    // It may be missing: if-no-files-found.
     await cp(join(from, file), join(artifacts, name, file)).catch(() => undefined);
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/pages.ts";
 
-/** Words that a translation brings in, and what a native speaker of the field writes. */
+/** Words of a translation, and what a native speaker of the field writes. */
 const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmend(s|ed|ing)?\b/i, "fix"],
   [/\bflaws?\b/i, "issue"],
@@ -25,14 +25,14 @@ const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(LEAST|MOST|LONGEST|LARGEST)_/, "MIN_, MAX_"],
 ];
 
-const files = ["provider", "schema", "docs"]
+const files = ["provider", "schema", "docs", "test", "tools"]
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
   )
-  .filter((path) => /\.(?:tsx?|md)$/.test(path))
+  .filter((path) => /\.(?:tsx?|mjs|md)$/.test(path) && path !== "test/unit/english.test.ts")
   .concat("README.md");
 
-test("comments, messages and pages are written as the field writes", () => {
+test("comments, messages, tests and pages are written as the field writes", () => {
   expect(files.length).toBeGreaterThan(200);
   const found = files.flatMap((path) =>
     readFileSync(join(root, path), "utf8")

@@ -9,7 +9,10 @@ const readJson = (path: string): Json => JSON.parse(readPage(path).text) as Json
 
 type Json = { [name: string]: Json } & Json[];
 
-/** Gives a function that gives what is wrong, as the paths of the fields and the keywords of the schema. */
+/**
+ * Returns a function that validates a manifest, and returns its problems as field paths with the schema's
+ * keywords.
+ */
 function problemsBy(schema: string): (manifest: Json) => string[] {
   const ajv = new Ajv({ allErrors: true, strictTypes: false });
   const validate = ajv.compile(readJson(`test/fixtures/${schema}.schema.json`));
@@ -26,23 +29,23 @@ const podOf = (set: Json): Json => set["spec"]!["template"]!["spec"]!;
 
 describe("examples/kubernetes", () => {
   it.each(readYaml("examples/kubernetes/kustomization.yaml")["resources"]!.map(String))(
-    "%s is what Kubernetes accepts",
+    "%s matches the schema of Kubernetes",
     (file) => expect(kubernetesProblems(readYaml(`examples/kubernetes/${file}`))).toEqual([]),
   );
 
   it.each<[string, (set: Json) => unknown, string]>([
     [
-      "a field of another name",
+      "a misnamed field",
       (set) => (podOf(set)["fsgroup"] = {} as Json),
       "/spec/template/spec additionalProperties",
     ],
     ["a missing selector", (set) => Reflect.deleteProperty(set["spec"]!, "selector"), "/spec required"],
     [
-      "a text for a number",
+      "a string instead of a number",
       (set) => (podOf(set)["terminationGracePeriodSeconds"] = "30" as unknown as Json),
       "/spec/template/spec/terminationGracePeriodSeconds type",
     ],
-  ])("%s would be found", (_what, spoil, problem) => {
+  ])("%s is detected", (_what, spoil, problem) => {
     const set = statefulSet();
     spoil(set);
     expect(kubernetesProblems(set)).toContain(problem);
@@ -60,7 +63,7 @@ describe("examples/kubernetes", () => {
 const compose = (): Json => readYaml("examples/docker-compose/compose.yaml");
 
 describe("examples/docker-compose", () => {
-  it("is what the Compose Specification has", () => {
+  it("matches the Compose Specification", () => {
     expect(composeProblems(compose())).toEqual([]);
     const spoiled = compose();
     spoiled["services"]!["responder"]!["readonly"] = true as unknown as Json;

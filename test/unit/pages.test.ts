@@ -8,7 +8,7 @@ import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
-import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
+import { MIN_PYTHON } from "../../tools/lib/python.ts";
 import pluginSchema from "../../provider/plugin/schema.json" with { type: "json" };
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import {
@@ -19,6 +19,7 @@ import {
   readPages,
   root,
   targetsOf,
+  withoutCode,
   withoutPlugin,
 } from "../support/pages.ts";
 
@@ -32,8 +33,10 @@ const all = [
   ),
 ];
 const KIB = 1024;
+const { stdout: files } = spawnSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" });
+const markdown = files.trimEnd().split("\n");
 
-/** As GitHub makes the anchor of a heading. */
+/** Returns GitHub's anchor of a heading. */
 const slug = (heading: string): string =>
   heading
     .toLowerCase()
@@ -41,18 +44,15 @@ const slug = (heading: string): string =>
     .replaceAll(/\s/g, "-");
 
 describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page) => {
-  test("is of at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
-
-  test("has its own contents, in order", () => {
-    const own = targetsOf(page).filter((target) => target.startsWith("#"));
-    const headings = headingsOf(page, "##").map((heading) => `#${slug(heading)}`);
-    expect(own.slice(0, headings.length)).toEqual(headings);
-  });
+  test("has at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
 
   test("is linked from the README", () => expect(targetsOf(readPage("README.md"))).toContain(path));
 });
 
-test("the README is of at most 10 KiB", () =>
+test("there are at most 24 pages", () =>
+  expect(markdown.filter((path) => path.startsWith("docs/")).length).toBeLessThanOrEqual(24));
+
+test("the README has at most 10 KiB", () =>
   expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
 
 test.each(all.map((page) => [page.path, page] as const))("every link of %s leads somewhere", (path, page) => {
@@ -67,7 +67,12 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
   expect(broken).toEqual([]);
 });
 
-test("no text that is published has npx run what anybody may publish as apichat", () => {
+test.each(markdown)("no line of prose in %s is over 200 columns, so that a diff shows a change", (path) => {
+  const lines = withoutCode(readPage(path).text).split("\n");
+  expect(lines.filter((line) => line.length > 200 && !/^\s*[|<]/.test(line))).toEqual([]);
+});
+
+test("no published text runs npx apichat, which anybody may publish", () => {
   const { status, stdout } = spawnSync(
     "git",
     ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
@@ -79,7 +84,7 @@ test("no text that is published has npx run what anybody may publish as apichat"
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
-test("the table of requirements says what the code checks", () => {
+test("the table of requirements matches the checks of the code", () => {
   const [, table = ""] =
     /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/guide/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
@@ -94,7 +99,7 @@ test("the table of requirements says what the code checks", () => {
   );
 });
 
-test("docs/reference/support.md quotes what a clone says on Windows", () => {
+test("docs/reference/support.md quotes the message of a clone on Windows", () => {
   const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
   expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
@@ -112,11 +117,6 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
     expect(blocksOf(page, language)).toEqual([withoutPlugin(readPage(`examples/${path}`).text)]);
 });
 
-test("First steps in Python shows the program that init writes", () =>
-  expect(blocksOf(readPage("docs/guide/without-node.md"), "python")).toEqual([
-    readPage("examples/python/quickstart/__main__.py").text,
-  ]));
-
 test("the page about endpoints shows the one in Python, and names each", () => {
   const page = readPage("docs/guide/endpoint.md");
   expect(blocksOf(page, "python")).toEqual([
@@ -129,7 +129,7 @@ test("the page about endpoints shows the one in Python, and names each", () => {
   expect(folders.filter((name) => !targets.includes(`/endpoint-other-languages/${name}/`))).toEqual([]);
 });
 
-test("the list of examples has each", () =>
+test("the list of examples is complete", () =>
   expect(
     examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
   ).toEqual([]));
@@ -151,7 +151,7 @@ describe("The blocks", () => {
     return file;
   };
 
-  test("of the responder's page show a handshake and a delivery as the responder takes and answers them", async () => {
+  test("of the responder's page show a handshake and a delivery that the responder accepts", async () => {
     const [handshake = "", challenge = "", delivery = ""] = blocksOf(
       readPage("docs/guide/library.md"),
       "http",
@@ -167,7 +167,7 @@ describe("The blocks", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  test("of the control API are taken by the emulator", async () => {
+  test("of the control API are accepted by the emulator", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
     const emulator = await startEmulator({
       workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
@@ -183,7 +183,7 @@ describe("The blocks", () => {
         const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
         expect(answer.ok, await answer.text()).toBe(true);
       }
-      // Of a change by hand: with another key it would be somebody else's webhook.
+      // A change by hand: with a different key it would be somebody else's webhook.
       expect(emulator.workspace("acme").registration).toMatchObject({
         webhook_url: expect.stringContaining("changed-by-hand") as string,
         webhook_verification_key: "our-key",
@@ -209,7 +209,7 @@ describe("The blocks", () => {
 });
 
 interface Message {
-  /** Of the first line, the second word: the path of a request. */
+  /** The second word of the first line: the path of a request. */
   path: string;
   headers: Headers;
   body: string;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { packFolder } from "../../tools/plugin-archives/archives.ts";
+import { packFolder } from "../../tools/release/archives.ts";
 import { writeNotes } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
 import { writeSums } from "../../tools/release/sums.ts";
@@ -37,7 +37,7 @@ test("a tag must be the version, and a release must name its repository", () => 
   expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("pass --repository OWNER/NAME too");
 });
 
-test("stamp writes the repository into each file that names it, in place of the one before", async () => {
+test("stamp writes the repository into each file that names it, in place of the previous one", async () => {
   const folder = await makeFolder();
   const names = ["package.json", "schema/pulumi.yaml", "docs/guide/languages.md"];
   for (const name of names) await cp(join(root, name), join(folder, name));
@@ -61,11 +61,11 @@ test.each([
   ["kubernetes", "key-seed"],
   ["docker-compose", "key-seed"],
   ["nats", "nats/jetstream/messages"],
-])("neither npm nor git takes what a user of examples/%s makes there: %s", async (example, file) => {
+])("neither npm nor git includes files that a user of examples/%s creates: %s", async (example, file) => {
   const folder = await makeFolder();
   const path = join("examples", example);
   await cp(join(root, "package.json"), join(folder, "package.json"));
-  // Alone: a user copies it into a project of theirs.
+  // Separately, because a user copies the example into a project.
   await cp(join(root, path), join(folder, path), { recursive: true });
   await mkdir(join(folder, path, file, ".."), { recursive: true });
   await writeFile(join(folder, path, file), "secret");
@@ -79,7 +79,7 @@ test.each([
   }
 });
 
-test("npm takes the lock of examples/docker, which has a hash of each package but our own", async () => {
+test("npm accepts the lock file of examples/docker, which has a hash of each package but our own", async () => {
   const folder = await makeFolder();
   for (const name of ["package.json", "package-lock.json"])
     await cp(join(root, "examples/docker", name), join(folder, name));
@@ -93,7 +93,7 @@ test("npm takes the lock of examples/docker, which has a hash of each package bu
   expect(dockerfile).toContain(`PACKAGE=pulumi-apichat@${packageJson.version}\n`);
 });
 
-test("pip installs what builds the wheel only with the hashes that are known", async () => {
+test("pip installs the wheel's build tools only with known hashes", async () => {
   const [, option, ...packages] = (await readFile(join(root, "tools/release/requirements.txt"), "utf8"))
     .trimEnd()
     .split("\n");
@@ -101,7 +101,7 @@ test("pip installs what builds the wheel only with the hashes that are known", a
   for (const one of packages) expect(one).toMatch(/^\S+==\S+ --hash=sha256:[0-9a-f]{64}$/);
 });
 
-test("an archive has the same bytes whenever and in whatever order its files were written", async () => {
+test("an archive has the same bytes at any time and for any order of its files", async () => {
   const folder = await makeFolder();
   const files = [["a.txt", "a"] as const, ["b/c.txt", "c"] as const];
   for (const [name, order] of Object.entries({ one: files, other: files.toReversed() })) {
@@ -122,7 +122,7 @@ test("an archive has the same bytes whenever and in whatever order its files wer
   expect(await one).toBe(await other);
 });
 
-test("the bill of a bundle lists the packages in it, and none that it leaves out", async () => {
+test("the bill of a bundle lists exactly its packages", async () => {
   const program =
     'import { Hono } from "hono"; import { parse } from "yaml"; import "prettier"; console.log(Hono, parse)';
   const { metafile } = await build({

@@ -1,25 +1,25 @@
 import { execaNode } from "execa";
 
-/** The keys of the service and the endpoint. They open nothing. */
+/** Test keys of the service and the endpoint, valid nowhere. */
 export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
-/** The seed of the keys that the row `rotation` derives, and the rotations that its endpoint accepts. */
+/** The seed of the derived keys in the row `rotation`, and the rotations that its endpoint accepts. */
 export const KEY_SEED = "seed-of-the-benchmark-YXBpY2hhdC0wMTIzNDU2Nzg5";
 export const ROTATIONS = ["second", "first"];
 
-/** The names of this many workspaces. */
+/** Returns this many names of workspaces. */
 export const workspaceNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `workspace-${String(index + 1).padStart(4, "0")}`);
 
-/** A server of servers.ts in its own process, which answers each message with one report. */
+/** A server of servers.ts in its own process, which responds to each message with a report. */
 export interface Child<Report> extends AsyncDisposable {
   /** The first report. */
   ready: Report;
   ask(): Promise<Report>;
 }
 
-/** The report of a server that is put under load. */
+/** The report of a server under load. */
 export interface ServerReport {
   url: string;
   /** The CPU time of its process so far, in milliseconds. */
@@ -35,7 +35,10 @@ export interface ServiceReport {
   deliveries: { delivered: number; failed: number };
 }
 
-/** Starts a server of servers.ts in a different process, so that it does not share this one's event loop. It ends with this process. */
+/**
+ * Starts a server of servers.ts in a separate process, so that it does not share this one's event loop. It
+ * ends with this process.
+ */
 export async function startServer<Report = ServerReport>(
   name: string,
   argument = "",
@@ -62,10 +65,8 @@ export async function startServer<Report = ServerReport>(
 
 export interface ServiceOptions {
   workspaces: number;
-  /** To the endpoint. Default 0. */
+  /** Deliveries to the endpoint. Default 0. */
   deliveriesPerSecond?: number;
-  /** How long each call takes. Default 0. */
-  delayMs?: number;
 }
 
 /** Starts the service with some workspaces, and an endpoint. */

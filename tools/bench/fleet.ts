@@ -1,4 +1,4 @@
-/** A fleet, and one stack of all its workspaces. */
+/** Measures a fleet, and one stack with all its workspaces. */
 import { WORKSPACES_PER_STACK } from "../../dist/provider/fleet/fleet.js";
 import { stackName } from "../../dist/provider/fleet/placement.js";
 import { KEY_SEED, startService } from "./child.ts";
@@ -7,10 +7,10 @@ import { timeOf, type Context, type Samples } from "./measure.ts";
 import { watch } from "./processes.ts";
 import { createProject, type Project } from "./project.ts";
 
-/** The commands of a fleet that take `--yes`. */
+/** The fleet commands that need `--yes`. */
 const CHANGES = ["up", "rotate", "destroy"];
 
-/** Returns what runs a command of the fleet. `rotate` goes to the second rotation. */
+/** Returns a function that runs a fleet command. `rotate` uses the second rotation. */
 function fleetOf(project: Project, stacks: number, update: Context["update"], environment = {}) {
   return async (command: string, ...args: string[]): Promise<void> => {
     const BENCH_ROTATION = command === "rotate" ? "second" : "first";
@@ -22,7 +22,7 @@ function fleetOf(project: Project, stacks: number, update: Context["update"], en
   };
 }
 
-/** A fleet against one stack, with checkpoints and without, each with its own service and backend. */
+/** Compares a fleet with one stack, with checkpoints and without, each with its own service and backend. */
 export async function compareSplits(context: Context): Promise<Samples> {
   const oneStack = {
     "one stack": {},
@@ -42,7 +42,10 @@ export async function compareSplits(context: Context): Promise<Samples> {
   return samples;
 }
 
-/** Each command of a fleet, its peak memory, and `pulumi preview --refresh` of the same stacks, as many of them at once. */
+/**
+ * Measures each command of a fleet, its peak memory, and `pulumi preview --refresh` of its stacks with the
+ * same parallelism.
+ */
 async function measureFleet({ workspaces, signal, update }: Context): Promise<Samples> {
   await using service = await startService({ workspaces });
   await using project = await createProject("ours", { service: service.ready, signal });
@@ -66,9 +69,9 @@ async function measureFleet({ workspaces, signal, update }: Context): Promise<Sa
   return samples;
 }
 
-/** A rotation under load. Every workspace has a derived key; the service signs with the key that is registered at that moment. */
+/** Measures a rotation under load. Every workspace has a derived key; the service signs with the registered key. */
 export async function rotateUnderLoad({ workspaces, signal, update }: Context): Promise<Samples> {
-  // More than one wave even where the default makes one stack.
+  // More than one wave, even if the default is one stack.
   const stacks = Math.max(4, Math.ceil(workspaces / WORKSPACES_PER_STACK));
   await using service = await startService({ workspaces, deliveriesPerSecond: 200 });
   await using project = await createProject("ours", { service: service.ready, signal });

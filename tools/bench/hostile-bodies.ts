@@ -1,12 +1,12 @@
 const MIB = 1024 * 1024;
 
-/** Repeats a text, so that with what stands around it the whole has exactly 1 MiB. */
+/** Repeats a text between two others up to exactly 1 MiB. */
 const fill = (start: string, repeated: string, end = ""): string => {
   const room = MIB - start.length - end.length;
   return start + repeated.repeat(Math.ceil(room / repeated.length)).slice(0, room) + end;
 };
 
-/** Bodies of 1 MiB that make a careless reader work: each looks like a handshake, and none is one. */
+/** Bodies of 1 MiB that are expensive for a careless parser: each looks like a handshake, but is not one. */
 export const HOSTILE_BODIES: Record<string, string> = {
   "pairs without =": fill("hub_challenge=c", "&a"),
   "one name again and again": fill("hub_challenge=c", "&hub_challenge=c"),

@@ -1,4 +1,4 @@
-/** The responder under load. */
+/** Measures the responder under load. */
 import autocannon from "autocannon";
 import { createHmac } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ async function send(url: string, amount: number): Promise<{ rate: number; p99: n
     );
     run.on("response", (_client, _status, _bytes, ms) => {
       times.push(ms);
-      // autocannon itself ends at the next full second only.
+      // autocannon itself ends only at the next full second.
       ended = performance.now();
     });
   });
@@ -43,7 +43,7 @@ async function send(url: string, amount: number): Promise<{ rate: number; p99: n
   return { rate: (amount * 1000) / (ended - begun), p99: quantile(times, 0.99) };
 }
 
-/** The responder, and the least that a receiver must do. */
+/** Compares the responder with the minimum that a receiver must do. */
 export async function compareResponder(context: Context): Promise<Samples> {
   await using ours = await startServer("responder");
   await using bare = await startServer("bare");
@@ -57,7 +57,7 @@ export async function compareResponder(context: Context): Promise<Samples> {
   return Object.fromEntries([...samplesOf("rate"), ...samplesOf("p99")]);
 }
 
-/** CPU time that a sender without a key can cause: the worst of the hostile bodies. */
+/** Measures the CPU time that a sender without a key can cause, for the most expensive hostile body. */
 export async function rejectBodies(context: Context): Promise<Samples> {
   await using ours = await startServer("responder");
   await using reader = await startServer("reader");
@@ -72,7 +72,7 @@ export async function rejectBodies(context: Context): Promise<Samples> {
 
 const costOf = ({ ours = [], bare = [] }: Samples): number => quantile(ours, 0.5) / quantile(bare, 0.5);
 
-/** CPU time of a server for some requests with this body, in milliseconds. */
+/** Returns the CPU time of a server for some requests with this body, in milliseconds. */
 async function cpuOf(server: Child<ServerReport>, body: string): Promise<number> {
   const { cpuMs } = await server.ask();
   // A valid header with the wrong signature, so that the whole body is hashed before it is rejected.
@@ -85,7 +85,7 @@ async function cpuOf(server: Child<ServerReport>, body: string): Promise<number>
   return (await server.ask()).cpuMs - cpuMs;
 }
 
-/** How long the first request on a path that no workspace has takes, with many workspaces and with one, in milliseconds. */
+/** Measures the first request to a path without a workspace, with many workspaces and with one, in milliseconds. */
 export function compareStrangers(context: Context): Promise<Samples> {
   const sides = { ours: () => timeStranger(30_000), bare: () => timeStranger(1) };
   return alternate(context, sides, { rounds: 9, warmUp: 1 });
@@ -100,12 +100,12 @@ async function timeStranger(workspaces: number): Promise<number> {
   await writeFile(file, JSON.stringify(config), { mode: 0o600 });
   await using responder = await startServer("program", file);
   const ask = async (path: string): Promise<string> => (await fetch(responder.ready.url + path)).text();
-  // Then there is a connection.
+  // Opens the connection.
   await ask("/readyz");
   return await timeOf(() => ask("/robots.txt"));
 }
 
-/** The whole program with its spool: storing only, and storing and forwarding to a target that responds at once. */
+/** Measures the whole program with its spool: storing only, and also forwarding to a target that responds at once. */
 export async function compareForwarding(context: Context): Promise<Samples> {
   const run = (forwards: boolean) => () => flood(20_000, forwards, context.signal);
   const sides = { stored: run(false), both: run(true) };

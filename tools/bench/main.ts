@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the package against what it is built on. `--help` says more. */
+/** `npm run bench`: measures the package against the code that it is built on. See `--help`. */
 import Table from "cli-table3";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { writeFile } from "node:fs/promises";
@@ -24,8 +24,8 @@ function parseCount(text: string): number {
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--webhooks <n>", "webhooks of the rows engine and latency", parseCount, 200)
-  .option("--rounds <n>", "repetitions of these rows", parseCount, 3)
+  .option("--webhooks <n>", "webhooks of the row engine", parseCount, 200)
+  .option("--rounds <n>", "repetitions of this row", parseCount, 3)
   .option("--workspaces <n>", "workspaces of the rows fleet and rotation", parseCount, 1000)
   .option("--json <file>", "write the results as JSON")
   .addHelpText(
@@ -55,7 +55,7 @@ await runTool(async () => {
   return results.every(({ figure, values }) => isReached(figure, quantile(values, 0.5))) ? 0 : MISSED;
 }, NOT_MEASURED);
 
-/** What the results depend on, including what else the machine was doing. */
+/** Describes the machine, including its other load, because the results depend on it. */
 async function describeMachine(signal: AbortSignal): Promise<string> {
   const [load = Number.NaN] = loadavg();
   const { version } = await resolveEngine(signal);
@@ -69,7 +69,7 @@ interface Result {
   values: number[];
 }
 
-/** The results as a table. Colours only on a terminal, and not under NO_COLOR. */
+/** Formats the results as a table. Colours only on a terminal, and not with NO_COLOR. */
 function formatResults(results: readonly Result[]): string {
   const table = new Table({
     head: ["what", "against", "measured", "middle half", "target", "reached"],

@@ -1,4 +1,4 @@
-/** How everything here is measured: in turns, so that other work of the machine affects all sides alike. */
+/** Measures in turns, so that other load of the machine affects all sides alike. */
 import { Bench } from "tinybench";
 
 /** The values of each side, one for each round. */
@@ -9,22 +9,25 @@ export interface Context {
   signal: AbortSignal;
   /** Shows how far the row is. */
   update: (detail: string) => void;
-  /** How many webhooks the rows on the engine register, and how often they are repeated. */
+  /** How many webhooks the row `engine` registers, and how often it is repeated. */
   webhooks: number;
   rounds: number;
-  /** How many workspaces the rows of a fleet register. */
+  /** The number of workspaces in the rows of a fleet. */
   workspaces: number;
 }
 
 type Sides<Result> = Record<string, () => Promise<Result> | Result>;
 
-/** A number of rounds, after some that do not count. */
+/** The number of rounds, and of rounds before them that do not count. */
 interface Rounds {
   rounds: number;
   warmUp?: number;
 }
 
-/** Runs every side once in each round, and begins each round with a different side. Returns the results of each side, by round. */
+/**
+ * Runs every side once in each round, and starts each round with a different side. Returns the results of
+ * each side, by round.
+ */
 export async function alternate<Result>(
   { signal, update }: Pick<Context, "signal" | "update">,
   sides: Sides<Result>,
@@ -44,7 +47,7 @@ export async function alternate<Result>(
   return results;
 }
 
-/** How often a second each side does its work. */
+/** Measures how often a second each side does its work. */
 export function rates(context: Context, sides: Sides<unknown>, rounds: Rounds): Promise<Samples> {
   const turns = Object.entries(sides).map(([name, work]) => [name, () => medianRate(name, work)] as const);
   return alternate(context, Object.fromEntries(turns), rounds);
@@ -57,14 +60,14 @@ async function medianRate(name: string, work: () => unknown): Promise<number> {
   return 1000 / task.result.latency.p50;
 }
 
-/** How long `work` takes, in milliseconds. */
+/** Returns the time that `work` takes, in milliseconds. */
 export async function timeOf(work: () => unknown): Promise<number> {
   const begun = performance.now();
   await work();
   return performance.now() - begun;
 }
 
-/** A value between the smallest (0) and the largest (1), or between two neighbours. */
+/** Returns a quantile: 0 is the smallest value and 1 the largest, with the mean of two neighbours between values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);

@@ -1,4 +1,4 @@
-/** What processes take: time, CPU, memory. */
+/** Measures processes: time, CPU, memory. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import process from "node:process";
@@ -10,7 +10,7 @@ import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
 
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
-/** How long Node runs with one list of arguments and with the other, in milliseconds. */
+/** Compares the time of Node with two lists of arguments, in milliseconds. */
 export const compareNode =
   (ours: string[], bare: string[]) =>
   (context: Context): Promise<Samples> => {
@@ -19,16 +19,16 @@ export const compareNode =
     return alternate(context, { ours: timeNode(ours), bare: timeNode(bare) }, { rounds: 25, warmUp: 2 });
   };
 
-/** What the processes of a project used during one piece of work. */
+/** The resources that a project's processes used during one piece of work. */
 interface Usage {
   milliseconds: number;
-  /** CPU time of all of them, except the engine. Lacks what a process does after the last sample. */
+  /** The CPU time of all processes except the engine, up to the last sample of each. */
   cpuMs: number;
-  /** The peak of the sum of their proportional shares; 0 without /proc. */
+  /** The peak of the sum of their proportional set sizes; 0 without /proc. */
   peakBytes: number;
 }
 
-/** Does `work`, and samples the processes that have this variable in their environment. */
+/** Runs `work`, and samples the processes with this variable in their environment. */
 export async function watch(
   variable: { name: string; value: string },
   work: () => Promise<unknown>,
@@ -64,12 +64,16 @@ const read = (pid: number, file: string): Promise<string> =>
 /** User and system time in milliseconds; 0 if the process has ended. */
 async function readCpu(pid: number): Promise<number> {
   const text = await read(pid, "stat");
-  // Behind the name of the program, which may hold spaces. /proc counts in hundredths of a second.
+  // The fields follow the name of the program, which may contain spaces. /proc counts in hundredths of a
+  // second.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return 10 * (Number(fields[11] ?? 0) + Number(fields[12] ?? 0));
 }
 
-/** Some sandboxes have no smaps_rollup; there, what processes share counts for each of them. */
+/**
+ * Reads the proportional set size. Without smaps_rollup, as in some sandboxes, shared memory counts for each
+ * process.
+ */
 async function readMemory(pid: number): Promise<number> {
   const text = `${await read(pid, "smaps_rollup")}\n${await read(pid, "status")}`;
   const [, kibibytes = 0] = /^Pss:\s+(\d+) kB$/m.exec(text) ?? /^VmRSS:\s+(\d+) kB$/m.exec(text) ?? [];

@@ -24,7 +24,7 @@ interface CommandOptions {
   onLine?: (line: string) => void;
 }
 
-/** A Pulumi project on a file backend of its own, driven with the CLI as a user does. Its processes end with it. */
+/** A Pulumi project on its own file backend, used with the CLI as a user does. Its processes end with it. */
 export type Project = Awaited<ReturnType<typeof createProject>>;
 
 export async function createProject(
@@ -34,7 +34,7 @@ export async function createProject(
   const engine = await resolveEngine(signal);
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   const home = join(folder, "home");
-  /** A variable that every process of this project has in its environment, and no other. */
+  /** A variable that only the processes of this project have in their environment. */
   const marker = { name: "PULUMI_HOME", value: home };
   await using unfinished = new AsyncDisposableStack();
   unfinished.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
@@ -47,7 +47,7 @@ export async function createProject(
     args: readonly string[],
     { environment, onLine }: CommandOptions = {},
   ): Promise<void> => {
-    // An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind.
+    // An interrupted engine finishes its calls and ends its plugins; if it is killed earlier, they stay.
     const options = { cwd, env: { ...env, ...environment }, signal, graceMs: 20_000 };
     await run(command, args, onLine ? { ...options, onLine } : options);
   };
@@ -65,7 +65,7 @@ export async function createProject(
   const resources = unfinished.move();
   return {
     marker,
-    /** Declares this many webhooks, each at this path of the endpoint. */
+    /** Declares this many webhooks, each with this path of the endpoint. */
     declare: async (count: number, pathOf = (_name: string) => "webhooks/apichat"): Promise<void> => {
       const webhooks = workspaceNames(count).map((name) => ({
         name,
@@ -79,13 +79,13 @@ export async function createProject(
       const program = toYaml(webhooks.map(({ name, ...args }) => [name, args] as const));
       await writeFile(join(cwd, "Main.json"), JSON.stringify(program, undefined, 1));
     },
-    /** Without the preview, which costs all sides the same and would only dilute the ratio. */
+    /** Skips the preview, which costs all sides the same and would only dilute the ratio. */
     pulumi: (command: "up" | "refresh" | "destroy", args: readonly string[] = [], options?: CommandOptions) =>
       pulumi([command, "--yes", "--skip-preview", ...args], options),
-    /** Runs programs/fleet.ts with Node, in the folder of the project. */
+    /** Runs programs/fleet.ts in the folder of the project. */
     fleet: (args: readonly string[], options?: CommandOptions) =>
       execute(process.execPath, [fleetFile, ...args], options),
-    /** Previews stacks that the fleet has written, each into a folder of its name, as many at once as the fleet does. */
+    /** Previews stacks that the fleet has written to folders of their names, with the fleet's parallelism. */
     preview: async (stacks: readonly string[]): Promise<void> => {
       const waiting = [...stacks];
       const previewAll = async (): Promise<void> => {

@@ -1,16 +1,19 @@
-/** The table of the benchmark: what is measured, against what, and the target. */
-import { compareWays, waitForService } from "./engine.ts";
+/** The table of the benchmark: what it measures, against what, and the target. */
+import { compareWays } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
 import { compareForwarding, compareResponder, compareStrangers, rejectBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
 import { compareNode } from "./processes.ts";
 import { verifySignatures } from "./small.ts";
 
-/** `value` is a sample, or two with a space and an operator between them. `target` is a comparison, a number and a unit. */
+/**
+ * `value` is a sample, or two samples with an operator between spaces. `target` is a comparison, a number and
+ * a unit.
+ */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
 
 interface Row {
-  /** How long it takes. */
+  /** Its usual duration. */
   takes: string;
   measure: (context: Context) => Promise<Samples>;
   figures: readonly Figure[];
@@ -28,10 +31,9 @@ const LOAD = "1 KiB, 50 connections";
 const NO_OP = "a no-op dynamic resource";
 const DYNAMIC = "the dynamic provider";
 const YAML = "on the plugin, YAML program";
-const LATENCY = "a service of 150 ms, --parallel 32";
 const ALONE = "one stack without checkpoints";
 
-/** By the name that `--only` takes. */
+/** The rows, by the name for `--only`. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", verifySignatures, [
     ["verifySignature, 1 KiB (rate)", HMAC, "ours1 / bare1", ">= 0.90"],
@@ -68,11 +70,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     [`up ${YAML}`, NO_OP, "yaml up / noOp up", "<= 0.60"],
     [`CPU of provider and program ${YAML}`, DYNAMIC, "yaml cpu / ours cpu", "<= 0.60"],
   ]),
-  latency: row("two minutes", waitForService, [
-    [`up, ${LATENCY}`, "2 calls each + up without latency", "ours up / floor up", "<= 1.25"],
-    ["refresh", "1 call each + refresh without latency", "ours refresh / floor refresh", "<= 1.25"],
-    ["destroy", "2 calls each + destroy without latency", "ours destroy / floor destroy", "<= 1.25"],
-  ]),
   fleet: row("five minutes", compareSplits, [
     ["up of a fleet", "up of one stack with checkpoints", "fleet up / one stack up", "<= 0.10"],
     ["up of a fleet", `up of ${ALONE}`, "fleet up / without checkpoints up", "<= 1.20"],
@@ -85,7 +82,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ]),
 };
 
-/** The value of a figure in each round. */
+/** Returns the value of a figure in each round. */
 export function valuesOf([, , value]: Figure, samples: Samples): number[] {
   const [ours = "", operator, bare = ""] = value.split(/ ([/-]) /);
   return (samples[ours] ?? []).map((one, round) => {
@@ -95,7 +92,7 @@ export function valuesOf([, , value]: Figure, samples: Samples): number[] {
   });
 }
 
-/** How a number of this figure is written: with the unit of its target, or as a ratio. */
+/** Formats a number of this figure, with the unit of its target or as a ratio. */
 export function format([, , , target]: Figure, number: number): string {
   const [, , unit] = target.split(" ");
   return unit === undefined ? number.toFixed(2) : `${number.toFixed(0)} ${unit}`;

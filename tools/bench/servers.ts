@@ -1,4 +1,7 @@
-/** The servers that the rows measure, each in its own process: `servers.ts <name>`, `servers.ts program <configuration>`, or `servers.ts service <ServiceOptions as JSON>`. */
+/**
+ * The servers that the rows measure, each in its own process: `servers.ts <name>`, `servers.ts program
+ * <configuration>`, or `servers.ts service <ServiceOptions as JSON>`.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
@@ -32,11 +35,11 @@ const reading =
 const respond = (verificationKeys: string | (() => Promise<string[]>) = VERIFICATION_KEY): RequestListener =>
   toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }));
 
-/** The listeners of the servers that are put under load. */
+/** The listeners of the servers under load. */
 const listeners: Record<string, () => RequestListener> = {
   responder: () => respond(),
 
-  /** The least that a receiver must do: it reads the body and checks the HMAC. */
+  /** The minimum that a receiver must do: it reads the body and checks the HMAC. */
   bare: () =>
     reading((body, { headers }) => {
       const mac = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
@@ -46,21 +49,16 @@ const listeners: Record<string, () => RequestListener> = {
       return isGood ? 200 : 401;
     }),
 
-  /** The least that a server must do to reject a body: it reads it. */
+  /** The minimum that a server must do to reject a body: it reads it. */
   reader: () => reading(() => 401),
 };
 
-const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
-
-/** The emulator with some workspaces, and their endpoint. */
+/** Starts the emulator with some workspaces, and their endpoint. */
 async function startService(): Promise<() => ServiceReport> {
-  const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
+  const { workspaces, deliveriesPerSecond = 0 } = JSON.parse(argument) as ServiceOptions;
   const emulator = await startEmulator({
     workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
   });
-  for (const operation of delayMs > 0 ? CALLS : []) {
-    emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
-  }
   const { url } = await listen(createServer(respondToAll()));
   const deliveries = deliver(emulator, deliveriesPerSecond);
   return () => {
@@ -104,7 +102,7 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   return results;
 }
 
-/** The other side of `startServer` in child.ts: sends a report now and on each message. */
+/** The counterpart of `startServer` in child.ts: sends a report now and for each message. */
 function serveParent(report: () => unknown): void {
   const send = (): void => void process.send?.(report());
   process.on("message", send);
@@ -112,7 +110,7 @@ function serveParent(report: () => unknown): void {
   send();
 }
 
-/** The whole responder, with a configuration file. */
+/** Starts the whole responder with a configuration file. */
 async function startProgram(): Promise<{ url: string }> {
   const server = await startResponder({ configFile: argument, instance: "bench" });
   return { url: `http://127.0.0.1:${server.status().port}` };

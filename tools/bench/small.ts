@@ -1,10 +1,10 @@
-/** What single functions cost. */
+/** Measures single functions. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { signBody, verifySignature } from "pulumi-apichat/responder";
 import { VERIFICATION_KEY } from "./child.ts";
 import { rates, type Context, type Samples } from "./measure.ts";
 
-/** `verifySignature` and the two functions of Node that it is built on, with a body of each size. */
+/** Compares `verifySignature` with the two functions of Node that it uses, for each size of body. */
 export async function verifySignatures(context: Context): Promise<Samples> {
   const sides: Record<string, () => Promise<void> | void> = {};
   for (const kibibytes of [1, 64]) {

@@ -3,20 +3,20 @@ import { join } from "node:path";
 import type { Metafile } from "esbuild";
 import packageJson from "../../package.json" with { type: "json" };
 
-/** A package of which a bundle contains code. */
+/** A package whose code is in a bundle. */
 export interface BundledPackage extends NpmPackage {
-  /** The text of its file LICENSE, or without one its author and the name of the licence. */
+  /** The text of its file LICENSE, or else its author and the name of the licence. */
   text: string;
 }
 
-/** The packages in a bundle, by name. `root` is the folder that the bundle's paths are relative to. */
+/** Returns the packages in a bundle, sorted. `root` is the folder that the bundle's paths are relative to. */
 export async function packagesIn({ outputs }: Metafile, root: string): Promise<BundledPackage[]> {
   const files = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []);
   return Promise.all([...new Set(folders)].toSorted().map((folder) => readPackage(join(root, folder))));
 }
 
-/** The folder of the package that a file belongs to. */
+/** Matches the folder of a file's package. */
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 interface Manifest extends NpmPackage {
@@ -38,7 +38,7 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   };
 }
 
-/** The licences of the packages, one text: they go with the bundle. */
+/** Joins the licences of the packages into the file that accompanies a bundle. */
 export const licencesOf = (packages: readonly BundledPackage[]): string =>
   packages.map(({ name, text }) => `${name}\n\n${text.trim()}\n`).join(`\n${"-".repeat(80)}\n\n`);
 
@@ -47,11 +47,11 @@ export interface NpmPackage {
   name: string;
   version: string;
   license: string;
-  /** As npm writes it: `sha512-` and base64. */
+  /** In npm's form: `sha512-` and base64. */
   integrity?: string;
 }
 
-/** What a bill of materials says of a package. */
+/** The entry of a package in a bill of materials. */
 export function componentOf({ name, version, license, integrity }: NpmPackage) {
   const content = Buffer.from(integrity?.slice("sha512-".length) ?? "", "base64").toString("hex");
   return {
@@ -70,7 +70,7 @@ type BillComponent = ReturnType<typeof componentOf>;
 /** The files that {@link writePapers} writes. */
 export const [LICENCES, BILL] = ["licenses.txt", "sbom.cdx.json"] as const;
 
-/** Writes the licences and the bill of materials of what a bundle contains, beside it. */
+/** Writes the licences and the bill of materials of a bundle beside it. */
 export async function writePapers(
   folder: string,
   name: string,
@@ -82,13 +82,13 @@ export async function writePapers(
   await writeFile(join(folder, BILL), billOf(name, packageJson.version, packages.map(componentOf)));
 }
 
-/** A bill of materials in CycloneDX, as JSON: no scanner sees what a bundle contains. */
+/** Returns a bill of materials in CycloneDX's JSON: scanners cannot see what a bundle contains. */
 export function billOf(name: string, version: string, components: readonly BillComponent[]): string {
   const component = { type: "application", "bom-ref": `${name}@${version}`, name, version };
   const format = { bomFormat: "CycloneDX", specVersion: "1.5", version: 1 };
   return `${JSON.stringify({ ...format, metadata: { component }, components }, undefined, 2)}\n`;
 }
 
-/** What such a bill lists. */
+/** Parses the components of such a bill. */
 export const componentsIn = (bill: string): BillComponent[] =>
   (JSON.parse(bill) as { components: BillComponent[] }).components;

@@ -1,6 +1,6 @@
 /**
- * Writes `dist/` and `plugin/`, over the old files because something may be running from them. It compiles as `tsc` does, but the
- * declarations of `dist/provider` do not lead to zod's: see plain-types.ts.
+ * Writes `dist/` and `plugin/` over the old files, because programs may be running from them. It compiles as
+ * `tsc` does, but the declarations of `dist/provider` do not refer to zod's: see plain-types.ts.
  */
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ chmodSync(join(dist, "provider", "cli", "main.js"), 0o755);
 await bundlePage(join(dist, "provider", "emulator", "page"));
 await bundlePlugin(join(root, "plugin"));
 
-// What nothing has written this time has no source any more.
+// Delete files that this build did not write.
 for (const name of readdirSync(dist, { recursive: true })) {
   const path = join(dist, String(name));
   const status = statSync(path);

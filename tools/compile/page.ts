@@ -1,4 +1,4 @@
-/** The inbox page of the emulator. */
+/** Bundles the inbox page of the emulator. */
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
 
 /**
- * Writes the inbox page into a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of what is bundled. The
- * script needs only these files.
+ * Writes the inbox page to a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of
+ * its packages. The script needs no other files.
  */
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });

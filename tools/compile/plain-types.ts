@@ -1,8 +1,9 @@
 /**
- * Declarations that do not lead to zod's, which compile only with esModuleInterop or skipLibCheck: many Pulumi programs have
- * neither. Types that zod infers are written out, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
- * so `dist/schema` has both: the declarations of the compiler with the comments on the keys of the schemas, which it
- * drops, and plain ones in `types/` for the rest of the package.
+ * Writes declarations that do not refer to zod's: those compile only with esModuleInterop or skipLibCheck,
+ * and many Pulumi programs have neither. Types that zod infers are written out, and zod schemas are omitted.
+ * Only `pulumi-apichat/schema` exports zod schemas, so `dist/schema` has two versions: the compiler's
+ * declarations, with the comments on the keys of the schemas, which the compiler drops, and plain ones in
+ * `types/` for the rest of the package.
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
@@ -12,7 +13,7 @@ const USES_ZOD = /\bz\./;
 const IS_INFERRED = /\bz\.(?:infer|input|output)</;
 const IMPORTS_ZOD = /^import (?:type )?\* as z from "zod";$/m;
 
-/** Writes what the compiler emits, with plain types in the declarations. */
+/** Writes the compiler's output, with plain types in the declarations. */
 export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.WriteFileCallback {
   const schema = join(outFolder, "schema") + sep;
   return (path, text, _mark, _onError, sources) => {
@@ -28,7 +29,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/** A declaration file with the doc comments on the keys of zod's objects. Types that zod infers inherit them. */
+/** Adds the doc comments on the keys of zod's objects to a declaration file. Types that zod infers inherit them. */
 function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
   const comments: [at: number, comment: string][] = [];
   const walk = (node: ts.Node, type: ts.Type | undefined): void => {
@@ -61,7 +62,7 @@ function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeCh
 const variablesOf = (file: ts.SourceFile): ts.VariableDeclaration[] =>
   file.statements.filter(ts.isVariableStatement).flatMap((one) => [...one.declarationList.declarations]);
 
-/** The text of a declaration file without zod. */
+/** Returns the text of a declaration file without zod. */
 function toPlain(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
   const written = new InferredTypes(checker, source);
   const statements = parse(text).statements.flatMap((statement) => {
@@ -88,7 +89,7 @@ class InferredTypes {
   readonly #checker: ts.TypeChecker;
   readonly #source: ts.SourceFile;
   readonly #declared: ReadonlyMap<string, NamedType>;
-  /** Types of other files, by name. */
+  /** The types of other files, by name. */
   readonly #foreign = new Map<string, string>();
 
   constructor(checker: ts.TypeChecker, source: ts.SourceFile) {
@@ -107,7 +108,7 @@ class InferredTypes {
       : `${start}type ${name} = ${this.#write(type)};`;
   }
 
-  /** The imports of what is written so far. */
+  /** The imports that the written types need so far. */
   imports(): string[] {
     return [...this.#foreign].map(([name, from]) => `import type { ${name} } from "${from}";`);
   }
@@ -121,7 +122,7 @@ class InferredTypes {
     return `{\n${members.join("\n")}\n}`;
   }
 
-  /** The name of a type that has one, else what it is. */
+  /** Returns the name of a type if it has one, else its definition. */
   #refer(type: ts.Type): string {
     const { Class, Interface } = ts.SymbolFlags;
     const own = (type.symbol?.flags ?? 0) & (Class | Interface) ? type.symbol : undefined;
@@ -184,7 +185,7 @@ function pointOf({ name, declarations }: ts.Symbol): string {
   return `/**\n${lines.join("")} */\n`;
 }
 
-/** Drops the imports of what is no longer used, and repeated ones. */
+/** Removes unused and repeated imports. */
 function withoutUnusedImports(file: ts.SourceFile): ts.SourceFile {
   const code = file.statements.filter((one) => !ts.isImportDeclaration(one)).map((one) => one.getText());
   const words = new Set(code.join("\n").match(/\w+/g));

@@ -6,15 +6,19 @@ import { writePapers } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What the engine looks for in the folder of a plugin; on Windows with ".cmd" behind it. */
+/** The file that the engine starts in the folder of a plugin; on Windows with the suffix ".cmd". */
 const EXECUTABLE = "pulumi-resource-apichat";
 
-/** What `pulumi install` and `pulumi package add` look for in a folder: engine 3.259 takes the plugin's name there as empty. */
+/**
+ * The file that `pulumi install` and `pulumi package add` start in a folder: engine 3.259 uses an empty
+ * plugin name there.
+ */
 const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
   bundle: true,
-  // Names stay: errors are known by them. With keepNames every function would cost a call at the start.
+  // Names are kept, because errors are identified by them. With keepNames every function would cost a
+  // call at the start.
   minifySyntax: true,
   minifyWhitespace: true,
   // Not a module: an executable without an extension must run on every Node.
@@ -25,8 +29,8 @@ const OPTIONS = {
 } satisfies BuildOptions;
 
 /**
- * What plugin and command line use of undici. All of it, with `fetch`, web sockets, caches and mocks, takes a third of what a start
- * computes.
+ * The parts of undici that plugin and command line use. All of it, with `fetch`, web sockets, caches and
+ * mocks, takes a third of the CPU time of a start.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";
@@ -39,7 +43,7 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** A name that is not in it fails the build. */
+/** Replaces undici with these parts. Any other name fails the build. */
 const lightUndici: Plugin = {
   name: "light-undici",
   setup: (bundler) => {
@@ -71,12 +75,12 @@ export async function bundleCommandLine(source: string, outFolder: string): Prom
   await writePapers(outFolder, "apichat", metafile, source);
 }
 
-/** Bundles the resource plugin from dist/ into a folder that needs Node only. */
+/** Bundles the resource plugin from `dist/` into a folder that needs only Node. */
 export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [metafile] = await Promise.all([
     bundleProgram(root, "plugin/main.js", join(outFolder, "main.js")),
-    // An old Node must be able to read the file that says that it is too old.
+    // An old Node must be able to parse this file, which reports that it is too old.
     build({
       ...OPTIONS,
       entryPoints: [join(root, "dist/provider/plugin/launch.js")],

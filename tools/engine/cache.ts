@@ -7,13 +7,16 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { lockFile } from "../../dist/provider/lib/sqlite.js";
 
-/** Where the tools keep what is made once per machine, outside the clone: `pulumi-apichat` in `$XDG_CACHE_HOME` or `~/.cache`. */
+/**
+ * Returns the folder for files made once per machine, outside the clone: `pulumi-apichat` in
+ * `$XDG_CACHE_HOME` or `~/.cache`.
+ */
 export function cacheFolder(): string {
   const given = process.env.XDG_CACHE_HOME ?? "";
   return join(isAbsolute(given) ? given : join(homedir(), ".cache"), "pulumi-apichat");
 }
 
-/** A folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
+/** Returns the folder in the tools' cache for the result of these files: `<name>/<hash of their contents>`. */
 export async function cacheEntry(name: string, files: readonly URL[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
@@ -21,8 +24,9 @@ export async function cacheEntry(name: string, files: readonly URL[]): Promise<s
 }
 
 /**
- * Makes a cache entry unless it is there: `make` works in a folder beside it that holds only an empty `bin` and `tmp`. The folder
- * becomes the entry, without `tmp`, when `make` has finished; if it fails, nothing is left. Another process waits meanwhile.
+ * Creates a cache entry if it is missing. `make` works in a folder beside it with an empty `bin` and `tmp`;
+ * without `tmp`, this folder becomes the entry when `make` succeeds, and is removed when it fails. Other
+ * processes wait.
  */
 export async function fillEntry(
   entry: string,
@@ -35,7 +39,7 @@ export async function fillEntry(
     if (existsSync(entry)) return;
     const folder = `${entry}.partial`;
     try {
-      // It may be what a killed run left behind.
+      // A killed run may have left it behind.
       await rm(folder, { recursive: true, force: true });
       for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
       await make(folder);
@@ -47,7 +51,10 @@ export async function fillEntry(
   });
 }
 
-/** Does `work` while this process alone has the file `path`. The kernel releases it if the process is killed. */
+/**
+ * Runs `work` while only this process holds the lock file `path`. The kernel releases it if the process is
+ * killed.
+ */
 async function withLock(path: string, signal: AbortSignal | undefined, work: () => Promise<void>) {
   let lock = lockFile(path, 0);
   if (!lock) console.error(`Waiting for another process, which does the same work (${path})`);

@@ -9,7 +9,7 @@ import { run } from "../lib/run.ts";
 export interface Engine {
   /** The absolute path of `pulumi`. */
   command: string;
-  /** The folder `command` lies in. */
+  /** The folder of `command`. */
   directory: string;
   /** Without the leading `v`, for example `3.259.0`. */
   version: string;
@@ -17,14 +17,14 @@ export interface Engine {
   source: "path" | "cache";
 }
 
-/** What must lie beside `pulumi`, or on PATH, to run TypeScript programs with dynamic providers. */
+/** The programs that must be beside `pulumi` or on PATH to run TypeScript programs with dynamic providers. */
 export const hosts = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"] as const;
 
 const versionTimeoutMs = 20_000;
 
 /**
- * The Pulumi CLI of the user: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH. Throws, with
- * what is wrong with it, if there is none, it is too old, or its hosts lie neither beside it nor on PATH.
+ * Finds the user's Pulumi CLI: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH.
+ * Throws if there is none, it is too old, or its hosts are neither beside it nor on PATH.
  */
 export async function findEngine(): Promise<Engine> {
   const folders = pathFolders();
@@ -34,7 +34,10 @@ export async function findEngine(): Promise<Engine> {
   return inspectEngine(command, "path", [dirname(await realpath(command)), ...folders]);
 }
 
-/** What a `pulumi` is. Throws if its version is not accepted, or a host is neither beside it nor in `hostFolders`. */
+/**
+ * Inspects a `pulumi`. Throws if its version is not supported, or a host is neither beside it nor in
+ * `hostFolders`.
+ */
 export async function inspectEngine(
   command: string,
   source: Engine["source"],
@@ -55,12 +58,12 @@ export async function inspectEngine(
   return { command, directory, version, source };
 }
 
-/** Negative if the first is older than the second, else 0 or positive. Compares number by number. */
+/** Compares two versions number by number; negative if the first is older. */
 export const compareVersions = new Intl.Collator("en", { numeric: true }).compare;
 
 export const pathFolders = (): string[] => (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
 
-/** The first executable file of this name in these folders. */
+/** Returns the first executable file of this name in these folders. */
 export function findExecutable(name: string, folders: readonly string[]): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

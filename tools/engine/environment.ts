@@ -6,16 +6,16 @@ import { findExecutable, hosts, type Engine } from "./engine.ts";
 const binaries = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
 interface RunOptions {
-  /** A folder of the run's own, for plugins and credentials. */
+  /** The run's own folder for plugins and credentials. */
   home: string;
-  /** The folder of the file backend, or a whole backend URL. */
+  /** The folder of the file backend, or a backend URL. */
   backend: string;
   passphrase: string;
 }
 
 /**
- * The whole environment of a Pulumi run on a backend without an account: `pulumi` and Node 24 first on PATH, nothing
- * of the caller's own Pulumi or API Channel settings, no downloads.
+ * Returns the whole environment of a Pulumi run on a backend without an account: `pulumi` and Node 24 first
+ * on PATH, none of the caller's own Pulumi or API Channel settings, no downloads.
  */
 export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));
@@ -28,10 +28,10 @@ export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.Proce
     PULUMI_HOME: run.home,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    // Without it the engine warns that it takes its own hosts from PATH.
+    // Without it the engine warns that it uses its own hosts from PATH.
     ...(bundled && { PULUMI_IGNORE_AMBIENT_PLUGINS: "true" }),
   };
 }
 
-/** Puts `pulumi` and Node 24 on PATH in the terminal that it is pasted into. */
+/** Returns the line that puts `pulumi` and Node 24 on PATH in a terminal. */
 export const exportLine = ({ directory }: Engine): string => `export PATH="${directory}:${binaries}:$PATH"`;

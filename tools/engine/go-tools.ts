@@ -12,7 +12,7 @@ import { compareVersions, findExecutable, pathFolders } from "./engine.ts";
 export interface GoTool {
   /** The folder with its go.mod and go.sum, and its sources if they are ours. Ends with `/`. */
   module: URL;
-  /** The import path of what is built; `.` for the sources in the folder. */
+  /** The import path of the program; `.` for the sources in the folder. */
   package: string;
   binary: string;
   /** The variable that holds the tool's version, and its value: `<import path>.<name>=<version>`. */
@@ -21,7 +21,7 @@ export interface GoTool {
   script?: { module: string; path: string };
 }
 
-/** Of a long piece of work. */
+/** The options of long-running work. */
 export interface WorkOptions {
   /** Aborts on Ctrl-C; the work ends its processes then. */
   signal: AbortSignal;
@@ -31,14 +31,14 @@ export interface WorkOptions {
 
 export const MIN_GO = "1.26";
 
-/** The files that decide what is built. */
+/** The files that determine the result of a build. */
 export const sourcesOf = ({ module }: GoTool): URL[] =>
   readdirSync(module)
     .filter((name) => /^go\.(?:mod|sum)$|\.go$/.test(name))
     .toSorted()
     .map((name) => new URL(name, module));
 
-/** Builds the tools into `<folder>/bin`, with temporary files in `<folder>/tmp`. Throws if there is no Go, or one that is too old. */
+/** Builds the tools in `<folder>/bin`, with temporary files in `<folder>/tmp`. Throws if Go is missing or too old. */
 export async function buildGoTools(
   tools: readonly GoTool[],
   folder: string,
@@ -66,8 +66,8 @@ export async function buildGoTools(
 }
 
 /**
- * The `bin` folder with these tools in the entry `name` of the tools' cache. Builds them if they are not there, with progress on
- * stderr: `title` says what is done, and how long that takes.
+ * Returns the `bin` folder of the cache entry `name` with these tools. Builds them if they are missing, with
+ * progress on stderr: `title` says what is done and how long that takes.
  */
 export async function resolveGoTools(
   { name, title, tools }: { name: string; title: string; tools: readonly GoTool[] },

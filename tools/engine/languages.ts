@@ -9,7 +9,7 @@ const GITHUB = "github.com/pulumi";
 const SDK = `${GITHUB}/pulumi/sdk/v3`;
 const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 
-/** As people write it, the folder here with its go.mod, what is built, its version, and a script that belongs to it. */
+/** The language's title, the folder here with its go.mod, the package to build, its version, and its script. */
 type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
@@ -17,10 +17,10 @@ const [yaml, java, dotnet] = ["pulumi-yaml", "pulumi-java", "pulumi-dotnet"].map
   (name) => `${GITHUB}/${name}`,
 );
 
-/** The hosts of the languages beside Node.js, each built by itself because most users of this clone need none. */
+/** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
-  // It needs nothing that the Node.js host does not need.
+  // It has the same dependencies as the Node.js host.
   python: ["Python", "nodejs-host", `${SDK}/python/cmd/pulumi-language-python`, SDK_VERSION, pythonScript],
   go: ["Go", "go-host", `${SDK}/go/pulumi-language-go`, SDK_VERSION],
   java: ["Java", "java-host", `${java}/pkg/cmd/pulumi-language-java`, `${java}/pkg/version.Version=v0.20.0`],
@@ -36,7 +36,7 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** The languages of a list with commas, or all. Throws for an unknown one. */
+/** Parses a list of languages with commas, or `all`. Throws for an unknown one. */
 export function parseLanguages(list: string): readonly Language[] {
   if (list === "all") return languages;
   return list
@@ -49,14 +49,14 @@ export function parseLanguages(list: string): readonly Language[] {
     });
 }
 
-/** True if this engine runs programs in this language: its host is beside `pulumi`. */
+/** Whether this engine runs programs in this language: its host is beside `pulumi`. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 
 /**
- * Ensures that the engine has the hosts of these languages. For an engine of the tools' cache that lacks one, the host is built once
- * per machine into a cache entry of its own, and linked into the engine's folder, where the engine finds it without a warning.
- * Throws if the user's own engine lacks one, or it cannot be built.
+ * Ensures that the engine has the hosts of these languages. If an engine in the tools' cache lacks a host,
+ * the host is built once per machine into its own cache entry, and linked into the engine's folder, where the
+ * engine finds it without a warning. Throws if the user's own engine lacks one, or it cannot be built.
  */
 export async function prepareHosts(
   engine: Engine,
@@ -66,7 +66,7 @@ export async function prepareHosts(
   for (const language of wanted) {
     const beside = join(engine.directory, hostName(language));
     const isLink = lstatSync(beside, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-    // What is not a link of ours came with the engine.
+    // A host that is not our link came with the engine.
     if (hasHost(engine, language) && !(engine.source === "cache" && isLink)) continue;
     if (engine.source === "path") {
       throw new Error(
@@ -94,7 +94,7 @@ async function buildHost(language: Language, signal: AbortSignal): Promise<strin
   }
 }
 
-/** Atomically, because an engine may be starting; replaces a link to the host of another version. */
+/** Links atomically, because an engine may be starting; replaces a link to a different version. */
 async function link(target: string, path: string): Promise<void> {
   if ((await readlink(path).catch(() => "")) === target) return;
   const temporary = `${path}.${process.pid}`;

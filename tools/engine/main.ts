@@ -28,7 +28,7 @@ await runTool(async () => {
   await prepareHosts(engine, wanted, signal);
   if (wanted.includes("python")) await preparePythonSdk(engine, signal);
   console.log(values.json ? JSON.stringify(engine) : engine.command);
-  // On stderr: scripts read the path.
+  // On stderr, because scripts read the path from stdout.
   console.error(exportLine(engine));
 });
 process.exit();

@@ -10,7 +10,7 @@ import { buildGoTools, MIN_GO, sourcesOf, type GoTool, type WorkOptions } from "
 
 const SDK = "github.com/pulumi/pulumi/sdk/v3";
 
-/** Each has its own module, because they need different versions of the same module. */
+/** Each tool has its own module, because they need different versions of the same module. */
 const engineTools: readonly GoTool[] = [
   {
     module: new URL("cli/", import.meta.url),
@@ -29,8 +29,9 @@ const engineTools: readonly GoTool[] = [
 const LAUNCHER = "pulumi-resource-pulumi-nodejs";
 
 /**
- * A Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one for the cache, with progress
- * on stderr. If every way fails, throws an error with the reason of each. `signal` ends the work, with nothing left behind.
+ * Finds a Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one
+ * in the cache, with progress on stderr. If every way fails, throws an error with the reason of each. An
+ * abort of `signal` leaves nothing behind.
  */
 export async function resolveEngine(signal: AbortSignal = new AbortController().signal): Promise<Engine> {
   let reason: string;
@@ -48,7 +49,10 @@ export async function resolveEngine(signal: AbortSignal = new AbortController().
   return inspectEngine(join(entry, "bin", "pulumi"), "cache");
 }
 
-/** Puts `pulumi` and its hosts into `<folder>/bin`, in the first way that works. Temporary files go into `<folder>/tmp`. */
+/**
+ * Puts `pulumi` and its hosts into `<folder>/bin` in the first way that works. Temporary files go to
+ * `<folder>/tmp`.
+ */
 async function makeEngine(folder: string, first: string, signal: AbortSignal): Promise<void> {
   const reasons = [first];
   const attempt = async (

@@ -8,13 +8,13 @@ export interface Listening {
   close: () => Promise<void>;
 }
 
-/** Has a server listen on loopback: on a free port by default. */
+/** Starts a server on loopback, by default on a free port. */
 export async function listen(server: Server, scheme = "http", wanted = 0): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // A client that gives up resets its connection; that is no failure of the server.
+    // A client that disconnects resets its connection; that is not a failure of the server.
     socket.on("error", () => socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {

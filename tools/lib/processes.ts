@@ -7,34 +7,27 @@ export interface ProcessInfo {
 }
 
 /**
- * The processes that have a variable of this value in their environment: all that a command started, also those in
- * process groups of their own and those whose parent has ended. A zombie has no environment, so it does not count.
+ * Finds the processes with this variable in their environment: everything that a command started, including
+ * processes in their own groups and those whose parent has ended. A zombie has no environment, so it is left
+ * out.
  */
-export async function processesOf(variable: { name: string; value: string }): Promise<ProcessInfo[]> {
-  const pids = await listPids();
-  const found = await Promise.all(pids.map((pid) => describeProcess(pid, variable)));
-  return found.filter((info) => info !== undefined);
+export const processesOf = ({ name, value }: Variable): Promise<ProcessInfo[]> =>
+  findProcesses("environ", (words) => words.includes(`${name}=${value}`));
+
+/** Finds the processes with this text on their command line, such as a folder of the test's own. */
+export const processesNaming = (text: string): Promise<ProcessInfo[]> =>
+  findProcesses("cmdline", (words) => words.some((word) => word.includes(text)));
+
+interface Variable {
+  name: string;
+  value: string;
 }
 
-/** The processes that have this text on their command line, such as a folder of the test's own. */
-export async function processesNaming(text: string): Promise<ProcessInfo[]> {
-  const pids = await listPids();
-  const found = await Promise.all(
-    // What has ended meanwhile has no command line.
-    pids.map(async (pid) => ({
-      pid,
-      commandLine: await readStrings(`/proc/${pid}/cmdline`).catch(() => []),
-    })),
-  );
-  return found.filter(({ commandLine }) => commandLine.some((word) => word.includes(text)));
-}
-
-/** Ends the processes of {@link processesNaming}, and waits until there is none. */
+/** Kills the processes of {@link processesNaming}, and waits until they are gone. */
 export const endProcessesNaming = (text: string): Promise<void> => endAll(() => processesNaming(text));
 
-/** The same of {@link processesOf}. An engine leaves hosts behind that it was about to start. */
-export const endProcessesOf = (variable: { name: string; value: string }): Promise<void> =>
-  endAll(() => processesOf(variable));
+/** Kills the processes of {@link processesOf}: an engine leaves behind hosts that it was about to start. */
+export const endProcessesOf = (variable: Variable): Promise<void> => endAll(() => processesOf(variable));
 
 async function endAll(find: () => Promise<ProcessInfo[]>): Promise<void> {
   for (;;) {
@@ -45,7 +38,7 @@ async function endAll(find: () => Promise<ProcessInfo[]>): Promise<void> {
   }
 }
 
-/** Sends a signal to a process, or with a negative number to a group, unless it has ended. */
+/** Sends a signal to a process, or to a process group if the number is negative, unless it has ended. */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -54,27 +47,23 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-async function listPids(): Promise<number[]> {
-  // Where there is no /proc, what an engine left behind ends by itself after some minutes.
+/** Returns no process where there is no /proc; what an engine left behind ends by itself after some minutes. */
+async function findProcesses(
+  file: "cmdline" | "environ",
+  matches: (words: readonly string[]) => boolean,
+): Promise<ProcessInfo[]> {
   const entries = await readdir("/proc").catch(() => []);
-  return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
+  const pids = entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
+  const found = pids.map(async (pid) => {
+    if (!matches(await readWords(pid, file))) return [];
+    const commandLine = await readWords(pid, "cmdline");
+    return commandLine.length > 0 ? [{ pid, commandLine }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
-async function describeProcess(
-  pid: number,
-  { name, value }: { name: string; value: string },
-): Promise<ProcessInfo | undefined> {
-  try {
-    const environment = await readStrings(`/proc/${pid}/environ`);
-    if (!environment.includes(`${name}=${value}`)) return undefined;
-    return { pid, commandLine: await readStrings(`/proc/${pid}/cmdline`) };
-  } catch {
-    // It ended meanwhile, or is not ours to read.
-    return undefined;
-  }
-}
-
-async function readStrings(path: string): Promise<string[]> {
-  const text = await readFile(path, "utf8");
-  return text.split("\0").filter((part) => part !== "");
+/** Returns nothing if the process has ended or belongs to another user. */
+async function readWords(pid: number, file: string): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+  return text.split("\0").filter((word) => word !== "");
 }

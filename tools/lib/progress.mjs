@@ -5,13 +5,14 @@ const TERMINAL_EVERY_MS = 500;
 const LOG_EVERY_MS = 15_000;
 
 /**
- * Shows that something takes long: `title` at once, and after two seconds a line with the time, rewritten in place on a terminal,
- * else a new line every 15 seconds; at the end how long it took. Without a title only the line that moves.
+ * Shows the progress of long work: `title` at once, after two seconds a line with the time, rewritten in place on
+ * a terminal, else a new line every 15 seconds, and at the end the duration. Without a title, only the line with
+ * the time.
  * The set-up imports this, so it runs on Node 20 and without dependencies.
  *
  * @template T
- * @param {string} title what is done and how long that usually takes
- * @param {(update: (detail: string) => void) => Promise<T>} work calls `update` with how far it is
+ * @param {string} title the work and its usual duration
+ * @param {(update: (detail: string) => void) => Promise<T>} work calls `update` with its progress
  * @param {NodeJS.WriteStream} [stream] default: stderr
  * @returns {Promise<T>}
  */

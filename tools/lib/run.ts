@@ -4,7 +4,10 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { signalIfAlive } from "./processes.ts";
 
-/** A command that did not start or did not end with exit code 0. `output` is what it printed; the message ends with it. */
+/**
+ * The error of a command that did not start, or did not end with exit code 0. `output` is its output; the
+ * message ends with it.
+ */
 export class CommandError extends Error {
   readonly reason: string;
   readonly output: string;
@@ -16,7 +19,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The user has ended the run. */
+/** The error of a run that the user has ended. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -35,7 +38,7 @@ export function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** Does the work of a tool and sets the exit code: what `work` returns, else 0, or `failed` if it throws. */
+/** Runs the work of a tool and sets the exit code: the result of `work`, else 0, or `failed` if it throws. */
 export async function runTool(work: () => Promise<number | void>, failed = 1): Promise<void> {
   try {
     process.exitCode = (await work()) ?? 0;
@@ -47,19 +50,22 @@ export async function runTool(work: () => Promise<number | void>, failed = 1): P
 
 interface RunOptions {
   cwd?: string;
-  /** The whole environment; default: that of this process. */
+  /** The whole environment; default: this process's. */
   env?: NodeJS.ProcessEnv;
-  /** Ends the command with all that it has started, before the promise rejects with the signal's reason. */
+  /** Ends the command and everything that it has started, before the promise rejects with the signal's reason. */
   signal?: AbortSignal;
   /** How long it may take to end after SIGTERM. */
   graceMs?: number;
-  /** What the command reads on stdin. */
+  /** The stdin of the command. */
   input?: string;
-  /** Is called with each line of output. */
+  /** Called with each line of output. */
   onLine?: (line: string) => void;
 }
 
-/** Runs a command in a process group of its own, which Ctrl-C does not reach, and returns what it printed. Throws `CommandError`. */
+/**
+ * Runs a command in its own process group, which Ctrl-C does not reach, and returns its output. Throws
+ * `CommandError`.
+ */
 export async function run(
   command: string,
   args: readonly string[],
@@ -96,7 +102,7 @@ export async function runAttached(
   return result.exitCode ?? 1;
 }
 
-/** The signal 0 only asks whether somebody is there. */
+/** Ends a process group: SIGTERM, then SIGKILL after the grace period. */
 async function endGroup(pid: number, graceMs: number): Promise<void> {
   signalIfAlive(-pid, "SIGTERM");
   const deadlineMs = Date.now() + graceMs;

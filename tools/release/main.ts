@@ -1,4 +1,4 @@
-/** `npm run release:dry`: everything that a release contains, in one folder. Publishes nothing. */
+/** `npm run release:dry`: builds everything that a release contains, in one folder. Publishes nothing. */
 import { Command, Option } from "commander";
 import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,8 +9,8 @@ import { x as extract } from "tar";
 import { BILL } from "../compile/bundled.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, run, runTool } from "../lib/run.ts";
-import { versionOf, writeArchive } from "../plugin-archives/archives.ts";
-import { PLATFORMS, type Platform } from "../plugin-archives/platforms.ts";
+import { versionOf, writeArchive } from "./archives.ts";
+import { PLATFORMS, type Platform } from "./platforms.ts";
 import { writeBill, writeNotes } from "./papers.ts";
 import { packSdks, sdkLanguages } from "./sdks.ts";
 import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
@@ -43,12 +43,12 @@ await runTool(async () => {
   const folder = resolve(out);
   const previous = await readRelease(folder);
   await using scratch = await mkdtempDisposable(join(tmpdir(), "apichat-release-"));
-  // What is not committed is not released.
+  // Uncommitted changes are not released.
   const source = join(scratch.path, "source");
   await run("git", ["clone", "--quiet", "--depth", "1", `file://${clone}`, source], { signal });
   if (tag !== undefined) checkTag(tag, await versionOf(source), repository);
   for (const name of previous) await rm(join(folder, name));
-  // So that a run that is ended does not stop the next one.
+  // Marks the folder as ours, so that an interrupted run does not block the next one.
   await writeFile(join(folder, SUMS), "");
   const node = (title: string, ...args: string[]): Promise<string> =>
     withProgress(title, (update) =>
@@ -72,7 +72,7 @@ await runTool(async () => {
       const title = `Packing the plugin for ${platform}, with Node ${version} (${name})`;
       const options = { source, outFolder: folder, signal };
       const archive = await withProgress(title, () => writeArchive(platform, options));
-      // They differ in the version of Node only, and each archive has its own.
+      // The bills differ only in the version of Node, and each archive has its own.
       await extract({ file: archive, cwd: scratch.path }, [BILL]);
     }
     await copyFile(join(scratch.path, BILL), join(folder, "pulumi-resource-apichat.cdx.json"));
@@ -85,7 +85,7 @@ await runTool(async () => {
 });
 process.exit();
 
-/** The files of the last release in a folder, which is made. Throws if it has files that no release has written. */
+/** Creates the folder, and returns the files of the last release in it. Throws if it has other files. */
 async function readRelease(folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);

@@ -1,14 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
-import { versionOf } from "../plugin-archives/archives.ts";
+import { versionOf } from "./archives.ts";
 
 /** The folders with bundles in the npm package, each with its own bill. */
 const BUNDLES = ["plugin", "dist/provider/emulator/page"];
 
 /**
- * Writes the bill of materials of the npm package: what the lock file installs with it, and what its bundles contain. (`npm sbom
- * --omit=dev` leaves out what a package for development needs too.)
+ * Writes the bill of materials of the npm package: the packages that the lock file installs with it, and
+ * those in its bundles. (`npm sbom --omit=dev` omits a package that development needs too.)
  */
 export async function writeBill(source: string, folder: string): Promise<void> {
   const read = (name: string): Promise<string> => readFile(join(source, name), "utf8");
@@ -34,7 +34,7 @@ interface Lock {
   >;
 }
 
-/** Writes the section of the version in CHANGELOG.md. */
+/** Writes the section of the version in CHANGELOG.md to release-notes.md. */
 export async function writeNotes(source: string, folder: string): Promise<void> {
   const heading = `## ${await versionOf(source)}`;
   const changelog = await readFile(join(source, "CHANGELOG.md"), "utf8");

@@ -1,6 +1,7 @@
 /**
- * `node tools/release/publish.ts PLACE FOLDER`: publishes what `npm run release:dry` has written, each place in a job of release.yaml.
- * It needs no package, because it runs where it may publish. A job that failed can run again.
+ * `node tools/release/publish.ts PLACE FOLDER`: publishes the output of `npm run release:dry`, each place in
+ * its own job of release.yaml. Uses no packages, because it runs with permission to publish. A failed job can
+ * run again.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -26,7 +27,7 @@ try {
   process.exitCode = 1;
 }
 
-/** The package, and the SDK for Node.js without it. */
+/** Publishes the package, and the SDK for Node.js. */
 function npm(folder: string): void {
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".tgz"))) {
     const path = join(folder, file);
@@ -40,12 +41,12 @@ function isOnNpm(name: string): boolean {
   try {
     return run("npm", ["view", `${name}@${version}`, "version", "--loglevel=silent"]) === version;
   } catch {
-    // Where npm cannot say it, `npm publish` says why.
+    // If `npm view` fails, let `npm publish` report the reason.
     return false;
   }
 }
 
-/** A release with every file. The engine downloads the archives of the plugin from it. */
+/** Creates a release with every file. The engine downloads the archives of the plugin from it. */
 function github(folder: string): void {
   const notes = ["--title", tag, "--notes-file", join(folder, "release-notes.md")];
   const files = readdirSync(folder).map((name) => join(folder, name));
@@ -53,7 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/** A commit with the module's folder, on top of the one that is released, and a tag for it: Go reads a module from those. */
+/** Adds the module's folder in a commit on top of the released one, and tags it: Go reads a module from a tag. */
 function go(folder: string): void {
   const scratch = mkdtempSync(join(tmpdir(), "apichat-go-"));
   try {
@@ -64,7 +65,7 @@ function go(folder: string): void {
     const module = join(scratch, "tree", path);
     mkdirSync(module, { recursive: true });
     run("tar", ["-xzf", archive, "-C", module]);
-    // The same commit in each run, and nothing changes in the clone.
+    // The same commit in each run, without a change in the clone.
     const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split(
       "\n",
     );
@@ -86,7 +87,7 @@ function go(folder: string): void {
   }
 }
 
-/** Returns what the command prints. Its errors go to stderr. */
+/** Returns the stdout of the command. Its errors go to stderr. */
 function run(command: string, args: string[], added = {}): string {
   const env = { ...process.env, ...added };
   return execFileSync(command, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "inherit"] }).trim();

@@ -6,17 +6,17 @@ import { x as extract } from "tar";
 import { findExecutable, pathFolders } from "../engine/engine.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { run } from "../lib/run.ts";
-import { findPython, MIN_PYTHON, preparePackages } from "../openapi/environment.ts";
-import { packFolder, versionOf } from "../plugin-archives/archives.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../lib/python.ts";
+import { packFolder, versionOf } from "./archives.ts";
 import { urlOf, type Repository } from "./stamp.ts";
 
-/** Tools of other languages write this time into what they build: 1980, the earliest year that a zip file can hold. */
+/** The build time that tools of other languages record: 1980, the earliest year that a zip file supports. */
 const BUILT_AT = new Date("1980-01-02T00:00:00Z");
 
 interface Packing {
-  /** The folder of the language's SDK, as it is generated. */
+  /** The folder of the language's generated SDK. */
   sdk: string;
-  /** Where the packages go. */
+  /** The folder for the packages. */
   folder: string;
   version: string;
   signal: AbortSignal;
@@ -29,7 +29,7 @@ type SdkLanguage = keyof typeof packers;
 
 export const sdkLanguages = Object.keys(packers) as SdkLanguage[];
 
-/** Generates the SDK of each language in a checkout, and writes their packages into a folder. */
+/** Generates the SDK of each language in a checkout, and writes their packages to a folder. */
 export async function packSdks(
   source: string,
   folder: string,
@@ -55,7 +55,7 @@ export async function packSdks(
   }
 }
 
-/** A wheel and an sdist. */
+/** Packs a wheel and an sdist. */
 export async function packPython({ sdk, folder, signal }: Omit<Packing, "version">): Promise<void> {
   const python = await findPython(signal);
   if (python === undefined) throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
@@ -67,7 +67,7 @@ export async function packPython({ sdk, folder, signal }: Omit<Packing, "version
   for (const name of await readdir(dist)) {
     if (!name.endsWith(".tar.gz")) await copyFile(join(dist, name), join(folder, name));
     else {
-      // setuptools writes the time of the build into an sdist.
+      // setuptools writes the build time into an sdist.
       await mkdir(content);
       await extract({ file: join(dist, name), cwd: content });
       await packFolder(content, join(folder, name));
@@ -82,7 +82,10 @@ export async function packNode({ sdk, folder, signal }: Omit<Packing, "version">
   await run("npm", ["pack", "--pack-destination", folder], { cwd: bin, signal });
 }
 
-/** The jar, its sources and documentation, and the pom.xml: what Maven Central asks for, apart from signatures. */
+/**
+ * Packs the jar, its sources and documentation, and the pom.xml: everything that Maven Central requires
+ * except signatures.
+ */
 async function packJava({ sdk, folder, version, signal, repository }: Packing): Promise<void> {
   const [owner = ""] = repository?.split("/") ?? [];
   const values: Record<string, string> = {
@@ -102,7 +105,7 @@ async function packJava({ sdk, folder, version, signal, repository }: Packing): 
   await copyFile(join(sdk, "pom.xml"), join(folder, `apichat-${version}.pom`));
 }
 
-/** A NuGet package where there is a .NET SDK, else the sources that one makes it from. */
+/** Packs a NuGet package if there is a .NET SDK, else its sources. */
 async function packDotnet({ sdk, folder, version, signal }: Packing): Promise<void> {
   if (findExecutable("dotnet", pathFolders()) === undefined) {
     console.error(
@@ -110,12 +113,12 @@ async function packDotnet({ sdk, folder, version, signal }: Packing): Promise<vo
     );
     return packFolder(sdk, join(folder, `apichat-dotnet-${version}.tar.gz`));
   }
-  // The project packs when it is built: `dotnet pack` would look for what is not built yet.
+  // The project packs when it is built; `dotnet pack` would look for files that are not built yet.
   const options = ["-p:ContinuousIntegrationBuild=true", `-p:PackageOutputPath=${folder}`];
   await run("dotnet", ["build", "--configuration", "Release", ...options], { cwd: sdk, signal });
 }
 
-/** The content of the module's folder: a commit with it and a tag are its publication. */
+/** Packs the folder of the module; a commit with it and a tag publish it. */
 async function packGo({ sdk, folder, version }: Packing): Promise<void> {
   await packFolder(sdk, join(folder, `apichat-go-v${version}.tar.gz`));
 }

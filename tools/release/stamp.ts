@@ -15,7 +15,7 @@ export function parseRepository(text: string): Repository {
   );
 }
 
-/** Throws unless a release under this tag is one of this version, and names its repository. */
+/** Throws unless the tag matches the version and the release names its repository. */
 export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
   if (tag !== `v${version}`)
     throw new Error(
@@ -25,14 +25,14 @@ export function checkTag(tag: string, version: string, repository: Repository | 
     throw new Error("--tag: a release must say where it comes from; pass --repository OWNER/NAME too");
 }
 
-/** Where the engine looks for the archives of a release: it asks GitHub for the one of the version. */
+/** The address at which the engine finds the archives of a release: it asks GitHub for the release of the version. */
 const downloadUrlOf = (repository: Repository): string => `github://api.github.com/${repository}`;
 
 export const urlOf = (repository: Repository): string => `https://github.com/${repository}`;
 
 /**
- * Writes a repository's address into a checkout: into the npm package, the source of the schema, and wherever the path of the Go module
- * is. A repository that is there already is replaced.
+ * Writes a repository's address into a checkout: into package.json, the source of the schema, and every
+ * occurrence of the Go module's path. Replaces an earlier repository.
  */
 export async function stamp(folder: string, repository: Repository): Promise<void> {
   const url = urlOf(repository);
@@ -64,6 +64,6 @@ const GO_PATH = ["package", "language", "go", "importBasePath"] as const;
 const change = async (file: string, edit: (text: string) => string): Promise<void> =>
   writeFile(file, edit(await readFile(file, "utf8")));
 
-// `node tools/release/stamp.ts OWNER/NAME`: in this clone.
+// `node tools/release/stamp.ts OWNER/NAME` changes this clone.
 if (import.meta.main)
   await stamp(fileURLToPath(new URL("../..", import.meta.url)), parseRepository(process.argv[2] ?? ""));

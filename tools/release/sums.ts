@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 export const SUMS = "SHA256SUMS";
 
-/** Writes `SHA256SUMS` of the files in a folder, as `sha256sum --check` reads it. */
+/** Writes `SHA256SUMS` of the files in a folder, in the format of `sha256sum --check`. */
 export async function writeSums(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => name !== SUMS);
   const lines = names
@@ -13,7 +13,7 @@ export async function writeSums(folder: string): Promise<void> {
   await writeFile(join(folder, SUMS), (await Promise.all(lines)).join(""));
 }
 
-/** Each file with its size, one a line. */
+/** Lists each file with its size, one per line. */
 export async function describeFiles(folder: string): Promise<string> {
   const lines = (await readdir(folder)).toSorted().map(async (name) => {
     const { size } = await stat(join(folder, name));

@@ -6,13 +6,13 @@ export interface Member {
   name: string;
   type: ts.TypeNode;
   isOptional: boolean;
-  /** The doc comment, as it is broken into lines. */
+  /** The doc comment, with its line breaks. */
   comment: string;
 }
 
 /**
- * Gives what TypeScript files declare, by name; throws for another name. The files are only parsed: that takes less than a second, and
- * needs no build.
+ * Returns a function that finds a declaration of TypeScript files by name, and throws for an unknown one. The
+ * files are only parsed, which takes less than a second and needs no build.
  */
 export function readDeclarations(files: readonly URL[]): (name: string) => ts.DeclarationStatement {
   const statements = files.flatMap((file) => [
@@ -30,7 +30,7 @@ export function readDeclarations(files: readonly URL[]): (name: string) => ts.De
   };
 }
 
-/** The properties of an interface or class itself, without those that it inherits. */
+/** Returns the own properties of an interface or class, without inherited ones. */
 export const membersOf = (node: ts.Node): Member[] => {
   const isMember =
     ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node) || ts.isTypeLiteralNode(node);
@@ -48,13 +48,13 @@ export const membersOf = (node: ts.Node): Member[] => {
     });
 };
 
-/** The text of a doc comment, without its tags. Empty if there is none. */
+/** Returns the text of a doc comment without its tags, or an empty string. */
 export function commentOf(node: ts.Node): string {
   const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
   return ts.getTextOfJSDocComment(doc?.comment) ?? "";
 }
 
-/** The code of the doc comment's example, without the fence. Empty if there is none. */
+/** Returns the code of the doc comment's example without the fence, or an empty string. */
 export function exampleOf(node: ts.Node): string {
   const tag = ts.getJSDocTags(node).find((one) => one.tagName.text === "example");
   return /```ts\n(.*)```/s.exec(ts.getTextOfJSDocComment(tag?.comment) ?? "")?.[1] ?? "";

@@ -5,8 +5,8 @@ import { generateOpenApi } from "./openapi.ts";
 import { generatePulumiSchema } from "./pulumi.ts";
 
 /**
- * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json and the lock of examples/docker. With
- * `--check` it writes nothing and exits 1 if a file is not what it would write.
+ * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json and the lock file of examples/docker.
+ * With `--check` it writes nothing, and exits with 1 if a file differs from its sources.
  */
 const root = new URL("../../", import.meta.url);
 

@@ -6,8 +6,8 @@ interface Lock {
 }
 
 /**
- * Returns package.json and package-lock.json of examples/docker, by file name: this version of the package from its tarball, and
- * prom-client, with the packages that both need as our own lock file names them.
+ * Returns package.json and package-lock.json of examples/docker, by file name: this version of the package
+ * from its tarball, prom-client, and the dependencies of both from our own lock file.
  */
 export function generateImageLock(): [file: string, text: string][] {
   const { packages } = JSON.parse(
@@ -25,11 +25,11 @@ export function generateImageLock(): [file: string, text: string][] {
   const own = { ...find(""), version, resolved: tarball, name: undefined, devDependencies: undefined };
   const locked: Record<string, unknown> = { "": { dependencies }, [`node_modules/${name}`]: own };
   const needed = [metrics, ...Object.keys(own.dependencies ?? {})];
-  // It grows while it is read.
+  // The list grows while it is iterated.
   for (const one of needed) {
     const path = `node_modules/${one}`;
     const found = find(path);
-    // What is for development in ours is not in the image's.
+    // A package that only our development needs may be a dependency of the image.
     locked[path] = { ...found, dev: undefined, devOptional: undefined, optional: undefined, peer: undefined };
     needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
   }

@@ -5,11 +5,11 @@ import * as TJS from "typescript-json-schema";
 interface SchemaFile {
   file: string;
   type: string;
-  /** Requests are strict: unknown fields are rejected. In what the service sends they are allowed. */
+  /** Requests are strict: unknown fields are rejected. Everything that the service sends may have more fields. */
   strict: boolean;
 }
 
-/** Every file, without `schema/openapi.json`. */
+/** Every file except `schema/openapi.json`. */
 export const schemaFiles: readonly SchemaFile[] = [
   { file: "registration-requests.schema.json", type: "RegistrationRequest", strict: true },
   { file: "registration-envelope.schema.json", type: "RegistrationEnvelope", strict: false },
@@ -21,7 +21,7 @@ export const schemaFiles: readonly SchemaFile[] = [
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Names of definitions come out short only without nodenext. */
+/** The names of definitions are short only without nodenext. */
 const compilerOptions = {
   strict: true,
   target: "es2023",
@@ -32,7 +32,7 @@ const compilerOptions = {
   skipLibCheck: true,
 };
 
-/** The text of every `schema/*.schema.json`, by file name, made from the TypeScript types. Takes some seconds. */
+/** Generates every `schema/*.schema.json` from the TypeScript types, by file name. Takes some seconds. */
 export function generateJsonSchemas(): Map<string, string> {
   const program = TJS.getProgramFromFiles([`${root}schema/index.ts`], compilerOptions, root);
   const [strictly, tolerantly] = [true, false].map((noExtraProps) =>
@@ -53,7 +53,7 @@ function format(definition: TJS.Definition): string {
   return `${JSON.stringify({ $schema, $comment, description, ...rest }, unwrapDescription, 2)}\n`;
 }
 
-/** Where a doc comment breaks its lines says nothing to the readers of a JSON Schema. */
+/** Joins the lines of doc comments, whose breaks mean nothing in a JSON Schema. */
 function unwrapDescription(key: string, value: unknown): unknown {
   return key === "description" && typeof value === "string" ? value.replaceAll("\n", " ") : value;
 }

@@ -16,7 +16,10 @@ interface Document extends JsonObject {
   components: { securitySchemes: JsonObject; schemas: JsonObject };
 }
 
-/** The text of schema/openapi.json (OpenAPI 3.1), made from openapi.yaml and the generated JSON Schemas by file name. */
+/**
+ * Generates schema/openapi.json (OpenAPI 3.1) from openapi.yaml and the generated JSON Schemas, given by file
+ * name.
+ */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
   const source = parse(
     readFileSync(new URL("../../schema/openapi.yaml", import.meta.url), "utf8"),
@@ -32,7 +35,7 @@ export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): strin
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Writes out the short forms of openapi.yaml. */
+/** Expands the short forms of openapi.yaml. */
 function expand(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(expand);
   if (typeof node !== "object" || node === null) return node;
@@ -59,7 +62,7 @@ function sampleOf(name: string): JsonObject {
   return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
-/** The statuses of rejections are in no part of the specification: each says so. */
+/** Describes a rejection. The specification defines no statuses for them, and each description says so. */
 function refusalFor(reason: string): JsonObject {
   return {
     description: `${reason} The emulator's reading; the specification shows no errors (section 7).`,
@@ -73,8 +76,8 @@ function refusalFor(reason: string): JsonObject {
 }
 
 /**
- * Every generated JSON Schema under the name of its type, beside the definitions inside it. Draft 7 becomes 2020-12, the
- * dialect of OpenAPI 3.1. Throws if two files define one name in two ways.
+ * Returns every generated JSON Schema under the name of its type, with the definitions inside it. Converts
+ * draft 7 to 2020-12, the dialect of OpenAPI 3.1. Throws if two files define a name differently.
  */
 function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string, JsonObject> {
   const components: Record<string, JsonObject> = {};
@@ -99,7 +102,7 @@ function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string
 function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
-  // A list of one entry, whose length minItems and maxItems fix: the plain form says the same.
+  // A list of one entry, whose length minItems and maxItems fix, has the same meaning in the plain form.
   if (value.length !== 1) throw new Error("only lists of one entry are described");
   return value[0];
 }

@@ -10,7 +10,7 @@ interface Spec {
   [keyword: string]: unknown;
 }
 
-/** What pulumi.yaml says; the comments are there. */
+/** The content of schema/pulumi.yaml, which is documented there. */
 interface Source {
   package: Spec;
   resources: Record<string, ResourceSource>;
@@ -21,7 +21,7 @@ interface Source {
   types: Record<string, string>;
   config: Record<string, string>;
   integers: string[];
-  /** Phrases of the doc comments, each with its wording for every language. */
+  /** Phrases of the doc comments, each with a wording for every language. */
   wording: readonly (readonly [from: string, to: string])[];
 }
 
@@ -33,12 +33,12 @@ interface ResourceSource {
   example: Record<string, string>;
 }
 
-/** How properties are written. */
+/** The context in which properties are converted. */
 interface Context {
-  /** Gets the types that the properties name. */
+  /** Collects the types that the properties refer to. */
   types: Record<string, Spec>;
   secrets: readonly string[];
-  /** What comes out has the plain type where what goes in may be an enum. */
+  /** Outputs have the plain type of an input that may be an enum. */
   isOutput?: boolean;
 }
 
@@ -52,7 +52,10 @@ const reword = (text: string): string =>
     return before.replaceAll(from, to);
   }, text);
 
-/** The same, with each paragraph in one line, and with where the specification is listed: the help of an SDK shows no other text. */
+/**
+ * Rewords a doc comment, joins the lines of each paragraph, and says where the sections of the specification
+ * are listed: the help of an SDK contains no other text.
+ */
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
     /\((section [\d.]+)\)/g,
@@ -69,10 +72,10 @@ const declared = readDeclarations(
 );
 
 /**
- * The text of provider/plugin/schema.json, the Pulumi package schema of the resource plugin, made from pulumi.yaml and the
- * TypeScript classes. It has no defaults: an SDK would send them as inputs, so they would be in every state, and a stack
- * that comes from the dynamic provider would show changes. Nor has it environment variables: an SDK would put the API key
- * into the state.
+ * Generates provider/plugin/schema.json, the Pulumi package schema of the resource plugin, from
+ * schema/pulumi.yaml and the TypeScript classes. It has no defaults: an SDK would send them as inputs, so
+ * every state would contain them, and a stack of the dynamic provider would show changes. It has no
+ * environment variables either: an SDK would put the API key into the state.
  */
 export function generatePulumiSchema(): string {
   const types: Record<string, Spec> = {};
@@ -97,7 +100,7 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // A comment has changed, so it is no longer reworded.
+  // A changed comment is no longer reworded.
   if (unusedWording.size > 0)
     throw new Error(`no doc comment has these words: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -164,7 +167,7 @@ function toProperties(members: readonly Member[], context: Context): Spec {
   );
 }
 
-/** The type of a property. */
+/** Converts the type of a property. */
 function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   const convert = (inner: ts.TypeNode): Spec => toType(inner, property, context);
   if (ts.isTypeReferenceNode(node)) {
@@ -178,7 +181,7 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   if (ts.isTypeLiteralNode(node)) return addObject(node, property, context);
   if (ts.isUnionTypeNode(node)) {
     const given = node.types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword).map(convert);
-    // One or a list of them is a list: Python's SDK fails on a list that could be a string too.
+    // One value or a list becomes a list: Python's SDK fails on a list that could also be a string.
     const list = given.find(({ type }) => type === "array");
     return list ?? (given.length > 1 ? { oneOf: given } : { ...given[0] });
   }
@@ -198,14 +201,14 @@ function toNamedType(name: string, context: Context): Spec {
     description: describe(commentOf(node)),
     enum: values.map((value) => ({ value: JSON.parse(value) as string })),
   };
-  // Either: a plain string passes in every language.
+  // Both, so that every language accepts a plain string.
   return { oneOf: [{ type: "string" }, refTo(name)] };
 }
 
 function addObject(node: ts.Node, sourceName: string, { types, secrets }: Context): Spec {
   const name = source.types[sourceName];
   if (name === undefined) throw new Error(`${sourceName} has no name under types in pulumi.yaml`);
-  // A type literal is described where it stands.
+  // The comment of a type literal is on its property.
   const commented = ts.isTypeLiteralNode(node) ? ts.findAncestor(node, ts.isPropertySignature) : node;
   types[name] = {
     description: describe(commentOf(commented ?? node)),
@@ -216,7 +219,10 @@ function addObject(node: ts.Node, sourceName: string, { types, secrets }: Contex
 
 const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
 
-/** Code by language, in the form that each SDK reads its own from. An SDK without an example has no heading either. */
+/**
+ * Formats code by language, in the form in which each SDK finds its own. An SDK without an example gets no
+ * heading.
+ */
 function writeExamples(examples: Record<string, string>): string {
   const blocks = Object.entries(examples).map(
     ([language, code]) => `\`\`\`${language}\n${code.trimEnd()}\n\`\`\``,

@@ -2,19 +2,22 @@ import { mkdir, mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
+import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { run } from "../lib/run.ts";
 import { packNode, packPython } from "../release/sdks.ts";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
 
 interface Check {
-  /** What is done, what that needs, and how long it takes on two cores. */
+  /** What the check does and needs, and how long it takes on two cores. */
   title: string;
-  /** Returns what was checked. */
+  /** Returns a description of what was checked. */
   run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<string>;
 }
 
-/** Builds each SDK with the tools of its language, and the example programs with it. Each throws what is wrong. */
+/**
+ * Builds each SDK with the tools of its language, and the example programs with it. Each throws the problem
+ * that it finds.
+ */
 export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   python: {
     title: "Building a wheel, and checking the examples with mypy --strict: one or two minutes",
@@ -28,7 +31,7 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
         run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
       const wheel = await pack("python", packPython, ".whl", options.signal);
       await inVenv("pip", "install", "--no-input", wheel);
-      // Each is its own main program.
+      // Each example is its own main program.
       for (const entry of await readdir(inClone("examples/python"), { withFileTypes: true })) {
         if (!entry.isDirectory()) continue;
         await inVenv("mypy", "--strict", join(entry.parentPath, entry.name, "__main__.py"));
@@ -63,7 +66,7 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   },
 };
 
-/** Packs an SDK into its folder `dist`, as a release does. Returns the package that ends in `extension`. */
+/** Packs an SDK into its folder `dist`, as for a release. Returns the package that ends in `extension`. */
 async function pack(
   language: SdkLanguage,
   packSdk: typeof packNode,

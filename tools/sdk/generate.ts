@@ -11,10 +11,10 @@ import { prepareHosts } from "../engine/languages.ts";
 import { listen } from "../lib/listen.ts";
 import { run } from "../lib/run.ts";
 
-/** A path of the clone. */
+/** Returns the absolute path of a file in the clone. */
 export const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** Where the SDKs are, each in a folder of its language's name. */
+/** The folder of the SDKs, with a folder for each language. */
 export const sdkFolder = inClone("sdk");
 
 const schemaFile = inClone("provider/plugin/schema.json");
@@ -22,7 +22,7 @@ const schemaFile = inClone("provider/plugin/schema.json");
 /** The titles of the languages, by the names that Pulumi gives them. */
 export const sdks = { python: "Python", go: "Go", nodejs: "Node.js", java: "Java", dotnet: ".NET" };
 
-/** Each of these has a host that generates the SDK, even the host that the tools build. */
+/** The languages whose hosts generate the SDK, even the hosts that the tools build. */
 const GENERATED_BY_HOST: readonly string[] = ["java", "dotnet"];
 
 export type SdkLanguage = keyof typeof sdks;
@@ -40,14 +40,17 @@ interface GenerateOptions {
 
 interface Job {
   language: SdkLanguage;
-  /** Where its folder is written. */
+  /** The folder in which its folder is created. */
   folder: string;
   /** The path of the schema. */
   schema: string;
   signal: AbortSignal;
 }
 
-/** Writes `sdk/<language>` anew. The previous one is replaced when the new one is complete, with what was built in it. */
+/**
+ * Regenerates `sdk/<language>`. The previous folder, with its build output, is replaced once the new one is
+ * complete.
+ */
 export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
@@ -66,8 +69,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, all of whose hosts generate. The one that the tools build has at most links to
- * hosts in the tools' cache, also where a terminal has it on PATH.
+ * Whether the engine is Pulumi's own distribution, whose hosts all generate. An engine that the tools built
+ * has at most links to hosts in the tools' cache, even if it was found on PATH.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
@@ -75,7 +78,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** With Pulumi's generators: of these languages the hosts that the tools can build have none. */
+/** Generates with Pulumi's generators, because the hosts that the tools can build for these languages have none. */
 async function runGenerator({ language, folder, schema, signal }: Job): Promise<void> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
@@ -89,7 +92,10 @@ const logo = Buffer.from(
   "base64",
 );
 
-/** With the language's host, through the engine. The one of .NET fetches the package's logo, else Pulumi's from the internet. */
+/**
+ * Generates with the language's host, through the engine. The host of .NET downloads the package's logo, or
+ * else Pulumi's from the internet.
+ */
 async function runHost(engine: Engine, { language, folder, schema, signal }: Job): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const server = listen(createServer((_, response) => response.end(logo)));
@@ -102,7 +108,10 @@ async function runHost(engine: Engine, { language, folder, schema, signal }: Job
   await run(engine.command, args, { env, signal });
 }
 
-/** What the generator leaves out: the page of the package, its licence, what PyPI shows, and the command `apichat`. */
+/**
+ * Adds what the generator omits: the page of the package, its licence, the fields that PyPI shows, and the
+ * command `apichat`.
+ */
 async function completePython(folder: string): Promise<void> {
   await copyFile(join(folder, "pulumi_apichat/README.md"), join(folder, "README.md"));
   await copyFile(inClone("LICENSE"), join(folder, "LICENSE"));
@@ -117,7 +126,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Setuptools takes the name of a licence from 77.0.3 on; classifiers for licences are out of use since. */
+/** Setuptools supports the name of a licence from 77.0.3 on, and has deprecated the classifiers of licences since. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [
@@ -131,13 +140,13 @@ const PYTHON_PROJECT = `
   scripts = { apichat = "pulumi_apichat_command:main" }
 `.slice(1);
 
-/** It finds packages by itself only if there is nothing else. */
+/** Setuptools finds packages by itself only if nothing else is listed. */
 const PYTHON_MODULES = `
     packages = { find = { include = ["pulumi_apichat*"] } }
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** What a build of the SDK with Gradle would add: without its version the SDK does not start. */
+/** Adds the files that a build with Gradle would add: without its version the SDK does not start. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;

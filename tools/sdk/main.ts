@@ -1,4 +1,4 @@
-/** `npm run sdk`: see its help. Exit code 1 if one of the languages failed. */
+/** `npm run sdk`: generates the SDKs; see its help. Exit code 1 if one of the languages failed. */
 import { Command, Option } from "commander";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ async function checkSdk(language: keyof typeof checks, signal: AbortSignal): Pro
   const check = (update: (detail: string) => void): Promise<string> =>
     run({ signal, onLine: (line) => update(line.slice(0, 70)) });
   const seen = await withProgress(title, check);
-  // Tests that need a compiled SDK look for this file. It is removed with the SDK.
+  // Tests that need a compiled SDK check for this file. It is removed with the SDK.
   await writeFile(join(sdkFolder, language, ".checked"), "");
   return seen;
 }

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheEntry, fillEntry } from "../engine/cache.ts";
 import type { Engine } from "../engine/engine.ts";
-import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
+import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { generateSdk } from "./generate.ts";
 
 const requirements = new URL("requirements.txt", import.meta.url);
 
-/** Where a virtual environment with Pulumi and the SDK is, as the schema has it now. */
+/** Returns the cache entry of the virtual environment with Pulumi and the SDK of the current schema. */
 const findEntry = (): Promise<string> =>
   cacheEntry("python-sdk", [
     requirements,
@@ -20,13 +20,13 @@ const findEntry = (): Promise<string> =>
     new URL("../../provider/plugin/schema.json", import.meta.url),
   ]);
 
-/** That environment; undefined if `preparePythonSdk` has made none. */
+/** Returns that environment, or undefined if `preparePythonSdk` has not created it. */
 export async function findPythonSdk(): Promise<string | undefined> {
   const folder = await findEntry();
   return existsSync(folder) ? folder : undefined;
 }
 
-/** Makes it, once per machine and schema. Without a Python it prints that, and there is none. */
+/** Creates the environment once per machine and schema. Without Python, prints that and creates nothing. */
 export async function preparePythonSdk(engine: Engine, signal: AbortSignal): Promise<void> {
   if (await findPythonSdk()) return;
   const python = await findPython(signal);

@@ -1,8 +1,8 @@
-/** A plugin of typedoc: names and groups of pages follow from their headings and folders, names of modules from what programs import. */
+/** A typedoc plugin: names pages after their headings, groups them by folder, and names modules as programs import them. */
 import { readFileSync } from "node:fs";
 import { Converter, ReflectionKind, Renderer } from "typedoc";
 
-/** The group of a page in the sidebar, by the beginning of its path. */
+/** The group of a page in the sidebar, by the start of its path. */
 const GROUPS = Object.entries({
   "docs/guide/": "Guide",
   "docs/operate/": "Operate",
@@ -14,7 +14,7 @@ const GROUPS = Object.entries({
 /** @param {import("typedoc").Application} app */
 export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, setGroup);
-  // Before the search index is made.
+  // Before the search index is built.
   app.renderer.on(Renderer.EVENT_BEGIN, setNames, 1000);
 }
 

@@ -20,7 +20,7 @@ export type Name = (typeof NAMES)[number];
 
 const newSecret = (): string => randomBytes(32).toString("hex");
 
-/** Everything that a run needs, on this machine alone: it is removed at the end. */
+/** Everything that a run needs, on this machine only. It is removed at the end. */
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 export async function setStage(engine: Engine) {
@@ -28,7 +28,7 @@ export async function setStage(engine: Engine) {
   const keys: Record<Name, string> = { acme: newSecret(), globex: newSecret(), initech: newSecret() };
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-start-"));
-  // Only the processes of this run have it as TMPDIR, not those of a terminal that looks around.
+  // The processes of this run, and no others, have it as TMPDIR.
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
@@ -54,7 +54,7 @@ export async function setStage(engine: Engine) {
   await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
-  /** The whole environment of `pulumi`. The tests check the types of the examples. */
+  /** The whole environment of `pulumi`. The types of the examples are checked by `npm run check`. */
   const environment: NodeJS.ProcessEnv = {
     ...engineEnvironment(engine, { backend, home, passphrase: "start" }),
     TMPDIR: temporary,

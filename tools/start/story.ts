@@ -7,7 +7,7 @@ import { printHeading, printResult, type Shell } from "./terminal.ts";
 const CHANGED: Name = "globex";
 const everyName = NAMES.join(", ");
 
-/** `up` for three workspaces. */
+/** Runs `up` for three workspaces. */
 export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void> {
   printHeading("Three workspaces get a webhook (examples/workspaces)");
   shell.cd("workspaces");
@@ -32,7 +32,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
   }
 }
 
-/** A contact writes to bot_url, and the service posts the flow's signed reply to the webhook. */
+/** Sends a contact's message to bot_url; the service posts the flow's signed reply to the webhook. */
 export async function exchangeMessages({ emulator, deliveries }: Stage): Promise<void> {
   printHeading(
     "A contact writes in acme: the chat posts it to bot_url, and the flow's reply comes to the webhook",
@@ -54,7 +54,7 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   );
 }
 
-/** Somebody changes a registration: `refresh` shows it, `preview` names it, `up` repairs it. */
+/** Changes a registration by hand: `refresh` shows it, `preview` names it, `up` repairs it. */
 export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   const ours = stage.webhookUrl;
   const other = `${ours}/somebody-else`;
@@ -73,7 +73,7 @@ export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   printResult(`~ updated ${CHANGED}; the service has our URL again`);
 }
 
-/** Another stack reads the bot URLs. */
+/** Reads the bot URLs from another stack. */
 export async function readFromAnotherStack({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Another stack reads bot_url (examples/consumer)");
   shell.cd("consumer");
@@ -86,7 +86,7 @@ export async function readFromAnotherStack({ emulator }: Stage, shell: Shell): P
   printResult(`bot_url of ${everyName}: the same as above`);
 }
 
-/** `destroy` of both stacks. */
+/** Destroys both stacks. */
 export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Everything is removed");
   await shell.pulumi("destroy --yes --skip-preview");
@@ -101,14 +101,17 @@ export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<voi
   printResult(`- deleted ${everyName}; the service has no registration left`);
 }
 
-/** Stops the run if what it is about to print is false. */
+/** Stops the run if a claim does not hold. */
 function confirm(claim: string, holds: boolean, output = ""): void {
-  if (!holds) throw new CommandError(`This should be so, and is not: ${claim}`, output);
+  if (!holds) throw new CommandError(`Check failed: ${claim}`, output);
 }
 
 const resourceLine = /^\s*[-+~]+\s+\S*ApiChatWebhook (\S+) (created|updated|deleted) \([^)]*\)(.*)$/gm;
 
-/** Confirms that a command printed this for exactly these webhooks. Returns their differences, such as `[diff: ~webhookUrl]`. */
+/**
+ * Confirms that a command printed this operation for exactly these webhooks. Returns their differences, such
+ * as `[diff: ~webhookUrl]`.
+ */
 function confirmOperation(operation: string, names: readonly string[], output: string): string[] {
   const lines = [...output.matchAll(resourceLine)].filter(([, , actual]) => actual === operation);
   const claim = `pulumi prints that ${names.join(", ")} were ${operation}`;
@@ -116,7 +119,7 @@ function confirmOperation(operation: string, names: readonly string[], output: s
   return lines.map(([, , , diff = ""]) => diff.trim());
 }
 
-/** The outputs of the examples. */
+/** Reads the outputs of the stack. */
 async function readOutputs(shell: Shell) {
   return JSON.parse(await shell.pulumi("stack output --json")) as Record<
     "bot_url" | "status",
@@ -124,7 +127,7 @@ async function readOutputs(shell: Shell) {
   >;
 }
 
-/** Verified at the service, with our URL and the workspace's own key. */
+/** Whether the webhook is verified at the service, with our URL and the workspace's own key. */
 function isRegistered({ emulator, webhookUrl, keys }: Stage, name: Name): boolean {
   const registration = emulator.workspace(name).registration;
   return (

@@ -19,15 +19,6 @@ export interface StackSettings {
   hasApiKey: boolean;
 }
 
-/** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
-export async function findProjectFile(folder: string): Promise<string | undefined> {
-  const names = await readdir(folder);
-  const file = ["Pulumi.yaml", "Pulumi.yml"].find((name) => names.includes(name));
-  if (file !== undefined) return join(folder, file);
-  const above = dirname(folder);
-  return above === folder ? undefined : findProjectFile(above);
-}
-
 const scalars = z.record(z.string(), z.unknown());
 
 const projectShape = z.object({

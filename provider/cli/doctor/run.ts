@@ -1,11 +1,12 @@
 import { RegistrationClient } from "../../client/index.js";
+import { findProjectFile } from "../../lib/files.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
 import { failed, LIMIT_MS, ok } from "./check.js";
 import type { DoctorCheck, DoctorFacts, Finding, Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkConfiguration, checkPlugin, checkPulumi } from "./program.js";
-import { findProjectFile, readStacks } from "./project.js";
+import { readStacks } from "./project.js";
 
 /** What a check has found, with its name. */
 export interface NamedFinding extends Finding {
@@ -37,7 +38,7 @@ export async function runChecks(surroundings: Surroundings): Promise<NamedFindin
 
 async function readFacts(surroundings: Surroundings): Promise<DoctorFacts> {
   const { credentials, folder, signal } = surroundings;
-  const projectFile = await findProjectFile(folder);
+  const projectFile = findProjectFile(folder);
   const stacks = readStacks(projectFile);
   const findBaseUrl = async (): Promise<string | undefined> => {
     const given = await credentials.findAddress("baseUrl");

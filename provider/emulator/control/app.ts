@@ -85,18 +85,6 @@ const TOKEN_NEEDED =
   'the token is missing or wrong; send "Authorization: Bearer <token>", or open ' +
   `${PAGE_PATH}?token=<token> in a browser`;
 
-const CODES: Record<number, string> = {
-  400: "invalid_json",
-  401: "unauthorized",
-  403: "forbidden",
-  404: "not_found",
-  405: "method_not_allowed",
-  413: "too_large",
-  415: "unsupported_media_type",
-  422: "invalid",
-  502: "unavailable",
-};
-
 /** Returns the response to any error: JSON, or text at the page's address. */
 function respondError(context: Context, error: Error): Response {
   const { httpStatus, message, headers } = toHttpError(error);
@@ -104,7 +92,7 @@ function respondError(context: Context, error: Error): Response {
     const ofText = { "content-type": "text/plain; charset=utf-8", ...headers };
     return new Response(`${message}\n`, { status: httpStatus, headers: { ...HEADERS, ...ofText } });
   }
-  const body: ControlError = { error: { code: CODES[httpStatus] ?? "failed", message } };
+  const body: ControlError = { error: { message } };
   return Response.json(body, { status: httpStatus, headers: { ...NOT_CACHED, ...headers } });
 }
 

@@ -293,12 +293,8 @@ function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer
     outgoing.write(text);
     if (outgoing.writableLength > WAITING_BYTES) outgoing.destroy();
   };
-  let count = 0;
   write(": live\n\n");
-  const unsubscribe = subscribeTo(viewer, (event) => {
-    count += 1;
-    write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
-  });
+  const unsubscribe = subscribeTo(viewer, (event) => write(`data: ${JSON.stringify(event)}\n\n`));
   const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
   outgoing.once("close", () => {
     unsubscribe();

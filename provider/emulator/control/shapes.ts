@@ -61,18 +61,13 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request. */
-  error: {
-    /** Stable, for programs. */
-    code: string;
-    /** One line, for people. */
-    message: string;
-  };
+  /** What was wrong with the request, in one line. The status is for programs. */
+  error: { message: string };
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): `event` is the type, `data` this JSON, `id` counts. A changed
- * record is sent again, complete. After `reset` everything must be read again.
+ * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent again, complete.
+ * After `reset` everything must be read again.
  */
 export type EmulatorEvent = Exclude<
   Change<WorkspaceView, ConversationView>,

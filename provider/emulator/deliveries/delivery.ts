@@ -1,15 +1,7 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
 import { toPhpJson } from "../../lib/redact.js";
 import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
-import {
-  addMessage,
-  getOrCreateConversation,
-  conversationKeyOf,
-  recordCopy,
-  recordDelivery,
-  serializeMessage,
-  withDigits,
-} from "../conversations.js";
+import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
 import type { FlowReply, ReplyContent } from "../flows/flow.js";
@@ -20,40 +12,36 @@ import {
   pause,
   post,
   type Outgoing,
+  type HttpMessage,
   type OutgoingRequest,
   type OutgoingResult,
 } from "../service/outgoing.js";
 import {
   deliverableRegistration,
+  keep,
   nextRecord,
   type Conversation,
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
+  type Numbered,
   type Place,
   type WorkspaceState,
 } from "../state.js";
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** What one delivery has of its own. */
-export interface DeliveryOptions {
-  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
-  timeoutMs?: number;
-}
-
 /** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
   message: OutboundMessage,
-  options: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
   const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
-  await queueDelivery({ ...place, delivery, ...options });
+  await queueDelivery({ ...place, delivery });
   // The record itself stays pending: a restart resumes it.
   return delivery.verdict === "pending"
     ? { ...delivery, verdict: "failed", reason: "the emulator was closed" }
@@ -111,6 +99,53 @@ function recordOutbound(
   return { message, delivery: recordDelivery(place, delivery, numbered) };
 }
 
+/** Whatever distinguishes one delivery from another when it is created. */
+type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
+
+/** Records and publishes a pending delivery. */
+function recordDelivery(
+  { state, workspace, conversation }: Place,
+  { message, url, request, dueAt, resendOf }: NewDelivery,
+  numbered: Numbered = nextRecord(state, "delivery"),
+): DeliveryRecord {
+  const delivery: DeliveryRecord = {
+    ...numbered,
+    workspace: workspace.name,
+    conversation: conversation.id,
+    contactId: conversation.contactId,
+    conversationId: conversation.conversationId,
+    message,
+    url,
+    request,
+    signature: "right",
+    verdict: "pending",
+    reason: "",
+    attempts: [],
+    dueAt,
+    resendOf,
+  };
+  keep(workspace.deliveries, delivery);
+  state.changes.publish({ type: "delivery", delivery });
+  return delivery;
+}
+
+/** Records a delivery that sends an earlier one again, with the same headers and body unless `request` has others. */
+function recordCopy(
+  place: Place,
+  delivery: DeliveryRecord,
+  request: HttpMessage = delivery.request,
+): DeliveryRecord {
+  const dueAt = new Date().toISOString();
+  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
+}
+
+/** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
+function serializeMessage(message: OutboundMessage): string {
+  if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
+  const { conv_id, ...rest } = message;
+  return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
+}
+
 function addressReply(
   { contactId, conversationId }: Conversation,
   { type, ...content }: ReplyContent,
@@ -153,7 +188,7 @@ export function resendDelivery(
 }
 
 /** A delivery with everything that its attempts need. */
-interface DeliveryJob extends Place, DeliveryOptions {
+interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
 }
 
@@ -191,16 +226,11 @@ async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
   await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
   if (state.outgoing.closing.aborted) return false;
-  if (isHeld(job) && !conversation.queue.ended.aborted) return true;
+  if (!conversation.queue.ended.aborted) return true;
   // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
   delivery.reason = "its workspace or its conversation was removed";
   return false;
-}
-
-function isHeld({ state: { directory }, workspace, conversation }: DeliveryJob): boolean {
-  const isKnown = directory.get(workspace.name) === workspace;
-  return isKnown && workspace.conversations.get(conversationKeyOf(conversation)) === conversation;
 }
 
 async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
@@ -209,7 +239,7 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const begun = performance.now();
   const result = await send(job, fault);
   // Whether the endpoint accepted it is then unknown: a restart attempts it again.
-  if (conversation.queue.ended.aborted || !isHeld(job)) return;
+  if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);
   const response = "reason" in result ? null : result;
@@ -233,6 +263,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   if (!registration) return { reason: "no verified webhook is registered any more" };
   const { webhook_url: url, webhook_verification_key: key } = registration;
   const { body } = delivery.request;
+  const { deliveryTimeoutMs: timeoutMs } = state.settings;
   const right = await signBody(key, body);
   const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
   const signature = fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (repeated ?? right);
@@ -245,7 +276,6 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   delivery.url = url;
   delivery.signature = signature === right ? "right" : "wrong";
   delivery.request = { headers, body };
-  const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
   const outgoing = { ...state.outgoing, closing: conversation.queue.ended };
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }

@@ -1,10 +1,10 @@
 import type { SentMessage } from "../contact.js";
 import type { ReplyAnswer } from "../control/shapes.js";
 import { ApiError, describeRefusal, send } from "./api.js";
-import { emptyData, type Scope } from "./data.js";
+import { emptyData, type Party, type Scope } from "./data.js";
 import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
-import { agentBody, contactBody, pressBody, type Draft, type Party } from "./messages.js";
+import type { MediaKind } from "../../../schema/message-kind.js";
 import { attempt, showDone } from "./notices.js";
 import { begun, conversations, data, held, linked, revealed, turnTo, view } from "./store.js";
 import { keyOf, type ExchangeId } from "./wire.js";
@@ -40,26 +40,49 @@ export function adoptBegun(): void {
 
 const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
+/** What the form writes: a text, or the URL of a medium. */
+export interface Draft {
+  kind: "text" | MediaKind;
+  text: string;
+  url: string;
+}
+
 /** Writes as the contact. Throws if `bot_url` does not accept it. */
-export const writeAsContact = (party: Party, draft: Draft): Promise<void> =>
-  sendAsContact(contactBody(party, draft));
+export function writeAsContact(party: Party, { kind, text, url }: Draft): Promise<void> {
+  const attachments = kind === "text" ? undefined : [{ file_type: kind, data_url: url }];
+  const content = kind === "text" ? text : "";
+  return sendAsContact(party, { event: "message_created", content, attachments });
+}
 
 /** Presses a button as the contact. Throws if `bot_url` does not accept it. */
-export const pressAsContact = (party: Party, button: SubmittedValue): Promise<void> =>
-  sendAsContact(pressBody(party, button));
+export const pressAsContact = (party: Party, { title, payload }: SubmittedValue): Promise<void> =>
+  sendAsContact(party, {
+    event: "message_postback",
+    content: title,
+    submitted_values: [{ title, payload }],
+  });
 
-async function sendAsContact(body: string): Promise<void> {
+/** Sends a message (section 2.3). */
+async function sendAsContact(party: Party, fields: object): Promise<void> {
+  const { contactId: id, contactName: name } = party;
+  const sender = { id, name, email: "", phone_number: "", type: "contact" };
+  const body = withDigits("conversation_id", party, { ...fields, message_type: "incoming", sender });
   const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
   // For the control API a redirect is not an error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 
-/** Replies as the agent. */
-export async function replyAsAgent(party: Party, draft: Draft): Promise<void> {
-  const body = agentBody(party, draft);
+/** Replies as the agent (section 2.4). The emulator adds the fields that are the same in every reply. */
+export async function replyAsAgent(party: Party, { kind, text, url }: Draft): Promise<void> {
+  const content = kind === "text" ? { text } : { url };
+  const body = withDigits("conv_id", party, { sender_id: party.contactId, type: kind, ...content });
   const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
   if (delivery === null) showDone("No webhook is registered: the reply was not delivered.");
 }
+
+/** JSON.stringify would round a conversation id beyond the safe integers. */
+const withDigits = (key: string, { conversationId }: Party, rest: object): string =>
+  `{"${key}":${conversationId},${JSON.stringify(rest).slice(1)}`;
 
 /** Sends a delivery again: the same bytes with the same signature, signed again, or with another body. */
 export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {

@@ -3,6 +3,9 @@ import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
 import { EXCHANGE_KINDS, keyOf, type Exchange } from "./wire.js";
 
+/** A contact and a conversation. */
+export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
+
 /** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
 export interface Scope {
   workspace: string | null;

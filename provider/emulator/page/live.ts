@@ -7,17 +7,6 @@ import { attempt, showError } from "./notices.js";
 import { commandLine, connection, data, flows, linked } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
-const EVENT_TYPES = [
-  "workspace",
-  "workspace-removed",
-  "conversation",
-  "message",
-  ...EXCHANGE_KINDS,
-  "flow-failed",
-  "faults",
-  "reset",
-] as const satisfies readonly EmulatorEvent["type"][];
-
 /** A burst of events is drawn once. */
 const GATHER_MS = 30;
 
@@ -49,7 +38,7 @@ export function connect(): void {
     // The browser reconnects after a broken connection, but not after a response that is not a stream.
     if (opened.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
   });
-  for (const type of EVENT_TYPES) opened.addEventListener(type, gather);
+  opened.addEventListener("message", gather);
 }
 
 function gather(message: MessageEvent<string>): void {

@@ -1,6 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { emptyData, type Scope } from "./data.js";
-import type { Party } from "./messages.js";
+import { emptyData, type Party, type Scope } from "./data.js";
 import type { Exchange, ExchangeId } from "./wire.js";
 
 /** What the emulator returned and reported. */

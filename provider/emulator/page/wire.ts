@@ -1,6 +1,6 @@
 import type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "../state.js";
 import { parseJson } from "./json.js";
-import { kindOf } from "./messages.js";
+import { inboundKindOf, outboundKindOf } from "../../../schema/message-kind.js";
 
 /** One exchange on the wire: a request to the emulator, or one that it made. */
 export type Exchange =
@@ -93,4 +93,10 @@ export function subjectOf(exchange: Exchange): string {
   const body = Object(parseJson(exchange.record.request.body)) as { text?: unknown; content?: unknown };
   const text = body.text ?? body.content;
   return typeof text === "string" && text !== "" ? text.slice(0, SUBJECT_CHARACTERS) : kindOf(body);
+}
+
+/** The kind of a body of section 2.3 or 2.4. */
+export function kindOf(body: object): string {
+  const isInbound = "message_type" in body && body.message_type === "incoming";
+  return (isInbound ? inboundKindOf(body) : outboundKindOf(body)) ?? "unknown";
 }

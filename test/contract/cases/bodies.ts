@@ -14,11 +14,11 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Text in which numbers stand for bytes that no text has. */
+/** Converts text to bytes; numbers are bytes that no text contains. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 
-/** A text message of exactly so many bytes. */
+/** A text message of exactly this many bytes. */
 function textOfBytes(length: number): { body: string; expected: ContractExpectation } {
   const empty = '{"type":"text","text":""}';
   const text = "x".repeat(length - empty.length);
@@ -34,7 +34,7 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
-/** What a body is read as. */
+/** How the responder classifies a body. */
 const readAs = (text: string, name: string, body: string | Uint8Array): ContractCase[] =>
   casesOf(anyText(text), { [name]: signed(body) });
 
@@ -51,18 +51,18 @@ export const bodyCases: ContractCase[] = [
   ),
   ...readAs("x", "a byte order mark", '\ufeff{"type":"text","text":"x"}'),
   ...casesOf(rejected(400, "invalid_json"), {
-    "an empty body is no JSON": signed(""),
-    "a form is no JSON": signed("type=text&text=x"),
-    "an object that is cut off is no JSON": signed('{"type":"text","text":"x"'),
+    "an empty body is not JSON": signed(""),
+    "a form is not JSON": signed("type=text&text=x"),
+    "a truncated object is not JSON": signed('{"type":"text","text":"x"'),
   }),
   ...casesOf(rejected(401, "invalid_signature", /missing/), {
     "an empty body without a signature is rejected": {},
-    "what is no JSON is not looked at without a signature": { body: "{ not JSON" },
+    "a body that is not JSON is not parsed without a signature": { body: "{ not JSON" },
   }),
   caseOf("1 MiB to the byte", textOfBytes(MIB).expected, signed(textOfBytes(MIB).body)),
   caseOf("one byte more than 1 MiB is too large", tooLarge, signed(textOfBytes(MIB + 1).body)),
   caseOf(
-    "a body as large as a limit of the program's own",
+    "a body as large as the program's own limit",
     textOfBytes(1000).expected,
     signed(textOfBytes(1000).body),
     limited,
@@ -70,9 +70,9 @@ export const bodyCases: ContractCase[] = [
   ...casesOf(
     tooLarge,
     {
-      "one byte more than a limit of the program's own": signed(textOfBytes(1001).body),
+      "one byte more than the program's own limit": signed(textOfBytes(1001).body),
       "the limit counts bytes and not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
-      "a body that is too large is rejected before its signature is looked at": {
+      "a body that is too large is rejected before its signature is checked": {
         body: textOfBytes(1001).body,
       },
     },
@@ -91,7 +91,7 @@ export const bodyCases: ContractCase[] = [
     inPieces,
   ),
   caseOf("1 MiB in chunks", textOfBytes(MIB).expected, inChunks(textOfBytes(MIB).body, 65_536), inPieces),
-  caseOf("chunks that grow over 1 MiB", tooLarge, inChunks(textOfBytes(MIB + 1).body, 65_536), inPieces),
+  caseOf("chunks that exceed 1 MiB", tooLarge, inChunks(textOfBytes(MIB + 1).body, 65_536), inPieces),
   caseOf(
     "a body that breaks off is incomplete, and is not delivered",
     rejected(400, "body_incomplete"),

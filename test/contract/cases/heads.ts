@@ -33,9 +33,9 @@ export const headCases: ContractCase[] = [
     ...Object.fromEntries(
       ["GET", "PUT", "OPTIONS"].map((name) => [`the method ${name} is not allowed`, withMethod(name)]),
     ),
-    "another method with a signed body is not allowed either": { ...delivery, method: "PUT" },
+    "a different method with a signed body is not allowed either": { ...delivery, method: "PUT" },
   }),
-  // No body: its sender takes none.
+  // Without a body: the sender of a HEAD request expects none.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   ...casesOf(
@@ -49,13 +49,13 @@ export const headCases: ContractCase[] = [
   ...casesOf(
     unknownPath,
     {
-      "the root is unknown when there is a path": { ...delivery, target: "/" },
+      "the root is unknown if a path is configured": { ...delivery, target: "/" },
       "a path below the path is unknown": { ...delivery, target: "/hook/x" },
       "the path with a slash after it is unknown": { ...delivery, target: "/hook/" },
-      "the path in another case is unknown": { ...delivery, target: "/Hook" },
+      "the path in different case is unknown": { ...delivery, target: "/Hook" },
       "the path written with percent signs is unknown": { ...delivery, target: "/h%6Fok" },
       "the path in the query is unknown": { ...delivery, target: "/?/hook" },
-      "another method at an unknown path is unknown": { method: "GET", target: "/" },
+      "a different method at an unknown path is unknown": { method: "GET", target: "/" },
       "a handshake at an unknown path is unknown": { target: `/?${query}` },
     },
     atPath,
@@ -65,7 +65,7 @@ export const headCases: ContractCase[] = [
     "content-encoding BR": withHeader("content-encoding", "BR"),
   }),
   ...casesOf(handled, {
-    "every path, when none was named": { ...delivery, target: "/a/b/c?d" },
+    "every path, if none is configured": { ...delivery, target: "/a/b/c?d" },
     "content-encoding identity": withHeader("CONTENT-ENCODING", "Identity"),
     "a content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
     cookies: withHeader("Cookie", "a=1; b=2"),

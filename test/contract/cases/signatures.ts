@@ -9,7 +9,7 @@ import {
   type ContractRequest,
 } from "../contract-case.ts";
 
-/** As PHP writes it. */
+/** The body as PHP encodes it. */
 const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 const MESSAGE = { type: "text", text: "café / ok" };
 const HEX_DIGITS = 64;
@@ -20,7 +20,7 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with this signature, or with these, made of the right one. */
+/** A request with these signatures, made from the right one. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
@@ -40,7 +40,7 @@ export const signatureCases: ContractCase[] = [
     },
   }),
   caseOf(
-    "a signature of the second key is verified, and it is said which",
+    "a signature of the second key is verified, and its index is reported",
     delivered("text", MESSAGE, { keyIndex: 1 }),
     {
       body: BODY,
@@ -48,7 +48,7 @@ export const signatureCases: ContractCase[] = [
     },
   ),
   caseOf(
-    "a signature with white space around it is verified, since HTTP takes it off",
+    "a signature with whitespace around it is verified, because HTTP removes it",
     right,
     signedAs((hex) => ` \t${asIs(hex)}  `),
     { cannot: ["Lambda"] },
@@ -64,12 +64,12 @@ export const signatureCases: ContractCase[] = [
     "a missing prefix is rejected": signedAs((hex) => hex),
     "the prefix of another algorithm is rejected": signedAs((hex) => `sha1=${hex}`),
     "a prefix in upper case is rejected": signedAs((hex) => `SHA256=${hex}`),
-    "white space after the prefix is rejected": signedAs((hex) => `sha256= ${hex}`),
+    "whitespace after the prefix is rejected": signedAs((hex) => `sha256= ${hex}`),
     "digits in upper case are rejected": signedAs((hex) => asIs(hex.toUpperCase())),
     "a signature that lacks one digit is rejected": signedAs((hex) => asIs(hex.slice(0, -1))),
     "a signature with one digit more is rejected": signedAs((hex) => asIs(`${hex}0`)),
-    "junk in place of two digits is rejected": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
-    "two signatures in one header are rejected, though both are right": signedAs(
+    "other characters instead of two digits are rejected": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
+    "two signatures in one header are rejected, although both are right": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
     "two headers with a signature are rejected when only the first is right": signedAs(
@@ -78,12 +78,12 @@ export const signatureCases: ContractCase[] = [
     ),
   }),
   ...casesOf(wrong, {
-    "another last digit is rejected": signedAs((hex) =>
+    "a different last digit is rejected": signedAs((hex) =>
       asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
     ),
-    "a signature of another key is rejected": { body: BODY, signed: { key: FOREIGN_KEY } },
-    "a signature of another body is rejected": { body: BODY, signed: { body: `${BODY} ` } },
-    "a signature of the same JSON, written another way, is rejected": {
+    "a signature of a different key is rejected": { body: BODY, signed: { key: FOREIGN_KEY } },
+    "a signature of a different body is rejected": { body: BODY, signed: { body: `${BODY} ` } },
+    "a signature of the same JSON, written differently, is rejected": {
       body: BODY,
       signed: { body: JSON.stringify(MESSAGE) },
     },
@@ -91,13 +91,13 @@ export const signatureCases: ContractCase[] = [
   ...casesOf(
     malformed,
     {
-      "two headers with a signature are rejected, though both are right": signedAs(asIs, asIs),
+      "two headers with a signature are rejected, although both are right": signedAs(asIs, asIs),
       "two headers with a signature are rejected when only the last is right": signedAs(
         () => "sha256=0",
         asIs,
       ),
     },
-    // It hands over the last value of a repeated header only, unless multi-value headers are on.
+    // Without multi-value headers, a load balancer passes only the last value of a repeated header.
     { cannot: ["load balancer"] },
   ),
 ];

@@ -1,4 +1,4 @@
-// The command line of a fleet that is a fake: it notes in a file what it is asked for, and gives fixed reports.
+// The command line on a fake fleet, which records its calls in a file and returns fixed reports.
 import { appendFileSync } from "node:fs";
 import { once } from "node:events";
 import { useOwnFormat, reportError } from "../../../dist/provider/cli/report-error.js";
@@ -7,12 +7,12 @@ import { endProcess } from "../../../dist/provider/cli/output.js";
 import type { DriftReport, Fleet, FleetPlan, RunOptions } from "../../../dist/provider/fleet/index.js";
 import { fleetPlan, fleetReport } from "../../support/fleet-reports.ts";
 
-/** What the test wants of it. */
+/** The behaviour that the test asks for. */
 export interface Wishes {
-  /** Where each call is noted, one JSON line each. */
+  /** The file of the calls, one JSON line each. */
   callsFile: string;
   plan?: Partial<FleetPlan>;
-  /** `up` waits for the signal, or does not even end then. */
+  /** Whether `up` waits for the signal, or does not even end then. */
   up?: "until-stopped" | "for-ever";
   watch?: DriftReport["outcome"];
   botUrls?: Record<string, string>;
@@ -37,7 +37,7 @@ async function up(options: RunOptions = {}) {
   called("up", options);
   const { signal } = options;
   if (wishes.up === undefined || signal === undefined) return fleetReport();
-  // A promise alone does not keep a process alive, as the engine would.
+  // A promise alone does not keep a process running, as the engine would.
   const alive = setInterval(() => undefined, 1_000);
   called("waiting");
   await once(signal, "abort");

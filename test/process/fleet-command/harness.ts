@@ -7,7 +7,7 @@ import type { Wishes } from "./fake-fleet.ts";
 
 const SCRIPT = fileURLToPath(new URL("fake-fleet.ts", import.meta.url));
 
-/** Starts the command line with a fake fleet, in a process of its own. */
+/** Starts the command line with a fake fleet, in its own process. */
 export async function start(args: readonly string[], wishes: Omit<Wishes, "callsFile"> = {}) {
   const { environment, readCalls } = await prepare(wishes);
   return { ...startProgram(args, { script: SCRIPT, environment }), readCalls };
@@ -20,7 +20,7 @@ export async function run(args: readonly string[], wishes: Omit<Wishes, "callsFi
   return { exitCode, stdout: stdout.trimEnd(), stderr: stderr.trimEnd(), calls: readCalls() };
 }
 
-/** Runs it on a terminal, where somebody types as soon as `until` is shown. Both streams come as one. */
+/** Runs it on a terminal, where somebody types once `until` is shown. Returns stdout and stderr together. */
 export async function runOnTerminal(
   args: readonly string[],
   { until, typed }: { until: string; typed: string },
@@ -39,11 +39,11 @@ export async function runOnTerminal(
   return { exitCode: (await terminal).exitCode, calls: readCalls() };
 }
 
-/** What ends the input, at the start of a line. */
+/** Ctrl-D, which ends the input at the start of a line. */
 export const END_OF_INPUT = "\u0004";
 export const CTRL_C = "\u0003";
 
-/** `readCalls`: what was asked of the fleet, the name of each method with what it was given. */
+/** `readCalls` returns the calls of the fleet: the name of each method with its arguments. */
 async function prepare(wishes: Omit<Wishes, "callsFile">) {
   const callsFile = join(await makeFolder(), "calls");
   const readCalls = (): { name: string; options?: object }[] => {

@@ -33,7 +33,7 @@ function open(options: CredentialOptions, environment: Record<string, string> = 
 }
 
 describe("a credential", () => {
-  test("comes from its file, the environment, the file of credentials: the first that has it", async () => {
+  test("is read from its file, the environment, the file of credentials: the first that has it", async () => {
     const apiKeyFile = await write("good.key", `${API_KEY}\r\n`);
     const good = await write("good.json", JSON.stringify({ apiKey: API_KEY }));
     const wrong = await write("wrong.yaml", `apiKey: ${WRONG}\n`);
@@ -51,7 +51,7 @@ describe("a credential", () => {
   test.each([
     ["credentials", `apiKey: ${API_KEY}\n`],
     ["apiKeyFile", API_KEY],
-  ])("in a file that others can read is warned of: %s", async (option, content) => {
+  ])("in a file that others can read causes a warning: %s", async (option, content) => {
     const path = await write(`open-${option}`, content, 0o644);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     expect(await open({ [option]: path }).findSecret("apiKey")).toBe(API_KEY);
@@ -62,7 +62,7 @@ describe("a credential", () => {
     ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
     ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],
     ["in no file", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
-  ])("that is %s is wrong use, and nothing of it is shown", async (_, options, environment, message) => {
+  ])("that is %s is a usage error, which does not quote it", async (_, options, environment, message) => {
     const failure: unknown = await open(options, environment)
       .secret("apiKey")
       .catch((error: unknown) => error);
@@ -72,7 +72,7 @@ describe("a credential", () => {
   });
 });
 
-/** A terminal of which one can see what is shown and whether it echoes. */
+/** A terminal that records its output, and whether it echoes. */
 function openTerminal() {
   const setRawMode = vi.fn<(raw: boolean) => void>();
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
@@ -83,10 +83,10 @@ function openTerminal() {
   return { input, answer, shown: () => takeText(output), setRawMode, onInterrupt };
 }
 
-describe("a secret that is asked for on a terminal", () => {
-  test("is read up to the line break, and nothing of it is shown", async () => {
+describe("a secret that is prompted for on a terminal", () => {
+  test("is read up to the line break, and never shown", async () => {
     const { input, answer, shown, setRawMode, onInterrupt } = openTerminal();
-    // The terminal's own echo is off before anything can be typed.
+    // The terminal's own echo is off before the prompt appears.
     expect(setRawMode.mock.calls).toEqual([[true]]);
     input.write("the secreX\u007ft ü\r");
     expect(await answer).toBe("the secret ü");

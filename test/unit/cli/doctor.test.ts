@@ -19,7 +19,7 @@ afterEach(() => void vi.unstubAllEnvs());
 
 type Files = Record<string, string | object>;
 
-/** Makes files in the folder; an object is written as JSON. */
+/** Creates files in the folder; an object is written as JSON. */
 async function write(files: Files): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
@@ -29,18 +29,18 @@ async function write(files: Files): Promise<void> {
   }
 }
 
-/** A `pulumi` on PATH that does this. */
+/** Puts a `pulumi` with this script on PATH. */
 const pulumi = (script: string): Files => ({ "bin/pulumi": `#!/bin/sh\n${script}\n` });
 
 interface Inputs {
   baseUrl?: string;
   webhookUrl?: string;
   environment?: Record<string, string>;
-  /** Where the command runs, in the folder. */
+  /** The folder in which the command runs. */
   from?: string;
 }
 
-/** The findings by the name of their check; none of them holds the query's secret. */
+/** Returns the findings by the name of their check; none contains the query's secret. */
 async function examine({ webhookUrl, environment = {}, from = ".", ...addresses }: Inputs = {}) {
   for (const [name, value] of Object.entries({ PATH: join(folder, "bin"), ...environment }))
     vi.stubEnv(name, value);
@@ -121,13 +121,13 @@ describe("apichat doctor, on a program", () => {
     ["ok", /^installed: 0\.1\.0, 0\.2\.0$/, `echo '${JSON.stringify(LISTED)}'`],
     ["warning", /^not installed$/, "echo []"],
     ["skipped", /^pulumi plugin ls fails$/, "exit 3"],
-  ])("says whether the plugin is installed, and in which version: %s, %s", async (status, found, script) => {
+  ])("reports whether the plugin is installed, and its version: %s, %s", async (status, found, script) => {
     await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
     expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });
   });
 });
 
-/** The service with a workspace, and an endpoint that answers the handshake with the verification key. */
+/** Starts the service with a workspace, and an endpoint that passes the handshake with the verification key. */
 async function startNetwork() {
   const workspaces = [{ name: "acme", apiKey: API_KEY }];
   const emulator = await startEmulator({ workspaces });
@@ -138,7 +138,7 @@ async function startNetwork() {
 const KEYS = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 
 describe("apichat doctor, on the network", () => {
-  it("has the API key accepted and the handshake answered, and sends no message; wrong keys fail", async () => {
+  it("finds the API key accepted and the handshake passed, and sends no message; wrong keys fail", async () => {
     const { emulator, acme, url } = await startNetwork();
     const { baseUrl } = acme;
     const addresses = { baseUrl, webhookUrl: url };
@@ -156,7 +156,7 @@ describe("apichat doctor, on the network", () => {
     expect(findSecrets(JSON.stringify(findings), Object.values(wrong))).toEqual([]);
   });
 
-  it("warns of a webhook URL that is not the registered one, and of one where nothing is", async () => {
+  it("warns of a webhook URL that is not the registered one, and of one that does not respond", async () => {
     const { emulator, acme, url } = await startNetwork();
     const { baseUrl } = acme;
     acme.takeOver({ webhook_url: url, webhook_verification_key: VERIFICATION_KEY });
@@ -173,7 +173,7 @@ describe("apichat doctor, on the network", () => {
     expect(nobody["webhook URL"]).toMatchObject({ status: "warning", ...text(/HTTP 404 to GET/) });
   });
 
-  it("only knocks where it has no key, and names what does not answer", async () => {
+  it("only connects if it has no key, and names everything that does not respond", async () => {
     const { url } = await startEndpoint();
     const baseUrl = `http://127.0.0.1:${await freePort()}/?token=${QUERY_SECRET}`;
     expect(await examine({ webhookUrl: url, baseUrl })).toMatchObject({

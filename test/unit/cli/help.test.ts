@@ -5,7 +5,7 @@ import { fleetProgram } from "../../../provider/cli/fleet/program.js";
 import { wrapHelp } from "../../../provider/cli/help.js";
 import { apichatProgram } from "../../../provider/cli/program.js";
 
-/** A program, and every command of it that does something, by their whole names. */
+/** Returns a program and all its commands that have an action, by full name. */
 function listCommands(command: Command, name = command.name()): [string, Command][] {
   const shown = command.createHelp().visibleCommands(command);
   const below = shown.filter((one) => one.name() !== "help");
@@ -23,7 +23,7 @@ function helpOf(command: Command): string {
   return help;
 }
 
-test("a help text wraps as a whole, with a hanging indent where it has columns", () => {
+test("help text wraps, with a hanging indent in columns", () => {
   const example = "  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
   const text =
     "One two\nthree four, five six seven eight nine ten.\n\nStates:\n" +
@@ -51,7 +51,7 @@ test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
   },
 );
 
-test("every flag by which an error names a field is a flag of some command", () => {
+test("every flag that an error names for a field is a flag of some command", () => {
   const renderer = readFileSync(new URL("../../../provider/errors/hints.ts", import.meta.url), "utf8");
   const named = [...renderer.matchAll(/: "(--[a-z\d-]+)"/g)].map(([, flag]) => flag);
   expect(named.length).toBeGreaterThan(5);

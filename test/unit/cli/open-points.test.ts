@@ -6,7 +6,7 @@ import { emulatorOptions } from "../../../provider/emulator/options.js";
 
 const points = listOpenPoints();
 
-/** The switches that a command line chooses. */
+/** Parses the switches of a command line. */
 function parse(...words: string[]): Record<string, unknown> {
   const command = addOpenPointOptions(new Command("emulator"));
   command.exitOverride().configureOutput({ writeErr: () => undefined });
@@ -15,7 +15,7 @@ function parse(...words: string[]): Record<string, unknown> {
 
 const isFlag = (point: OpenPoint): boolean => "kind" in point && point.kind === "flag";
 
-/** The value at a path of the emulator's options, such as {"header":"NAME"} as header:NAME. */
+/** Returns the value at a path of the emulator's options; {"header":"NAME"} becomes header:NAME. */
 function settingAt(path: string, options: unknown): string {
   const settings: unknown = emulatorOptions.parse(options);
   const found = path.split(".").reduce((at, name) => (at as Record<string, unknown>)[name], settings);
@@ -23,7 +23,7 @@ function settingAt(path: string, options: unknown): string {
 }
 
 describe("the open points of the command line", () => {
-  test.each(points)("%s can be chosen, and the emulator takes what was chosen", (path, point) => {
+  test.each(points)("%s can be chosen, and the emulator accepts it", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];
     for (const value of chosen) {
       const picked = parse(flagOf(path), ...(isFlag(point) ? [] : [value]));
@@ -32,7 +32,7 @@ describe("the open points of the command line", () => {
     expect(settingAt(path, {})).toBe(String(point.default ?? null));
   });
 
-  test("refuse an unknown reading, and a number that is none or out of range", () => {
+  test("reject an unknown reading, and a number that is invalid or out of range", () => {
     expect(() => parse("--failed-handshake", "explodes")).toThrow(/Allowed choices are keeps, clears/);
     expect(() => parse("--delivery-attempts", "0")).toThrow(/whole number from 1 to 100\./);
     expect(() => parse("--delivery-timeout-ms", "1.5")).toThrow(/whole number from 1 to 2147483647/);

@@ -24,7 +24,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
     expect(error).toMatchObject({ code: "timeout", attempts: 1, hints: hintsOf(false) });
   });
 
-  test("is one for all attempts together", async () => {
+  test("applies to all attempts together", async () => {
     const { url, requests } = await startServer((_, response, index) =>
       index < 2 ? response.writeHead(503).end() : undefined,
     );
@@ -52,7 +52,7 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     return owner === "the call's" ? call(origin, more, own) : call(origin, { ...more, ...own });
   };
 
-  test.each(owners)("%s, while the answer is awaited", async (owner) => {
+  test.each(owners)("%s, while it waits for the response", async (owner) => {
     const arrived = Promise.withResolvers<void>();
     const { url } = await startServer(() => arrived.resolve());
     const controller = new AbortController();
@@ -80,14 +80,14 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     },
   );
 
-  test.each(owners)("%s, fired already: nothing is sent", async (owner) => {
+  test.each(owners)("%s, already aborted: nothing is sent", async (owner) => {
     const { url, requests } = await startServer();
     await expect(start(owner, url, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(requests).toEqual([]);
   });
 });
 
-test("calls to one origin are all in progress at once: the engine's --parallel bounds them", async () => {
+test("calls to one origin all run at once: the engine's --parallel limits them", async () => {
   const waiting: (() => void)[] = [];
   const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
   const calls = Array.from({ length: 64 }, (_, n) => createTestClient(`${url}/w${n}`).getWebhook());

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort, startListener, startServer, startTcpServer } from "../../support/http.js";
 import { API_KEY, answerOk, VERIFICATION_KEY } from "./harness.js";
 
-/** A forward proxy for requests in absolute form. Gives its URL and what went through it. */
+/** Starts a forward proxy for requests in absolute form. Returns its URL and the requests that it received. */
 async function startProxy(): Promise<{ url: string; passed: string[] }> {
   const passed: string[] = [];
   const { url } = await startListener((incoming, response) => {
@@ -24,7 +24,10 @@ async function startRejectingProxy(): Promise<string> {
   ).url;
 }
 
-/** The pool of a process is made once, at its first call: gives new modules that use this proxy. */
+/**
+ * Loads the modules again, because a process creates its pool only once, at its first call, and this pool
+ * must use the proxy.
+ */
 async function importWithProxy(proxy: Record<string, string | undefined>) {
   for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"])
     vi.stubEnv(name, proxy[name]);
@@ -44,7 +47,7 @@ test.each<[string, RegExp, () => Promise<string>]>([
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
     async () => `http://127.0.0.1:${await freePort()}`,
   ],
-])("a proxy that %s is named, and the other side is not blamed", async (_, named, start) => {
+])("an error names a proxy that %s, and does not blame the target", async (_, named, start) => {
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";

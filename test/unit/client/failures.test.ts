@@ -29,7 +29,10 @@ const BUTTON = {
   payload: "payload&of=the<button>",
 };
 
-/** A call of each client, at an address with a query, the hints that it gives, and what no error of it may show. */
+/**
+ * A call of each client to an address with a query, the hints of its errors, and the secrets that no error
+ * may contain.
+ */
 const CLIENTS = [
   {
     operation: "set-webhook",
@@ -65,7 +68,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
     [410, "", "rejected", hints.gone],
     [422, JSON_ERROR, "rejected", []],
     [501, "", "rejected", []],
-  ])("answered with HTTP %i %s fails at once: %s", async (status, body, code, expected) => {
+  ])("that gets HTTP %i %s fails at once: %s", async (status, body, code, expected) => {
     const { url, requests } = await startServer((_, response) => response.writeHead(status).end(body));
     const error = await failureOf(call(url));
     expect(error).toMatchObject({ code, operation, httpStatus: status, attempts: 1, hints: expected });
@@ -88,7 +91,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
   });
 });
 
-describe("an answer with HTTP 200", () => {
+describe("a response with HTTP 200", () => {
   test.each<[string, ApiChatErrorCode, string]>([
     ['{"status":"ok"', "protocol", "not JSON"],
     ["<p>Maintenance</p>", "protocol", "Maintenance"],
@@ -100,14 +103,14 @@ describe("an answer with HTTP 200", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("and %s is no success: %s", async (body, code, text) => {
+  ])("and %s is not a success: %s", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
     expect(error.message).toContain(text);
   });
 
-  test("may not be longer, and is not read to its end", async () => {
+  test("has a limited length, and is not read further", async () => {
     const broken = Promise.withResolvers<void>();
     const { url } = await startServer((_, response) => {
       response.on("close", broken.resolve);
@@ -120,13 +123,13 @@ describe("an answer with HTTP 200", () => {
   });
 });
 
-/** Writes as fast as it is read, until the other side has had enough. */
+/** Writes as fast as it is read, until the other side closes. */
 function writeWithoutEnd(response: ServerResponse): void {
   while (!response.destroyed && response.write("x".repeat(64 * 1024)));
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
-test("a message is rejected by a 2xx that says so, and is not sent again", async () => {
+test("a 2xx can reject a message, which is then not repeated", async () => {
   const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
   const error = await failureOf(
     createTestMessageClient(url, { retry: "any" }).send(textOf(7, "hello there")),
@@ -136,11 +139,11 @@ test("a message is rejected by a 2xx that says so, and is not sent again", async
   expect(requests).toHaveLength(1);
 });
 
-/** The start of a registration that another one has made. */
+/** Part of a registration that a different program has made. */
 const frame = (url: string): string =>
   `{"status":"ok","data":{"webhook_url":"${url}","webhook_verification_key":"vk-of-somebody-else"`;
 
-describe("a quoted body shows no value of a query, although no request holds it,", () => {
+describe("a quoted body shows no value of a query, even if no request contained it,", () => {
   const VALUE = "qv-Geheim.0123";
   const URL_SHOWN = `https://chat.example/hook?token=${VALUE}&next=1`;
   const unicode = URL_SHOWN.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D");
@@ -170,7 +173,7 @@ describe("a quoted body shows no value of a query, although no request holds it,
     expect(textsOf(await failureOf(sent))).not.toContain("Geheim");
   });
 
-  test("and says what is no secret, in plain characters", async () => {
+  test("and shows everything that is not secret, in printable characters", async () => {
     const body = '{"status":"error","message":"Chave inv\\u00e1lida para \\"acme\\". Onde?","code":17}';
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
@@ -180,7 +183,7 @@ describe("a quoted body shows no value of a query, although no request holds it,
   });
 });
 
-test("the body of a refusal is quoted on one line, cut, without what could drive a terminal", async () => {
+test("the body of a rejection is quoted on one line, shortened, without control characters", async () => {
   const { url } = await startServer((_, response) =>
     response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
   );
@@ -195,7 +198,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
   test.each<[string, string, () => Promise<string>, { dispatcher?: Agent }]>([
     ["the name does not resolve", "ENOTFOUND", async () => "http://service.example", { dispatcher }],
     [
-      "the service speaks http, in words",
+      "the service speaks http, as text says",
       "it does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
       async () => (await startServer()).url.replace("http:", "https:"),
       {},
@@ -211,11 +214,11 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
   });
 });
 
-/** The whole request, as it came. */
+/** The whole request, as received. */
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
 describe.each(CLIENTS)("an error of $operation shows none of its secrets", ({ call, secrets }) => {
-  test.each([400, 401, 302])("where HTTP %i echoes the request", async (status) => {
+  test.each([400, 401, 302])("if HTTP %i echoes the request", async (status) => {
     const { url } = await startServer((request, response) => {
       const location = `https://other.example/${encodeURIComponent(echoOf(request))}`;
       response.writeHead(status, { location }).end(`begin ${echoOf(request)} end`);
@@ -225,7 +228,7 @@ describe.each(CLIENTS)("an error of $operation shows none of its secrets", ({ ca
     expect(error.message).toContain(status === 302 ? "https://other.example/" : "begin ");
   });
 
-  test("where the service echoes them in what is no HTTP", async () => {
+  test("if the service echoes them in a response that is not HTTP", async () => {
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );

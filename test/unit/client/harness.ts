@@ -13,7 +13,7 @@ import {
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { afterTests } from "../../support/http.js";
 
-/** Secrets whose characters every encoding writes in another way. */
+/** Secrets with characters that every encoding writes differently. */
 export const API_KEY = "ak/system+test=&<secret>\"ü'-0123456789";
 export const VERIFICATION_KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const FLOW_KEY = "fk/system+test=&<secret>'-0123456789";
@@ -25,22 +25,20 @@ export const REGISTERED = {
   bot_url: "https://bots.example/api/apichat/f1",
 };
 
-export function answerJson(response: ServerResponse, value: unknown, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
-}
-
 export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): void =>
-  answerJson(response, { status: "ok", data });
+  void response
+    .writeHead(200, { "content-type": "application/json" })
+    .end(JSON.stringify({ status: "ok", data }));
 
-/** Connections of its own, closed after the tests. */
+/** Returns a separate connection pool, closed after the tests. */
 export function createAgent(options: Agent.Options = {}): Agent {
   const agent = new Agent(options);
-  // Not awaited: a connection that cannot be made would be waited for.
+  // Not awaited: it would wait for a connection that cannot be made.
   afterTests(() => void agent.destroy());
   return agent;
 }
 
-/** A client with connections of its own. */
+/** Creates a client with its own connections. */
 export function createTestClient(
   baseUrl: string,
   options: Partial<RegistrationClientOptions> = {},
@@ -49,7 +47,7 @@ export function createTestClient(
   return new RegistrationClient({ baseUrl, apiKey: API_KEY, requestSeconds: 3, ...options, dispatcher });
 }
 
-/** A client with connections of its own, whose bot is at this origin. */
+/** Creates a client with its own connections, for a bot at this origin. */
 export function createTestMessageClient(
   origin: string,
   options: Partial<MessageClientOptions> = {},
@@ -61,7 +59,7 @@ export function createTestMessageClient(
 
 const ANA = { id: "contact-42", name: "Ana Beatriz" };
 
-/** A call's options, to which its own are added. */
+/** The common options of a call, extended with the given ones. */
 export const TO = { sender: ANA, conversationId: 7 };
 
 export const textOf = (conversation: number, content: string, id = ANA.id): InboundMessage => ({
@@ -72,13 +70,13 @@ export const textOf = (conversation: number, content: string, id = ANA.id): Inbo
   event: "message_created",
 });
 
-/** The options that both clients have. */
+/** The options of both clients. */
 type ClientOptions = Pick<RegistrationClientOptions & MessageClientOptions, "requestSeconds" | "signal"> & {
   dispatcher?: Agent;
   onRetry?: (retry: Retry & { operation: string }) => void;
 };
 
-/** One call of each client, for what holds for both. */
+/** One call of each client, for behaviour that both share. */
 export const CALLS: [
   "get-webhook" | "message",
   (origin: string, options?: ClientOptions, call?: CallOptions) => Promise<unknown>,
@@ -90,7 +88,7 @@ export const CALLS: [
   ],
 ];
 
-/** The ApiChatError with which a call fails. Throws if it succeeds or fails in another way. */
+/** Returns the ApiChatError of a failed call. Throws if the call succeeds or fails differently. */
 export async function failureOf(call: Promise<unknown>): Promise<ApiChatError> {
   const outcome: unknown = await call.then(
     (value) => new Error(`it succeeded with ${JSON.stringify(value)}`),
@@ -100,7 +98,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ApiChatError> {
   throw outcome;
 }
 
-/** Every text that a program, a log or a crash reporter may get out of an error. */
+/** Every string that a program, a log or a crash reporter may read from an error. */
 export const textsOf = (error: ApiChatError): string =>
   [
     error.message,

@@ -27,7 +27,7 @@ type Send = (client: MessageClient) => Promise<unknown>;
 describe("a message", () => {
   test.each<[string, Send, object]>([
     [
-      "a text, less what else its caller's options hold",
+      "a text, without other properties of its caller's options",
       (client) => {
         const sender = { ...TO.sender, workspace: "w1" };
         const wider = { ...TO, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
@@ -50,7 +50,7 @@ describe("a message", () => {
     ["a video", (client) => client.sendVideo(MEDIA), attachment("video")],
     ["a file", (client) => client.sendFile(MEDIA), attachment("file")],
     [
-      "in its shape on the wire, also without e-mail and phone number",
+      "in its shape on the wire, even without e-mail and phone number",
       (client) => client.send(textOf(9, "as it is")),
       textOf(9, "as it is"),
     ],
@@ -87,8 +87,8 @@ test.each<[string, number, string, unknown]>([
   ["text", 202, "error", "error"],
   ["nothing", 204, "", undefined],
   ["nothing with 200", 200, "", undefined],
-  ["no body that exceeds its limit: the status counts", 200, "x".repeat(2 * 1024 * 1024), undefined],
-])("a receipt holds %s", async (_, status, answer, body) => {
+  ["not a body over its limit: the status counts", 200, "x".repeat(2 * 1024 * 1024), undefined],
+])("a receipt contains %s", async (_, status, answer, body) => {
   const { url, requests } = await startTaking(status, answer);
   const receipt = await createTestMessageClient(url, { retry: "any" }).sendText({ ...TO, text: "hi" });
   expect(receipt).toStrictEqual({ httpStatus: status, body, attempts: 1 });
@@ -104,7 +104,7 @@ const text =
   (client) =>
     client.sendText({ ...TO, text: "private", ...changes });
 
-/** What is wrong, and the problems by the names that the caller knows. */
+/** The wrong input, and its problems by the names that the caller uses. */
 const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an empty text", text({ text: "" }), [["text"]]],
   ["no sender", text({ sender: undefined }), [["sender.id"], ["sender.name"]]],
@@ -138,12 +138,12 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
     wire({ content: "", attachments: [{ file_type: "private", data_url: "https://a.example/" }] }),
     [["attachments[0].file_type"]],
   ],
-  ["attachments that are none", wire({ content: "", attachments: null }), [["attachments"]]],
+  ["an invalid list of attachments", wire({ content: "", attachments: null }), [["attachments"]]],
   ["nothing", (client) => client.send(null as never), [["", "must be an object, got null"]]],
 ];
 
 test.each(WRONG)(
-  "a message with %s is not sent: invalid_config, naming the field and not its value",
+  "a message with %s is not sent: invalid_config names the field and not its value",
   async (_, send, problems) => {
     const { url, requests } = await startTaking();
     const error = await failureOf(send(createTestMessageClient(url)));

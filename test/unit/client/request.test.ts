@@ -5,7 +5,6 @@ import { type EmulatorOptions, startEmulator, type Workspace } from "../../../pr
 import { VERSION } from "../../../provider/lib/version.js";
 import { startServer } from "../../support/http.js";
 import {
-  answerJson,
   answerOk,
   API_KEY,
   CALLS,
@@ -26,11 +25,11 @@ const webhook = {
 const startOk = () => startServer((_, response) => answerOk(response));
 
 describe("a request", () => {
-  test("holds exactly the fields of its operation, as JSON, and asks for JSON", async () => {
+  test("contains exactly the fields of its operation as JSON, and accepts JSON", async () => {
     const { url, requests } = await startOk();
     const client = createTestClient(`${url}/acme/apichat`);
     await client.getWebhook();
-    // What else its caller's object holds is not sent.
+    // Other properties of the caller's object are not sent.
     const wider = { ...webhook, name: "acme", email: "a@b.example" };
     await client.setWebhook(wider);
     await client.deleteWebhook();
@@ -61,7 +60,7 @@ describe("a request", () => {
   });
 
   test.each([
-    ["a webhook URL that is none", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
+    ["an invalid webhook URL", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
     ["an empty verification key", { ...webhook, webhookVerificationKey: "" }],
   ])("with %s is not sent: invalid_config", async (_, set) => {
     const { url, requests } = await startOk();
@@ -73,7 +72,7 @@ describe("a request", () => {
 });
 
 describe.each(CALLS)("%s", (_, call) => {
-  test("goes through the dispatcher that was given, on the connection of earlier calls", async () => {
+  test("uses the given dispatcher, and the connection of earlier calls", async () => {
     const ports = new Set<number | undefined>();
     const { url, port } = await startServer((_request, response) => {
       ports.add(response.socket?.remotePort);
@@ -95,13 +94,13 @@ test.each([
   ["baseUrl", { baseUrl: "https://platform.example/acme/apichat?action=query-value" }],
   ["requestSeconds", { requestSeconds: 0 }],
   ["requestSeconds", { requestSeconds: 2_147_484 }],
-])("a client with a wrong %s is refused: invalid_config, naming it", async (field, options) => {
+])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, options) => {
   const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
   expect(error).toMatchObject({ code: "invalid_config", attempts: 0, problems: [{ field }] });
   expect(error.message).not.toContain("query-value");
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   test.each([
     [{ ...REGISTERED, more: 1 }, REGISTERED],
     [
@@ -113,7 +112,7 @@ describe("an answer", () => {
         bot_url: "",
       },
     ],
-  ])("with %j is given as a registration", async (data, wire) => {
+  ])("with %j is returned as a registration", async (data, wire) => {
     const { url } = await startServer((_, response) => answerOk(response, data));
     expect(await createTestClient(url).getWebhook()).toEqual({
       webhookUrl: wire.webhook_url,
@@ -124,7 +123,7 @@ describe("an answer", () => {
   });
 
   test("with no data means that nothing is registered", async () => {
-    const { url } = await startServer((_, response) => answerJson(response, { status: "ok", data: [] }));
+    const { url } = await startServer((_, response) => answerOk(response, []));
     expect(await createTestClient(url).getWebhook()).toBeUndefined();
   });
 });
@@ -148,7 +147,7 @@ async function startAcme(options: EmulatorOptions): Promise<Workspace> {
   return emulator.workspace("acme");
 }
 
-/** What an operation came to: `ok`, or the code of its error. */
+/** Returns the result of an operation: `ok`, or the code of its error. */
 const outcomeOf = (operation: Promise<unknown>): Promise<string> =>
   operation.then(
     () => "ok",
@@ -160,19 +159,22 @@ const HI = textOf(7, "hi");
 describe("flowApiKeyAs", () => {
   const ways = ["bearer", "raw", "body", { header: "X-Flow" }, { header: "X-Other" }] as const;
 
-  test.each(ways)("%j is taken by a service that reads the key so, and by no other", async (flowApiKeyAs) => {
-    for (const flowKey of ways) {
-      const acme = await startAcme({ flowKey });
-      const { botUrl, flowApiKey } = acme;
-      const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
-      const isRead = flowKey === flowApiKeyAs;
-      expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
-      const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
-      expect(taken).toEqual(isRead ? [HI] : []);
-    }
-  });
+  test.each(ways)(
+    "%j is accepted by a service that reads the key there, and by no other",
+    async (flowApiKeyAs) => {
+      for (const flowKey of ways) {
+        const acme = await startAcme({ flowKey });
+        const { botUrl, flowApiKey } = acme;
+        const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
+        const isRead = flowKey === flowApiKeyAs;
+        expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
+        const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
+        expect(taken).toEqual(isRead ? [HI] : []);
+      }
+    },
+  );
 
-  test("as body sends a key that no header can carry, and no error shows it", async () => {
+  test("as body sends a key that no header can contain, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );
@@ -209,7 +211,7 @@ describe("apiKeyAs", () => {
     expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
   });
 
-  // The key of the tests is one that no header can carry.
+  // No header can contain the key of the other tests.
   test.each(["body-and-bearer", "bearer"])("%s is refused", (apiKeyAs) => {
     expect(() => createTestClient("http://platform.example", { apiKeyAs } as never)).toThrow(
       expect.objectContaining({ code: "invalid_config" }),

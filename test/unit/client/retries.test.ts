@@ -13,7 +13,7 @@ import {
   TO,
 } from "./harness.js";
 
-/** The pauses of a test, in milliseconds. Each is over at once, unless the test holds it, and then the clock has moved on. */
+/** The pauses of a test, in milliseconds. Each ends at once and advances the clock, unless the test holds it. */
 const pauses: number[] = [];
 let held: Promise<void> = Promise.resolve();
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
@@ -27,7 +27,7 @@ vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
 beforeEach(() => {
   pauses.length = 0;
   held = Promise.resolve();
-  // Only pauses take time: no attempt is too slow on a busy machine.
+  // Only pauses take time, so no attempt is too slow on a busy machine.
   vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
 });
 afterEach(() => vi.useRealTimers());
@@ -37,14 +37,14 @@ const TEXT = { ...TO, text: "Good morning" };
 const sendTo = (origin: string, options: Partial<MessageClientOptions> = {}) =>
   createTestMessageClient(origin, options).sendText(TEXT);
 
-/** Holds every pause from now on, until it is called. */
+/** Holds every pause from now on, until the returned function is called. */
 function holdPauses(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   held = promise;
   return resolve;
 }
 
-/** Answers with these statuses, then with success. */
+/** Responds with these statuses, then with success. */
 const answerFirst =
   (statuses: number[], headers: Record<string, string> = {}): Answer =>
   (_, response, index) => {
@@ -52,7 +52,7 @@ const answerFirst =
     return status === undefined ? answerOk(response) : response.writeHead(status, headers).end();
   };
 
-/** A service that never takes a call, and how often it was called. */
+/** A service that never accepts a call, and the number of its calls. */
 interface Failing {
   url: string;
   dispatcher?: ReturnType<typeof createAgent>;
@@ -86,7 +86,7 @@ function rejectToConnect(url: string, code: string): Failing {
 
 type Way = [name: string, start: () => Failing | Promise<Failing>];
 
-/** Ways to fail a call after which it counts as not accepted. */
+/** Failures after which a call counts as not accepted. */
 const NOT_TAKEN: Way[] = [
   ...[429, 503].map((status): Way => [
     `HTTP ${status}`,
@@ -105,19 +105,19 @@ const NOT_TAKEN: Way[] = [
     () => rejectToConnect("http://127.0.0.1:9", code),
   ]),
   [
-    "TLS that is broken off before it is made",
+    "TLS that breaks off during the handshake",
     () => breakWith((socket) => socket.once("data", () => socket.resetAndDestroy()), "https:"),
   ],
 ];
 
-/** Ways to lose a call that was sent, of which nobody knows whether it was taken. */
+/** Failures after which nobody knows whether a call was accepted. */
 const LOST: Way[] = [
   ...[408, 500, 502, 504].map((status): Way => [
     `HTTP ${status}`,
     () => failWith((_, response) => response.writeHead(status).end()),
   ]),
   [
-    "a connection reset while the request lies there unread",
+    "a connection reset before the request is read",
     () => breakWith((socket) => socket.once("readable", () => socket.resetAndDestroy())),
   ],
   [
@@ -125,11 +125,11 @@ const LOST: Way[] = [
     () => breakWith((socket) => socket.once("data", () => socket.destroy())),
   ],
   [
-    "a connection closed within the answer's head",
+    "a connection closed within the response's head",
     () => breakWith((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-le"))),
   ],
   [
-    "an answer that is no HTTP",
+    "a response that is not HTTP",
     () => breakWith((socket) => socket.once("data", () => socket.end("SSH-2.0-banner\r\n"))),
   ],
 ];
@@ -163,7 +163,7 @@ describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
   });
 });
 
-test("a registration gives up early where nothing listens on this machine, and names the emulator", async () => {
+test("a registration gives up early if nothing listens on this machine, and names the emulator", async () => {
   const client = createTestClient(`http://127.0.0.1:${await freePort()}`, { requestSeconds: 25 });
   const { attempts, message } = await failureOf(client.getWebhook());
   expect(attempts).toBe(5);
@@ -173,7 +173,7 @@ test("a registration gives up early where nothing listens on this machine, and n
 });
 
 describe.each(CALLS)("%s", (operation, call) => {
-  test("is sent again as it was, and each repetition is reported before its pause", async () => {
+  test("is repeated unchanged, and each repetition is reported before its pause", async () => {
     const { url, requests } = await startServer(answerFirst([503, 429, 503]));
     const retries: (Retry & { operation: string })[] = [];
     await call(url, { onRetry: (retry) => retries.push(retry), requestSeconds: 10 });
@@ -183,7 +183,7 @@ describe.each(CALLS)("%s", (operation, call) => {
     expect(retries.map(({ delayMs }) => delayMs)).toEqual(pauses);
   });
 
-  test("is repeated where nothing listens, which its error names", async () => {
+  test("is repeated if nothing listens, which its error says", async () => {
     const error = await failureOf(call(`http://127.0.0.1:${await freePort()}`));
     expect(error).toMatchObject({ code: "unavailable", facts: { connection: "ECONNREFUSED" } });
     expect(error.attempts).toBeGreaterThan(1);
@@ -214,7 +214,7 @@ describe.each(CALLS)("%s", (operation, call) => {
 });
 
 describe("Retry-After", () => {
-  test("of a 429 holds back the other calls to that origin, of either client, and no others", async () => {
+  test("of a 429 delays the other calls to that origin, of either client, and no others", async () => {
     const { url, requests } = await startServer(answerFirst([429], { "retry-after": "3" }));
     const elsewhere = await startServer((_, response) => answerOk(response));
     const release = holdPauses();
@@ -231,7 +231,7 @@ describe("Retry-After", () => {
     expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(3000);
   });
 
-  test("is missing in a 429: the back-off holds back the other calls to that origin", async () => {
+  test("is missing in a 429: the back-off delays the other calls to that origin", async () => {
     const { url, requests } = await startServer(answerFirst([429]));
     const release = holdPauses();
     const first = sendTo(url);
@@ -245,7 +245,7 @@ describe("Retry-After", () => {
     expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(125);
   });
 
-  test("of a 503 holds back only its own call", async () => {
+  test("of a 503 delays only its own call", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
     const release = holdPauses();
     const first = createTestClient(`${url}/a`).getWebhook();
@@ -258,7 +258,7 @@ describe("Retry-After", () => {
 
 describe("beforeRepeat", () => {
   test.each([
-    ["is asked before each repetition and never before the first attempt", () => true, 3],
+    ["is called before each repetition and never before the first attempt", () => true, 3],
     ["ends the operation with undefined if it resolves to false", () => false, 1],
   ])("%s", async (_, answer, sent) => {
     const { url, requests } = await startServer(answerFirst([503, 503]));
@@ -270,20 +270,23 @@ describe("beforeRepeat", () => {
   });
 });
 
-describe.each(POLICIES)("with %s, a message that the service took", (retry) => {
-  test.each([true, false])("is not repeated if its answer is not whole: its status counts", async (isCut) => {
-    vi.useRealTimers();
-    const { url, requests } = await startServer((_, response) => {
-      response.writeHead(200, { "content-length": 100 });
-      response.write('{"status":', () => isCut && response.socket?.destroy());
-    });
-    const receipt = await sendTo(url, { retry, requestSeconds: 1 });
-    expect(receipt).toStrictEqual({ httpStatus: 200, body: undefined, attempts: 1 });
-    expect(requests).toHaveLength(1);
-  });
+describe.each(POLICIES)("with %s, a message that the service accepted", (retry) => {
+  test.each([true, false])(
+    "is not repeated if its response is incomplete: its status counts",
+    async (isCut) => {
+      vi.useRealTimers();
+      const { url, requests } = await startServer((_, response) => {
+        response.writeHead(200, { "content-length": 100 });
+        response.write('{"status":', () => isCut && response.socket?.destroy());
+      });
+      const receipt = await sendTo(url, { retry, requestSeconds: 1 });
+      expect(receipt).toStrictEqual({ httpStatus: 200, body: undefined, attempts: 1 });
+      expect(requests).toHaveLength(1);
+    },
+  );
 });
 
-test("a message is not repeated if its connection of earlier messages is closed under it", async () => {
+test("a message is not repeated if the connection of earlier messages closes under it", async () => {
   const { url, requests } = await startServer((_, response, index) =>
     index === 0 ? response.end() : response.socket?.destroy(),
   );

@@ -22,7 +22,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
-/** What endpoints answer, by the rule that it breaks. */
+/** Responses of endpoints, by the rule that they break. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {
   status: [
     ["404", respond(404), "not_found"],
@@ -52,11 +52,11 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
   wrong_challenge: [
     ["no body", make(() => ""), "empty_body"],
     ["JSON quotes", make((c) => JSON.stringify(c), JSON_TYPE), "challenge_in_quotes"],
-    ["JSON quotes in white space", make((c) => ` ${JSON.stringify(`${c}\n`)}\n`), "challenge_in_quotes"],
+    ["JSON quotes in whitespace", make((c) => ` ${JSON.stringify(`${c}\n`)}\n`), "challenge_in_quotes"],
     ["single quotes", make((c) => `'${c}'`), "challenge_in_quotes"],
     ["a JSON object", make((c) => JSON.stringify({ hub_challenge: c }), JSON_TYPE), "challenge_in_json"],
     ["a line break", make((c) => `${c}\n`), "challenge_padded"],
-    // PHP says HTML of everything.
+    // PHP labels everything as HTML.
     ["a line break, typed as a page", make((c) => `${c}\n`, HTML_TYPE), "challenge_padded"],
     ["a byte order mark", make((c) => `\ufeff${c}`), "challenge_padded"],
     ["upper case", make((c) => `${c.toUpperCase()}\n`), "challenge_case_changed"],
@@ -68,7 +68,7 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
     ["another number", respond(200, "1"), "other_body"],
     ["the token", make(() => VERIFICATION_KEY), "other_body"],
     ["a page", respond(200, "<!doctype html><html></html>", HTML_TYPE), "html_page"],
-    ["a page without its type", respond(200, "<html><body>hi</body></html>"), "html_page"],
+    ["a page without a content type", respond(200, "<html><body>hi</body></html>"), "html_page"],
     ["a piece of a page", respond(200, "<p>hi</p>", HTML_TYPE), "html_page"],
     ["an echo of the body", ({ body, path }, response) => response.end(body || path), "body_echoed"],
     [
@@ -95,7 +95,7 @@ test("a redirect names the target, without the values of its query", async () =>
   expect(hint).toContain("register the final URL");
 });
 
-test("the title of a page is quoted in place of its start", async () => {
+test("the title of a page is quoted instead of its start", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );
@@ -106,7 +106,7 @@ test("the title of a page is quoted in place of its start", async () => {
 
 const serviceUrl = "http://127.0.0.1:9/";
 
-test("an endpoint that does all right passes without a warning", async () => {
+test("an endpoint that does everything right passes without a warning", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const diagnosis = await diagnose(`${url}/hook?token=query-value`, { serviceUrl });
   const ms: unknown = expect.any(Number);
@@ -123,7 +123,7 @@ test("an endpoint that does all right passes without a warning", async () => {
   expect(requests).toHaveLength(2);
 });
 
-/** Answers with the challenge, and with a status of each encoding. */
+/** Responds with the challenge, and with a status for each encoding. */
 const answerWith =
   (statusOf: (encoding: HandshakeEncoding) => number): Answer =>
   (request, response, index) => {
@@ -131,7 +131,7 @@ const answerWith =
     return answerAnyToken(request, response, index);
   };
 
-/** Answers one encoding, and rejects the others. */
+/** Accepts one encoding, and rejects the others. */
 const answerOnly =
   (encoding: HandshakeEncoding, answer: Answer = answerHandshake()): Answer =>
   (request, response, index) =>
@@ -144,7 +144,7 @@ const LATE = /takes 0\.\d s to answer/;
 const probe = { probeToken: true };
 
 test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: number, text?: RegExp]>([
-  // In the order in which they are tried: form and JSON at once.
+  // In the order of the attempts: form and JSON at once.
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding, place): [string, Answer, object, string[], number, RegExp] => [
       `a challenge only if it is sent as ${encoding}`,
@@ -172,8 +172,8 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
     2,
     /with HTTP 202;/,
   ],
-  ["an answer that takes long", late, { slowMs: 100 }, ["slow"], 2, LATE],
-  ["an answer below five seconds", late, {}, [], 2],
+  ["a slow response", late, { slowMs: 100 }, ["slow"], 2, LATE],
+  ["a response in less than five seconds", late, {}, [], 2],
   ["a challenge to anyone", answerAnyToken, probe, ["token_not_checked"], 3],
   ["a challenge to anyone, not probed for", answerAnyToken, {}, [], 2],
   [
@@ -183,7 +183,7 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
     ["only_as_json", "token_not_checked"],
     3,
   ],
-  ["a refusal of a wrong token", answerHandshake(), probe, [], 3],
+  ["a rejection of a wrong token", answerHandshake(), probe, [], 3],
 ])("%s passes with its warnings", async (_, answer, options, codes, sent, text = /./) => {
   const { url, requests } = await startServer(answer);
   const { passed, warnings } = await diagnose(url, { serviceUrl, ...options });
@@ -196,7 +196,7 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
 });
 
-/** Lets only signed requests through. */
+/** Accepts only signed requests. */
 const demandSignature: Answer = async (request, response, index) => {
   const signature = request.headers["x-hub-signature-256"];
   const { body } = request;
@@ -205,11 +205,14 @@ const demandSignature: Answer = async (request, response, index) => {
 };
 
 test.each<[string, Answer, boolean, cause: string, sent: number]>([
-  ["found by a handshake with one", demandSignature, true, "signature_demanded", 5],
-  ["not probed for unless asked", demandSignature, false, "forbidden", 4],
-  ["not said of an endpoint that refuses that too", respond(401), true, "unauthorized", 5],
-])("a signature that is demanded without a word is %s", async (_, answer, probeSignature, cause, sent) => {
-  const { url, requests } = await startServer(answer);
-  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
-  expect(requests).toHaveLength(sent);
-});
+  ["found by a handshake with a wrong token", demandSignature, true, "signature_demanded", 5],
+  ["not probed by default", demandSignature, false, "forbidden", 4],
+  ["not reported for an endpoint that rejects that too", respond(401), true, "unauthorized", 5],
+])(
+  "an endpoint that requires a signature without saying so: %s",
+  async (_, answer, probeSignature, cause, sent) => {
+    const { url, requests } = await startServer(answer);
+    expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+    expect(requests).toHaveLength(sent);
+  },
+);

@@ -20,7 +20,7 @@ interface Reply {
   body?: string;
 }
 
-/** The steps of an endpoint. Each broken one does one of them differently. */
+/** The steps of an endpoint. Each broken endpoint does one of them differently. */
 interface Steps {
   parameters: (received: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;
@@ -72,13 +72,13 @@ function answer(steps: Steps, received: Received): Reply {
   return { status: steps.isSigned(header("x-hub-signature-256"), raw) ? steps.take(raw, received) : 401 };
 }
 
-/** As some functions that compare in constant time: they throw. */
+/** Throws, as some constant-time comparisons do. */
 function isAscii(text: string): true {
   if (/[^\0-\x7f]/.test(text)) throw new TypeError("not ASCII");
   return true;
 }
 
-/** What is found of an endpoint with these mistakes. */
+/** Checks an endpoint with these mistakes. */
 async function checkWith(mistakes: Partial<Steps>) {
   const { url } = await startServer(({ bytes: raw, headers, path }, response) => {
     const header = (name: string): string => String(headers[name] ?? "");
@@ -110,11 +110,11 @@ test("the responder of this package passes all of it", async () => {
   expect(alone).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
 });
 
-test("so does the endpoint that the broken ones below are made of", async () => {
+test("so does the endpoint from which the broken ones below are made", async () => {
   expect(await checkWith({})).toEqual([]);
 });
 
-test("a response that takes too long is wrong, although it is right", async () => {
+test("a response that takes too long is wrong, even with the right content", async () => {
   const url = await startResponder();
   const checks = await checkEndpoint({ url, verificationKey, earlierKey, slowMs: 0 });
   expect(new Set(checks.map(({ result, rule }) => `${result} ${rule}`))).toEqual(new Set(["wrong 8"]));
@@ -123,13 +123,13 @@ test("a response that takes too long is wrong, although it is right", async () =
 
 const base64Of = (raw: Buffer): string => createHmac("sha256", verificationKey).update(raw).digest("base64");
 
-test("where a plain delivery fails, the others are not blamed on other rules", async () => {
+test("if a plain delivery fails, the others are not blamed on other rules", async () => {
   const failed = await checkWith({ isSigned: (signature, raw) => signature === `sha256=${base64Of(raw)}` });
   expect(failed.length).toBeGreaterThan(10);
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
 });
 
-/** As FastAPI without its package for forms. */
+/** Responds as FastAPI without its package for forms. */
 const failOnForms: Steps["parameters"] = (received) => {
   const encoding = encodingOf(received);
   if (encoding === "multipart" || (encoding === "form" && !received.raw.includes("{")))
@@ -147,7 +147,7 @@ test("an endpoint that fails on each form gets one hint for all of them", async 
   for (const { hint } of failed) expect(hint).toContain("pip install python-multipart");
 });
 
-test("a key without letters is not sent in other case", async () => {
+test("a key without letters is not sent in a different case", async () => {
   const url = await startResponder("0123456789");
   const checks = await checkEndpoint({ url, verificationKey: "0123456789" });
   expect(checks.filter(({ result, rule }) => result !== "right" && rule !== 6)).toEqual([
@@ -155,7 +155,7 @@ test("a key without letters is not sent in other case", async () => {
   ]);
 });
 
-test("a redirect is named as one", async () => {
+test("a redirect is reported as a redirect", async () => {
   const [first] = await checkWith({ take: () => 302 });
   expect(first).toMatchObject({
     name: "delivery: text",
@@ -182,7 +182,7 @@ const readAlso = (
   },
 });
 
-/** The parameter with this token, if there is one. */
+/** Returns the parameter with this token, if there is one. */
 const tokenIf = (token: string | undefined): Record<string, unknown> =>
   token === undefined ? {} : { hub_verify_token: token };
 
@@ -202,12 +202,12 @@ const UNSAFE: Mistake[] = [
     ];
   }),
   [
-    "compares as much of a token as it gets",
+    "compares only the received length of a token",
     { isToken: (token) => ACCEPTED.some((key) => key.startsWith(token)) },
     ["handshake with an empty token", "handshake with the start of the token"],
   ],
   [
-    "compares as much of a token as it expects",
+    "compares only the expected length of a token",
     { isToken: (token) => ACCEPTED.some((key) => token.startsWith(key)) },
     ["handshake with more than the token"],
   ],
@@ -245,14 +245,14 @@ const UNSAFE: Mistake[] = [
     ["handshake with another hub_mode"],
   ],
   [
-    "takes a signature in place of a token",
+    "accepts a signature instead of a token",
     readAlso((_, { raw, header }) =>
       isSignatureOf(raw, header("x-hub-signature-256")) ? tokenIf(verificationKey) : {},
     ),
     [A_SIGNED_HANDSHAKE],
   ],
   [
-    "takes the algorithm from the signature",
+    "reads the algorithm from the signature",
     {
       isSigned: (signature, raw) => {
         const [algorithm = "", hex] = signature.split("=");
@@ -264,7 +264,7 @@ const UNSAFE: Mistake[] = [
     ["signature by HMAC-SHA-1"],
   ],
   [
-    "takes an empty body for a check of its health",
+    "treats an empty body as a health check",
     { isSigned: (signature, raw) => raw.length === 0 || isSignatureOf(raw, signature) },
     ["empty body without a signature"],
   ],
@@ -274,7 +274,7 @@ const UNSAFE: Mistake[] = [
     ["delivery signed with an empty key"],
   ],
   [
-    "compares as much of a signature as it gets",
+    "compares only the received length of a signature",
     {
       isSigned: (signature, raw) =>
         signature !== "" && ACCEPTED.some((key) => `sha256=${hmacOf(key, raw)}`.startsWith(signature)),
@@ -282,7 +282,7 @@ const UNSAFE: Mistake[] = [
     ["signature with nothing behind its prefix", "signature cut short"],
   ],
   [
-    "compares as much of a signature as it expects",
+    "compares only the expected length of a signature",
     { isSigned: (signature, raw) => isSignatureOf(raw, signature.slice(0, 71)) },
     ["signature with more behind it"],
   ],
@@ -304,7 +304,7 @@ const seen = new Set<string>();
 /** Endpoints that reject what they must accept. */
 const WRONG: Mistake[] = [
   [
-    "refuses a form with a charset",
+    "rejects a form with a charset",
     {
       parameters: (received) =>
         received.header("content-type").includes("charset") ? {} : RIGHT.parameters(received),
@@ -332,7 +332,7 @@ const WRONG: Mistake[] = [
     ["handshake as JSON", "handshake as a multipart form", "handshake in the query"],
   ],
   [
-    "takes a text for a handshake",
+    "treats a text as a handshake",
     readAlso((_, { raw }) => {
       const text = raw.toString("utf8");
       return text.includes("hub_mode=subscribe") ? formOf(text.replace(/^.*?hub_mode/, "hub_mode")) : {};
@@ -345,7 +345,7 @@ const WRONG: Mistake[] = [
     ["delivery with letters and accents apart"],
   ],
   [
-    "signs what it has decoded as Latin-1",
+    "signs the body decoded as Latin-1",
     { isSigned: (signature, raw) => isSignatureOf(raw.toString("latin1"), signature) },
     ["delivery with text beyond ASCII", "delivery with letters and accents apart"],
   ],
@@ -358,12 +358,12 @@ const WRONG: Mistake[] = [
     ["handshake with an earlier key", "delivery signed with an earlier key"],
   ],
   [
-    "rejects kinds that it does not know",
+    "rejects unknown kinds",
     { take: (raw) => (raw.includes("sticker") ? 422 : 200) },
     ["delivery of an unknown kind"],
   ],
   [
-    "reads only what is declared as JSON",
+    "reads only bodies declared as JSON",
     { take: (_, { header }) => (header("content-type").includes("json") ? 200 : 401) },
     ["delivery declared as a form, as PHP's curl does"],
   ],
@@ -377,7 +377,7 @@ const WRONG: Mistake[] = [
   ],
   ["has a limit of 100 KB", { take: (raw) => (raw.length > 100_000 ? 413 : 200) }, ["delivery of 1 MiB"]],
   [
-    "rejects what it has had before",
+    "rejects repeated deliveries",
     {
       take: (raw) => {
         const isNew = !seen.has(raw.toString("base64"));
@@ -392,7 +392,7 @@ const WRONG: Mistake[] = [
 test.each([
   ...UNSAFE.map((mistake) => [...mistake, "unsafe"] as const),
   ...WRONG.map((mistake) => [...mistake, "wrong"] as const),
-])("an endpoint that %s fails where it is broken, and nowhere else", async (_, mistake, names, result) => {
+])("an endpoint that %s fails the checks of that step, and no others", async (_, mistake, names, result) => {
   const failed = await checkWith(mistake);
   expect(failed.map((one) => [one.result, one.name])).toEqual(names.map((name) => [result, name]));
   for (const { hint } of failed) expect(hint).toMatch(/\w/);
@@ -411,7 +411,7 @@ test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", 
   ]);
 });
 
-test("an endpoint that does not respond is wrong everywhere, in words that contain no key", async () => {
+test("an endpoint that does not respond fails everywhere, and the report contains no key", async () => {
   const { url } = await startServer((_, response) => response.destroy());
   const failed = await check(`${url}/?token=${verificationKey}`);
   expect(failed).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);

@@ -41,7 +41,7 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
-test("a silent port behind https may speak no TLS", async () => {
+test("a silent port behind https may not support TLS", async () => {
   const url = (await serve(() => undefined)).replace("http:", "https:");
   const hint: unknown = expect.stringContaining("does not speak TLS");
   expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
@@ -74,7 +74,7 @@ describe("of a certificate", () => {
     [
       "no protocol is agreed on",
       "tls_failed",
-      // The words before "alert" are others in other releases of OpenSSL.
+      // The words before "alert" differ between releases of OpenSSL.
       /^form: ERR_SSL_[\w/]+ [\w/ ]*alert handshake failure$/,
       async () => (await answerBytes(Buffer.from("15030300020228", "hex"))).replace("http:", "https:"),
     ],
@@ -91,11 +91,11 @@ describe("of a certificate", () => {
     const diagnosis = await diagnoseFailure(await start());
     expect(diagnosis).toMatchObject({ cause, transcript: { rule: "tls" } });
     expect(diagnosis.reason).toMatch(reason);
-    // Node's own advice is for whoever runs Node.
+    // Node's own advice is for the developer of a Node program.
     expect(JSON.stringify(diagnosis)).not.toMatch(/node\.js|--use-system-ca/i);
   });
 
-  test("that is good nothing is said", async () => {
+  test("that is valid nothing is reported", async () => {
     setDefaultCACertificates([...trusted, certificate("authority.crt")]);
     expect((await diagnoseFailure(await startHttps("good"))).cause).toBe("not_found");
   });
@@ -113,7 +113,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("is a warning where nothing is known of the service, and none for one that is private itself", async () => {
+  test("is a warning if nothing is known about the service, and none for a private service", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);
@@ -122,7 +122,7 @@ describe("a loopback or private address", () => {
   });
 });
 
-test("a signal that fires ends it with its reason, at once", async () => {
+test("an abort ends it at once with its reason", async () => {
   const arrived = Promise.withResolvers<void>();
   const { url } = await startServer(() => arrived.resolve());
   const controller = new AbortController();

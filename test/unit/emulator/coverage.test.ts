@@ -11,7 +11,7 @@ import { CONTROL_ROUTES, operations } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/** Things of the specification or of the emulator with the same code and the same tests; the file explains the fields. */
+/** Items of the specification or the emulator with the same code and the same tests; the file explains the fields. */
 interface Entry {
   what: string[];
   schemas?: string[];
@@ -30,7 +30,10 @@ const covered = coverage.flatMap(({ what, schemas = [] }) =>
 
 const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
-/** Every field of the generated JSON Schemas, such as `inbound attachments[].data_url`; an entry of a list is none itself. */
+/**
+ * Lists every field of the generated JSON Schemas, such as `inbound attachments[].data_url`, without the
+ * entries of lists themselves.
+ */
 function listFields(): string[] {
   const folder = new URL("schema/", root);
   const names = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
@@ -43,8 +46,8 @@ function listFields(): string[] {
   return [...new Set(named)].filter((path) => !path.endsWith("[]"));
 }
 
-describe("the table of coverage holds", () => {
-  test("every field of the specification, and none that it does not have", () => {
+describe("the table of coverage contains", () => {
+  test("every field of the specification, and no other", () => {
     const fields = listFields();
     expect(fields.length).toBeGreaterThan(45);
     expect(covered.toSorted()).toEqual(fields.toSorted());
@@ -82,7 +85,7 @@ describe("the table of coverage holds", () => {
   });
 });
 
-describe("what the table names is there", () => {
+describe("everything that the table names exists", () => {
   const files = [...new Set(coverage.flatMap(({ code }) => code))];
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 

@@ -33,7 +33,7 @@ async function makeFile(): Promise<string> {
 const workspaces: EmulatorOptions["workspaces"] = [{ name: "acme", apiKey }];
 const acmePath = "/_emulator/workspaces/acme";
 
-/** What an emulator shows of itself, without its own addresses. */
+/** Everything that an emulator shows, without its own addresses. */
 async function showAll(emulator: Emulator): Promise<unknown> {
   const lists = ["workspaces", "conversations", "handshakes", "deliveries", "requests"];
   const shown = await Promise.all(
@@ -43,7 +43,7 @@ async function showAll(emulator: Emulator): Promise<unknown> {
 }
 
 describe("an emulator with data", () => {
-  test("is after a restart what it was before, at its new ports", async () => {
+  test("has the same state after a restart, at its new ports", async () => {
     const data = await makeFile();
     const { url } = await startEndpoint();
     const first = await start({ data, workspaces });
@@ -75,7 +75,7 @@ describe("an emulator with data", () => {
     expect((await restored.deliver(outbound("next"))).order).toBeGreaterThan(order);
   });
 
-  test("forgets in the file too what was reset or removed, and gives no id twice", async () => {
+  test("also removes from the file what was reset or removed, and gives no id twice", async () => {
     const data = await makeFile();
     const first = await start({ data, workspaces });
     first.addWorkspace({ name: "globex", apiKey: "key-of-globex-0123" });
@@ -85,21 +85,21 @@ describe("an emulator with data", () => {
     const setting = set(first.workspace("acme"), held.url);
     const finish = await held.asked;
     await first.reset();
-    // What was in progress ends after the reset, and is forgotten nevertheless.
+    // Deliveries in progress end after the reset, and are not recorded.
     finish();
     await setting;
     first.removeWorkspace("globex");
     await first.close();
-    const second = await start({ data });
+    const second = await start({ data, deliveryTimeoutMs: 1 });
     expect([...second.workspaces.keys()]).toEqual(["acme"]);
     const acme = second.workspace("acme");
     expect([second.requests, acme.deliveries, acme.conversations]).toEqual([[], [], []]);
-    expect((await acme.deliver(outbound("after"), { timeoutMs: 1 })).order).toBeGreaterThan(order);
+    expect((await acme.deliver(outbound("after"))).order).toBeGreaterThan(order);
   });
 });
 
 describe("the file", () => {
-  test("is for its owner and one emulator at a time, and its path is in health", async () => {
+  test("is for its owner and for one emulator at a time, and health shows its path", async () => {
     const data = await makeFile();
     const first = await start({ data, workspaces });
     for (const path of [data, `${data}-wal`]) expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -109,7 +109,7 @@ describe("the file", () => {
     expect([...(await start({ data })).workspaces.keys()]).toEqual(["acme"]);
   });
 
-  test("is let go when the emulator cannot start for another reason, and needs a folder that is there", async () => {
+  test("is released if the emulator cannot start for a different reason, and needs an existing folder", async () => {
     const data = await makeFile();
     await expect(startEmulator({ data: join(data, "nowhere") })).rejects.toThrow(refused("ENOENT"));
     const port = Number(new URL((await start()).url).port);
@@ -119,7 +119,7 @@ describe("the file", () => {
     await start({ data });
   });
 
-  test("forgets with the lists: it does not grow without end", async () => {
+  test("drops what the lists drop, so it does not grow without limit", async () => {
     const data = await makeFile();
     const first = await start({ data, workspaces });
     await call(first.workspace("acme"), "get-webhook");
@@ -135,14 +135,14 @@ describe("the file", () => {
     }
     store.close();
     const kept = (await start({ data })).requests.map(({ order }) => order);
-    // What the list drops at once, and what comes until the next look at it.
+    // The entries that the list drops at once, and those until the next check.
     expect(kept.length).toBeLessThanOrEqual(HISTORY_LIMIT * 1.1 + 1000);
     const newest = state.requests.map(({ order }) => order).slice(-HISTORY_LIMIT);
     expect(kept.slice(-HISTORY_LIMIT)).toEqual(newest);
   });
 });
 
-/** What the store needs of an emulator. */
+/** The parts of an emulator that the store uses. */
 function createEmptyState(): EmulatorState {
   const flows: EmulatorState["flows"] = new Map([["echo", () => []]]);
   const origins = { registration: "http://127.0.0.1:1", bot: "http://127.0.0.1:2" };

@@ -55,7 +55,7 @@ describe("deliver", () => {
   });
 });
 
-/** One of each kind of section 2.4, and how its content names it. */
+/** One message of each kind of section 2.4, and its kind in the control API. */
 const kinds = [
   ["text", samples.OutboundText],
   ["image", samples.OutboundImage],
@@ -83,11 +83,11 @@ describe("a reply of section 2.4", () => {
 
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
-/** As `JSON.stringify`, and as `json_encode` of PHP 8 writes it. */
+/** The text as `JSON.stringify` writes it, and as `json_encode` of PHP 8 does. */
 test.each<[Reading<"deliveryEncoding">, string]>([
   ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
   ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],
-])("deliveryEncoding %s writes accents its way, and signs what it wrote", async (...row) => {
+])("deliveryEncoding %s encodes accents in its way, and signs that encoding", async (...row) => {
   const [deliveryEncoding, written] = row;
   const { acme, deliveries } = await startScene({ deliveryEncoding });
   await acme.deliver({ ...outbound('é 👋 a/b "c" \\ \n\u0001 \u2028<&\'>'), conv_id: 9007199254740993n });
@@ -105,7 +105,7 @@ test.each<[Reading<"deliveryResponse">, number, string]>([
   ["200", 204, "failed"],
   ["any", 500, "delivered"],
   ["any", 302, "delivered"],
-])("deliveryResponse %s takes HTTP %i as %s", async (deliveryResponse, status, verdict) => {
+])("deliveryResponse %s counts HTTP %i as %s", async (deliveryResponse, status, verdict) => {
   const { acme } = await startScene({ deliveryResponse }, answering(status));
   expect(await acme.deliver(message)).toMatchObject({ verdict, status });
 });
@@ -113,7 +113,7 @@ test.each<[Reading<"deliveryResponse">, number, string]>([
 test.each<[Reading<"defaultAction">, unknown]>([
   ["null", null],
   ["url", expect.objectContaining({ url: expect.stringMatching(/^http/) })],
-])("defaultAction %s is what the cards of the menu have", async (defaultAction, expected) => {
+])("defaultAction %s is used in the cards of the menu", async (defaultAction, expected) => {
   const scene = await startScene({ defaultAction, flow: "menu" });
   await press(scene.acme, "x", "carousel");
   const [delivery] = await waitForDeliveries(scene, 1);
@@ -126,7 +126,7 @@ const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Prom
   control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
 
 describe("a resend", () => {
-  test("is the same byte for byte, signature and all, as a delivery of its own", async () => {
+  test("is the same byte for byte, including the signature, and a separate delivery", async () => {
     const scene = await startScene({ deliveryEncoding: "php" });
     const sent = await scene.acme.deliver(outbound("Olá/👋"));
     const body = { resendOf: sent.id, verdict: "pending", attempts: [] };
@@ -143,7 +143,7 @@ describe("a resend", () => {
   const edited = '{ "edited": "Olá",\n "by": "hand" }';
   test.each([
     ["after a rotation has the old signature", true, {}, 401, "wrong"],
-    ["that signs again has the key registered now", true, { sign: true }, 200, "right"],
+    ["that signs again uses the registered key", true, { sign: true }, 200, "right"],
     ["with another body has the old signature", false, { body: edited }, 401, "wrong"],
     ["with another body, signed again", false, { body: edited, sign: true }, 200, "right"],
   ])("%s", async (_what, rotate, how, status, signature) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import { answering, judge, outbound, say, startScene, waitForDeliveries, type Scene } from "./harness.js";
 
-/** Two deliveries of one conversation; the first is answered by `release`. */
+/** Two deliveries of one conversation; `release` completes the first. */
 async function startTwo(): Promise<
   Scene & { results: ReturnType<Scene["acme"]["deliver"]>[]; release: () => void }
 > {
@@ -17,7 +17,7 @@ async function startTwo(): Promise<
 }
 
 describe("deliveries", () => {
-  test("of one conversation come in order and one at a time, those of others meanwhile", async () => {
+  test("of one conversation arrive in order and one at a time, those of others meanwhile", async () => {
     const { acme, results, release, texts } = await startTwo();
     await acme.deliver(outbound("elsewhere", 2));
     expect(texts()).toEqual(["first", "elsewhere"]);
@@ -26,7 +26,7 @@ describe("deliveries", () => {
     expect(texts()).toEqual(["first", "elsewhere", "second"]);
   });
 
-  test("wait for the delivery before them, also while that is tried again", async () => {
+  test("wait for the delivery before them, even while it is repeated", async () => {
     const options = { deliveryAttempts: 3, deliveryRetryMs: 20 };
     const { acme, texts } = await startScene(options, answering(503, 503));
     const results = await Promise.all(["first", "second"].map((text) => acme.deliver(outbound(text))));
@@ -34,7 +34,7 @@ describe("deliveries", () => {
     expect(results.map(({ attempts }) => attempts.length)).toEqual([3, 1]);
   });
 
-  test("go to what is registered when they are tried, signed with its key", async () => {
+  test("use the URL and the key that are registered at the time of the attempt", async () => {
     const { acme, results, release, deliveries } = await startTwo();
     acme.change({ webhook_verification_key: "chave-é-nova" });
     release();
@@ -44,7 +44,7 @@ describe("deliveries", () => {
   });
 });
 
-test("the pause of a reply passes before the reply is delivered", async () => {
+test("a reply is delivered after its pause", async () => {
   const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 40 }] });
   await say(scene.acme, "hello");
   await expect.poll(() => scene.acme.deliveries).toMatchObject([{ attempts: [{}] }]);
@@ -53,7 +53,7 @@ test("the pause of a reply passes before the reply is delivered", async () => {
 });
 
 describe("deliveryWhile", () => {
-  /** A workspace whose handshake failed, and was registered nevertheless. */
+  /** A workspace whose handshake failed, but which was registered anyway. */
   const unverified: EmulatorOptions = {
     flow: "silent",
     failedHandshake: "unverified",
@@ -68,7 +68,7 @@ describe("deliveryWhile", () => {
     expect(texts()).toEqual(["yes"]);
   });
 
-  test("registered delivers to any webhook that is registered", async () => {
+  test("registered delivers to any registered webhook", async () => {
     const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
     expect(acme.registration?.webhook_status).toBe("failed");
     expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
@@ -77,13 +77,13 @@ describe("deliveryWhile", () => {
 });
 
 describe("deliveryAttempts and deliveryRetryMs", () => {
-  test("try a delivery no oftener than asked for", async () => {
+  test("try a delivery no more often than configured", async () => {
     const { acme } = await startScene({ deliveryAttempts: 2, deliveryRetryMs: 1 }, answering(500, 500, 500));
     const attempts = [{}, { reason: "answered HTTP 500" }];
     expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "failed", attempts });
   });
 
-  test("tries a delivery that failed so often, with a pause that doubles, each try ended by deliveryTimeoutMs", async () => {
+  test("repeats a failed delivery this often, with a pause that doubles and a time limit", async () => {
     const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
     const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
     const { verdict, attempts } = await acme.deliver(outbound("hello"));

@@ -23,7 +23,7 @@ import {
 const operations = ["get-webhook", "set-webhook", "delete-webhook", "message"] as const;
 type Operation = (typeof operations)[number];
 
-/** A registered workspace, and an operation ready to be called; `changed` tells whether it was carried out. */
+/** A registered workspace, and an operation ready to be called; `changed` returns whether it was carried out. */
 async function prepare(operation: Operation = "get-webhook") {
   const { emulator, acme } = await startSilent();
   const { url, received: requests } = await startEndpoint();
@@ -42,7 +42,7 @@ async function prepare(operation: Operation = "get-webhook") {
   return { emulator, acme, perform, statuses, changed, handshakes: () => requests.length - 1 };
 }
 
-/** What a caller sees: what is asked for of an answer, or why there is none. */
+/** Returns the expected parts of a response, or the reason why there is none. */
 const outcomeOf = (answering: Promise<Answer>): Promise<unknown> =>
   answering.then(
     ({ headers, ...answer }) => ({
@@ -78,7 +78,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     ["truncated", expect.stringContaining("terminated"), true],
     ["close-before", expect.stringContaining("fetch failed"), false],
     ["close-after", expect.stringContaining("fetch failed"), true],
-  ])("%j is answered with %j, the change made %s", async (fault, expected, isMade) => {
+  ])("%j causes the response %j, with the change made %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
     emulator.injectFault({ operation, fault });
     expect([await outcomeOf(perform())]).toMatchObject([expected]);
@@ -92,7 +92,7 @@ describe.each(operations)("a fault of %s", (operation) => {
 });
 
 test.each([
-  ["makes the change and answers when it is over", { delayMs: 200 }, false],
+  ["makes the change and then responds", { delayMs: 200 }, false],
   ["with afterChange makes the change before it", { delayMs: 200, afterChange: true }, true],
 ])("a delay %s", async (_what, fault, early) => {
   const { emulator, perform, changed } = await prepare("delete-webhook");
@@ -102,24 +102,24 @@ test.each([
   expect([changed(), emulator.requests[1]?.status]).toEqual([early, undefined]);
   expect((await answering).status).toBe(200);
   expect(changed()).toBe(true);
-  // A timer may be early by less than one.
+  // A timer may be early by less than 1 ms.
   expect(emulator.requests[1]?.durationMs).toBeGreaterThanOrEqual(199);
 });
 
 describe("a rule", () => {
   test.each<[string, Omit<FaultRule, "operation" | "fault">, number[]]>([
-    ["its next call alone", {}, [503, 200, 200, 200, 200, 200]],
+    ["only its next call", {}, [503, 200, 200, 200, 200, 200]],
     ["the next `times` calls", { times: 2 }, [503, 503, 200, 200, 200, 200]],
     ["every call", { times: Infinity }, [503, 503, 503, 503, 503, 503]],
-    ["one call in so many", { every: 3 }, [200, 200, 503, 200, 200, 503]],
-    ["one call in so many, `times` times", { every: 2, times: 1 }, [200, 503, 200, 200, 200, 200]],
+    ["every n-th call", { every: 3 }, [200, 200, 503, 200, 200, 503]],
+    ["every n-th call, `times` times", { every: 2, times: 1 }, [200, 503, 200, 200, 200, 200]],
   ])("is for %s", async (_what, rule, expected) => {
     const { emulator, statuses } = await prepare();
     emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, ...rule });
     expect(await statuses(6)).toEqual(expected);
   });
 
-  test("is for its operation and its workspace, and for no call with a wrong key", async () => {
+  test("applies to its operation and its workspace, and not to calls with a wrong key", async () => {
     const { emulator, acme } = await prepare();
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
     const rules: Partial<FaultRule>[] = [
@@ -152,7 +152,7 @@ describe("a rule", () => {
     [{ operation: "message", fault: "reorder" }, "fault: is not a fault of this operation"],
     [{ operation: "delivery", fault: "html" }, "fault: is not a fault of this operation"],
     [{ operation: "delivery", fault: { statusField: "x" } }, "fault: is not a fault of this operation"],
-  ])("that is none is refused: %j", async (rule, named) => {
+  ])("that is invalid is rejected: %j", async (rule, named) => {
     const { emulator } = await startSilent();
     expect(() => emulator.injectFault(rule as FaultRule)).toThrow(refused(named));
   });
@@ -193,7 +193,7 @@ describe("a fault of the handshake", () => {
   });
 });
 
-/** A delivery that gets a fault. */
+/** A delivery with a fault. */
 async function deliverWithFault(fault: Fault, options: EmulatorOptions = {}) {
   const scene = await startScene(options);
   scene.emulator.injectFault({ operation: "delivery", fault });
@@ -220,7 +220,7 @@ describe("a fault of a delivery", () => {
     expect(next).toMatchObject({ verdict: "delivered", attempts: [{ fault: "" }] });
   });
 
-  test("{ delayMs } sends it late, and those behind it", async () => {
+  test("{ delayMs } delays it and the deliveries behind it", async () => {
     const scene = await startScene();
     scene.emulator.injectFault({ operation: "delivery", fault: { delayMs: 100 } });
     await deliverAll(scene, ["late", "behind"]);
@@ -228,14 +228,14 @@ describe("a fault of a delivery", () => {
     expect(scene.acme.deliveries[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(99);
   });
 
-  test("wrong-signature is refused by a receiver that checks", async () => {
+  test("wrong-signature is rejected by a receiver that checks signatures", async () => {
     const { matched, deliveries } = await deliverWithFault("wrong-signature");
     expect(matched.signature).toBe("wrong");
     expect(deliveries()[0]?.headers["x-hub-signature-256"]).toMatch(/^sha256=[0-9a-f]{64}$/);
     expect(await judge(deliveries()[0])).toBe(401);
   });
 
-  test("broken-json lacks its end, and has the signature of the whole", async () => {
+  test("broken-json lacks its end, but has the signature of the whole body", async () => {
     const { matched, deliveries } = await deliverWithFault("broken-json");
     expect(deliveries()[0]?.body).toBe(matched.request.body.slice(0, -4));
     expect(await judge(deliveries()[0])).toBe(401);
@@ -267,7 +267,7 @@ describe("a fault of a delivery", () => {
 
   test.each([
     ["lets the next of its conversation go first", 1, ["a", "b", "c"], ["b", "a", "c"]],
-    ["without end swaps each pair", Infinity, ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
+    ["without a limit swaps each pair", Infinity, ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
     ["with nothing behind it sends it alone", 1, ["a"], ["a"]],
   ])("reorder %s", async (_what, times, sent, arrived) => {
     const scene = await startScene();

@@ -39,13 +39,13 @@ test.each<[string, object, object]>([
     const message = operations[`send ${type}`];
     return [`media of the kind ${type}`, message, { type, url: message.attachments[0]?.data_url }];
   }),
-])("echo, the flow where none is named, says again %s", async (_what, message, reply) => {
+])("echo, the default flow, repeats %s", async (_what, message, reply) => {
   const scene = await startScene();
   await sendTo(scene.acme, message);
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-test("menu shows all seven kinds, by the buttons of its template, with media from the emulator itself", async () => {
+test("menu shows all seven kinds by the buttons of its template, with media of the emulator itself", async () => {
   const scene = await startScene({ flow: "menu" });
   await say(scene.acme, "anything");
   const { buttons } = ((await replyOf(scene)) as OutboundButtonTemplate).content_attributes;
@@ -58,7 +58,7 @@ test("menu shows all seven kinds, by the buttons of its template, with media fro
   expect(urls).toEqual(Object.values(sampleUrls(scene.emulator.url)));
 });
 
-test("a function is asked one message of a conversation after the other, however long it takes", async () => {
+test("a function receives one message of a conversation after the other, however long it takes", async () => {
   const asked: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const flow: Flow = async ({ message }) => {
@@ -102,7 +102,7 @@ test.each<[ScenarioCondition, InboundMessage, boolean]>([
   expect(reply).toHaveLength(expected ? 1 : 0);
 });
 
-test("a scenario's first rule that matches replies with all its replies, filled; else `otherwise`", async () => {
+test("a scenario's first matching rule sends all its replies, filled in; else `otherwise`", async () => {
   const buttons = [{ type: "postback", title: "Human", payload: "human" }];
   const attributes = { text: "Choose, {{name}}", buttons };
   const template = { content_type: "button_template", content_attributes: attributes, delayMs: 10 } as const;
@@ -141,7 +141,7 @@ test("a scenario's first rule that matches replies with all its replies, filled;
 
 const withRule = (when: object, reply: object[] = []) => ({ rules: [{ when, reply }] });
 
-describe("a scenario that is wrong is refused with the field:", () => {
+describe("a wrong scenario is rejected with the field:", () => {
   test.each<[unknown, string]>([
     [
       withRule({ text: { matches: "(" } }),

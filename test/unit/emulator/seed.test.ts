@@ -69,7 +69,7 @@ test.each([
   ],
   ["a list", "- s3cr3t\n", ":1:1: must be an object, got a list"],
   ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
-])("a seed file with %s is refused with line and field, and without its values", async (...row) => {
+])("a seed file with %s is rejected with line and field, and without its values", async (...row) => {
   const [, content, problem] = row;
   const path = await write(content);
   const failure: unknown = await readSeed(path).catch((error: unknown) => error);

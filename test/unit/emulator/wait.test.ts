@@ -17,7 +17,7 @@ const reply = outbound("Olá", 42);
 const timeout = (instead: string): unknown => refused(instead, "timeout");
 
 describe("waitForDelivery", () => {
-  test("gives the newest that matches, if there is one", async () => {
+  test("returns the newest match, if there is one", async () => {
     const { emulator, acme } = await startScene();
     const one = await acme.deliver(outbound("one"));
     const two = await acme.deliver({ ...outbound("two"), conv_id: 9007199254740993n });
@@ -28,7 +28,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ conversationId: "9007199254740993" })).toBe(two);
   });
 
-  test("waits for the first one to come, with its verdict", async () => {
+  test("waits for the first match to arrive, with its verdict", async () => {
     const { emulator, acme } = await startAcme();
     const held = await startHeldEndpoint();
     acme.takeOver({ webhook_url: held.url, webhook_verification_key: verificationKey });
@@ -40,7 +40,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("gives up after its time, and says what was there instead, or why there could be none, without secrets", async () => {
+  test("times out, and reports what was delivered instead, or why nothing could be, without secrets", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>
@@ -62,7 +62,7 @@ describe("waitForDelivery", () => {
   });
 });
 
-test("waitForHandshake gives the handshake, whatever its verdict", async () => {
+test("waitForHandshake returns the handshake, whatever its verdict", async () => {
   const { emulator, acme } = await startAcme();
   const waiting = emulator.waitForHandshake({ verdict: "failed" });
   await set(acme, (await startEndpoint((_, response) => response.writeHead(403).end())).url);
@@ -72,7 +72,7 @@ test("waitForHandshake gives the handshake, whatever its verdict", async () => {
   expect(await emulator.waitForHandshake({ response: { status: 403 } })).toBe(acme.handshakes[0]);
 });
 
-test("waitForMessage gives a message of either direction, by what is in it", async () => {
+test("waitForMessage returns a message of either direction, by its content", async () => {
   const { emulator, acme } = await startScene({ flow: "echo" });
   await acme.send(inbound("hello"));
   expect(await emulator.waitForMessage({ body: { content: "hello" } })).toMatchObject({ from: "contact" });
@@ -80,7 +80,7 @@ test("waitForMessage gives a message of either direction, by what is in it", asy
 });
 
 describe("reset", () => {
-  test("forgets what happened, and leaves the workspaces with their registrations", async () => {
+  test("removes what happened, and keeps the workspaces with their registrations", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const before = await acme.deliver(reply);
     emulator.injectFault({ operation: "message", fault: "html" });
@@ -94,7 +94,7 @@ describe("reset", () => {
     expect(emulator.workspaces.size).toBe(0);
   });
 
-  test("breaks off what is being delivered, and nothing of it comes later", async () => {
+  test("aborts deliveries in progress, and none of them arrives later", async () => {
     const options = { deliveryTimeoutMs: 60_000, deliveryAttempts: 5, deliveryRetryMs: 1 };
     const { emulator, acme } = await startAcme(options);
     const [held, other] = [await startHeldEndpoint(), await startEndpoint()];

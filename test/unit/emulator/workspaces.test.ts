@@ -44,14 +44,14 @@ describe("startEmulator", () => {
     [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
     [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
     [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
-  ])("refuses %j and names what is wrong, without the API key", async (options, named) => {
+  ])("rejects %j and names the problem, without the API key", async (options, named) => {
     const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
     expect(failure).toEqual(refused(named));
     expect(String(failure)).not.toContain(apiKey);
   });
 });
 
-test("close ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
+test("close ends idle connections, waiting calls and handshakes in progress, and may be called twice", async () => {
   const { emulator, acme } = await startAcme();
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   const idleClosed = once(connect(Number(new URL(emulator.url).port), "127.0.0.1"), "close");
@@ -70,7 +70,7 @@ test("close ends idle connections, calls that wait and handshakes in progress, a
   expect(globex.registration).toBeUndefined();
 });
 
-test("removeWorkspace leaves neither address nor bot, and frees name and bot code", async () => {
+test("removeWorkspace removes address and bot, and frees name and bot code", async () => {
   const { emulator, acme } = await startSilent();
   const { botUrl, botCode } = acme;
   emulator.removeWorkspace("acme");
@@ -110,7 +110,7 @@ describe("change", () => {
     [{ apiKey: "taken" }, "globex"],
     [{ flowApiKey: "ção" }, "flowApiKey"],
     [{ flow: "nobody" }, "flow"],
-  ])("is made whole or not at all: %j is refused", async (change, named) => {
+  ])("is applied completely or not at all: %j is rejected", async (change, named) => {
     const { acme, emulator } = await startAcme();
     emulator.addWorkspace({ name: "globex", path: "acme", apiKey: "taken", botCode: "bot-of-globex" });
     const before = { ...acme };

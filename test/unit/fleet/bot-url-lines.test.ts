@@ -6,7 +6,7 @@ import { failureOf } from "../client/harness.js";
 
 const BASE = "https://bots.example/api/apichat";
 
-test("the environment lines of bot URLs are in the order of the names, unquoted where nothing needs quotes", () => {
+test("the environment lines of bot URLs are sorted by name, and unquoted if possible", () => {
   const urls = { globex: `${BASE}/f2`, "acme-north.1": `${BASE}/f1`, Hooli_3: `${BASE}/f3` };
   expect(formatEnvironmentLines(urls).split("\n")).toEqual([
     `APICHAT_BOT_URL_HOOLI_3=${BASE}/f3`,
@@ -16,11 +16,11 @@ test("the environment lines of bot URLs are in the order of the names, unquoted 
   expect(formatEnvironmentLines({})).toBe("");
 });
 
-test("they give a shell and a reader of .env files the same URLs, whatever is in them", () => {
+test("a shell and a reader of .env files read the same URLs, whatever they contain", () => {
   const [query, signs] = [`${BASE}/f1?a=1&b=$HOME`, `${BASE}/f1;(x)*!|"\\\`id\``];
   const [breaks, quote] = [`${BASE}/f1\nEVIL=1\r\u2028`, `${BASE}/o'brien#x`];
   const lines = formatEnvironmentLines({ query, signs, breaks, quote, empty: "" });
-  // Line breaks and single quotes are percent-encoded, everything else is as it was.
+  // Line breaks and single quotes are percent-encoded; everything else is unchanged.
   const read = {
     APICHAT_BOT_URL_QUERY: query,
     APICHAT_BOT_URL_SIGNS: signs,
@@ -34,7 +34,7 @@ test("they give a shell and a reader of .env files the same URLs, whatever is in
   expect(printed.split("\n").slice(0, -1)).toEqual(Object.values(read));
 });
 
-test("names that give one variable are refused, all of them at once", async () => {
+test("names with the same variable are rejected, all of them at once", async () => {
   const urls = Object.fromEntries(["a.b", "a-b", "A_B", "c", "d.", "d-"].map((name) => [name, BASE]));
   const { code, message } = await failureOf(Promise.resolve(urls).then(formatEnvironmentLines));
   expect(code).toBe("invalid_config");

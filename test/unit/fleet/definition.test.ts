@@ -28,7 +28,7 @@ async function problemsOf(definition: unknown): Promise<string[]> {
   return message.split("\n");
 }
 
-test("a fleet's definition gets defaults, and keeps what it has", async () => {
+test("a fleet's definition gets defaults, and keeps its own values", async () => {
   const filled = {
     name: "production",
     project: "apichat-fleet",

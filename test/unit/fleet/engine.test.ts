@@ -10,7 +10,7 @@ import { NEVER } from "../../../provider/lib/abort.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { listOf, randomKeyWebhook, webhookWith } from "./harness.ts";
 
-// What a real engine does with these commands is in test/engine/fleet*.test.ts.
+// test/engine/fleet*.test.ts run these commands on a real engine.
 
 let folder: string;
 beforeEach(async () => {
@@ -20,14 +20,14 @@ beforeEach(async () => {
   return () => vi.unstubAllEnvs();
 });
 
-/** Puts a shell script in place of `pulumi`. */
+/** Replaces `pulumi` with a shell script. */
 async function standIn(script: string): Promise<void> {
   const path = join(folder, "pulumi");
   await writeFile(path, `#!/bin/sh\n${script}\n`);
   await chmod(path, 0o755);
 }
 
-/** A `pulumi` whose `up` does this, and whose states have these pending operations. */
+/** Writes a `pulumi` whose `up` runs this script, and whose states have these pending operations. */
 const answer = (up: string, operations = "[]", first = ":"): Promise<void> =>
   standIn(
     `${first}; case $1 in up) ${up};; stack) echo '{"deployment":{"pending_operations":${operations}}}';; esac`,
@@ -60,7 +60,7 @@ it("creates a stack with the secrets provider", async () => {
 it.each([
   ["no stack without random keys", stringKeyWebhook, {}, "true"],
   ["a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["a fleet that asks for them", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
+  ["a fleet that enables them", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes checkpoints of %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
@@ -84,7 +84,7 @@ it("destroys nothing after a killed up, until an up has adopted what was created
   await answer("exit 0");
   await run("up");
   expect(await run("destroy")).toMatchObject({ outcome: "done" });
-  // On another machine only the state knows.
+  // On a different machine only the state records it.
   await answer("exit 0", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]');
   expect((await run("destroy")).failures[0]?.message).toMatch(/while it created acme, .* run up first/);
 });
@@ -96,7 +96,7 @@ describe("the reason of a command that failed", () => {
       { errors: "error: [409] Conflict: Another update" },
       /^another run .*pulumi cancel --cwd \S+ --stack s1$/,
     ],
-    ["what the engine prints", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
+    ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
     ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
     [
       "which file a killed engine has left empty",
@@ -112,13 +112,16 @@ describe("the reason of a command that failed", () => {
 
 it.each([
   ["a stack whose state is written after each resource", randomKeyWebhook, "stack\nrefresh\n"],
-  ["no other stack, where a killed run has written nothing", stringKeyWebhook, ""],
-])("forgets what a killed run was creating, after an up has adopted it, of %s", async (_, webhook, calls) => {
-  const note = `echo "$1" >> ${folder}/calls`;
-  await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
-  expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
-  expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
-});
+  ["no other stack, if a killed run has written nothing", stringKeyWebhook, ""],
+])(
+  "removes pending creates of a killed run, after an up has adopted them, of %s",
+  async (_, webhook, calls) => {
+    const note = `echo "$1" >> ${folder}/calls`;
+    await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
+    expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
+    expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
+  },
+);
 
 it("ends the engine if its events cannot be read, and reports that", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';
@@ -133,8 +136,8 @@ it("ends the engine if its events cannot be read, and reports that", async () =>
 
 it.each([
   ["one for each 500 workspaces of a new fleet", 501, "test-index", 2],
-  ["those that the backend has", 501, "test-2-of-7", 7],
-  ["its own, not those of another fleet", 500, "other-2-of-7", 1],
+  ["the ones in the backend", 501, "test-2-of-7", 7],
+  ["its own, not another fleet's", 500, "other-2-of-7", 1],
 ])("opens a fleet with as many stacks as: %s", async (_, count, existing, stacks) => {
   await standIn(`echo '[{"name":"org/p/${existing}"}]'`);
   const workspaces = listOf(Array.from({ length: count }, (_one, index) => `w${index}`));

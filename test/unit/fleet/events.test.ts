@@ -4,7 +4,7 @@ import { formatReport } from "../../../provider/pulumi/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
 
-/** Reads the events of a command: what was reported while reading, and in the end. */
+/** Reads the events of a command. Returns the events reported meanwhile, and the result. */
 function read(...events: object[]) {
   const came: StackEvent[] = [];
   const redact = createRedactor(["the-api-key"]);
@@ -41,7 +41,7 @@ test.each([
   ["taken-over", [url, key], [url, { ...key, expected: "[secret]", actual: "[secret]" }]],
   ["gone", undefined, []],
 ])(
-  "a webhook that a refresh shows as %s keeps that beside what the next up would do",
+  "a webhook that a refresh shows as %s keeps that, in addition to the change of the next up",
   (kind, drift, properties) => {
     const now = drift ? { ...acme, outputs: { ...acme.outputs, drift } } : null;
     const { webhooks, came } = read(
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test("webhooks come by name, with what a preview knows, and other resources only if they change", () => {
+test("webhooks are sorted by name, and other resources are included only if they change", () => {
   const secret = { ...acme, id: "", inputs: { webhookUrl: SECRET }, outputs: {} };
   const { webhooks, others } = read(
     step("create", "globex", { new: secret }),
@@ -69,7 +69,7 @@ test("webhooks come by name, with what a preview knows, and other resources only
   expect(others).toEqual([{ name: "acme", type: "apichat:index:VerificationKey", change: "create" }]);
 });
 
-test("a failure that the provider reports as data has its data, without the name of its resource", () => {
+test("a failure that the provider reports as data keeps its data, without the name of its resource", () => {
   const bare: ErrorData = {
     code: "unauthorized",
     operation: "get-webhook",
@@ -107,7 +107,7 @@ test.each([
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });
 
-test("what the engine prints is a note for each line, with the workspace if the provider printed it", () => {
+test("each line that the engine prints is a note, with the workspace if the provider printed it", () => {
   const { came } = read(
     diagnostic("warning", "the key is short\n\nuse a longer one\n", urnOf("acme")),
     diagnostic("info", "of nobody"),

@@ -15,7 +15,7 @@ import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-/** The webhook of an entry as it is, with this key. */
+/** Declares the webhook of an entry unchanged, with this key. */
 export const webhookWith =
   (webhookVerificationKey: WebhookArguments["webhookVerificationKey"]): FleetDefinition["webhook"] =>
   ({ baseUrl, apiKey, webhookUrl = "https://chat.example/" }) => ({
@@ -27,7 +27,7 @@ export const webhookWith =
 
 export const randomKeyWebhook = webhookWith({});
 
-/** Names that the hash spreads over every one of four stacks. */
+/** Names that the hash distributes over all of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
 
 export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace> = {}): ListedWorkspace[] =>
@@ -38,7 +38,7 @@ export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace
     ...fields,
   }));
 
-/** What one task of one stack does instead of what the fake does by itself. */
+/** Replaces one task of one stack in the fake. */
 export type Script = (task: StackTask) => Partial<StackReport> | Promise<Partial<StackReport>>;
 
 export const botUrlOf = (workspace: string): string => `https://bots.example/api/apichat/${workspace}`;
@@ -46,16 +46,16 @@ export const botUrlOf = (workspace: string): string => `https://bots.example/api
 export const botUrlsOf = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, botUrlOf(name)]));
 
-/** Stands in for the engine: holds which workspaces each stack has, and reports what the engine would. */
+/** A fake engine: stores the workspaces of each stack, and reports what the engine would. */
 class FakeEngine implements Pick<
   Engine,
   "run" | "listStacks" | "readOutputs" | "writeOutputs" | "removeStack" | "apiKey"
 > {
   apiKey: string | undefined;
   readonly backend = new Map<string, Set<string>>();
-  /** The rotation that each stack has. */
+  /** The rotation of each stack. */
   readonly #rotations = new Map<string, string>();
-  /** What was written to the index stack, in order. */
+  /** The writes to the index stack, in order. */
   readonly indexes: FleetIndex[] = [];
   readonly scripts = new Map<string, Script>();
   #begun: StackTask[] = [];
@@ -88,7 +88,7 @@ class FakeEngine implements Pick<
     this.backend.delete(stack);
   }
 
-  /** The tasks that were begun since the last call, such as "up test-0-of-4". */
+  /** The tasks started since the last call, such as "up test-0-of-4". */
   takeBegun = (): string[] => this.takeTasks().map(({ action, stack }) => `${action} ${stack.name}`);
 
   takeTasks = (): StackTask[] => this.#begun.splice(0);
@@ -125,14 +125,14 @@ const reportOf = (workspace: string, change: WebhookReport["change"]): WebhookRe
 export interface TestFleet {
   context: FleetContext;
   engine: FakeEngine;
-  /** What `onEvent` got. */
+  /** The events passed to `onEvent`. */
   events: FleetEvent[];
   onEvent: (event: FleetEvent) => void;
-  /** The same backend and folder with another definition, as the next command would open it. */
+  /** Opens the same backend and folder with a different definition, as the next command would. */
   reopen(change: Partial<FleetDefinition>): Promise<TestFleet>;
 }
 
-/** A fleet of four stacks on a fake of the engine. */
+/** Creates a fleet of four stacks on a fake engine. */
 export async function openTestFleet(
   workspaces: readonly ListedWorkspace[] = listOf(NAMES),
 ): Promise<TestFleet> {
@@ -142,7 +142,7 @@ export async function openTestFleet(
   );
 }
 
-/** The same with these workspaces deployed, and no task noted. */
+/** Creates it with these workspaces deployed, and an empty list of tasks. */
 export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
   const fleet = await openTestFleet(listOf(names));
   expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
@@ -170,7 +170,7 @@ export const stackAt = (index: number): string => `test-${index}-of-4`;
 export const namesIn = ({ context: { stacks } }: TestFleet, index: number): string[] =>
   (stacks[index]?.workspaces ?? []).map(({ name }) => name);
 
-/** A script: reports so many failures as they come, and ends as failed with all of them. */
+/** A script that reports this many failures as events, and then fails with all of them. */
 export const failing =
   (count: number): Script =>
   ({ stack: { name: stack }, onEvent }) => {
@@ -179,13 +179,13 @@ export const failing =
     return { outcome: "failed", failures };
   };
 
-/** A script: waits until the run ends it, as an engine that is asked to stop. */
+/** A script that waits until the run ends it, like an engine that is asked to stop. */
 export const untilStopped: Script = async ({ signal }) => {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   return { outcome: "stopped" };
 };
 
-/** What a preview with refresh finds where somebody changed the URL. */
+/** The result of a preview with refresh after somebody changed the URL. */
 export const CHANGED: Drift = {
   kind: "changed",
   properties: [

@@ -3,7 +3,7 @@ import { countInName, indexStackName, stackName, stackOf } from "../../../provid
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
-// Frozen: another answer would delete the live webhooks of everybody who has a fleet.
+// Frozen: a change would delete the live webhooks of every existing fleet.
 test.each([
   ["acme", 0, 1, 7, 833],
   ["globex", 0, 0, 4, 740],
@@ -13,20 +13,20 @@ test.each([
   ["A", 0, 2, 6, 32],
   ["a", 0, 0, 9, 857],
   ["0", 0, 2, 10, 477],
-])("the stack of %s is for ever the same", (name, of1, of4, of20, of999) => {
+])("the stack of %s never changes", (name, of1, of4, of20, of999) => {
   expect([1, 4, 20, 999].map((count) => stackOf(name, count))).toEqual([of1, of4, of20, of999]);
 });
 
-test("30 stacks are filled evenly, and one more moves only those that it takes", () => {
+test("30 stacks are filled evenly, and one more stack moves only the workspaces that it gets", () => {
   const sizes = [...Map.groupBy(NAMES, (name) => stackOf(name, 30)).values()].map(({ length }) => length);
   expect(sizes).toHaveLength(30);
-  // 100 each, give or take a third.
+  // 100 each, plus or minus a third.
   expect(sizes.filter((size) => size < 67 || size > 133)).toEqual([]);
   const moved = NAMES.filter((name) => stackOf(name, 30) !== stackOf(name, 31));
   expect(new Set(moved.map((name) => stackOf(name, 31)))).toEqual(new Set([30]));
 });
 
-test("a stack's name holds index and count, sorts as the index does, and gives its count back", () => {
+test("a stack's name contains index and count, sorts by index, and yields its count again", () => {
   expect(stackName("production", 7, 20)).toBe("production-07-of-20");
   const names = Array.from({ length: 101 }, (_, index) => stackName("production", index, 101));
   expect(names.toSorted()).toEqual(names);

@@ -34,7 +34,7 @@ const listAt = (emulator: Emulator, fields: Partial<ListedWorkspace> = {}): List
 const gets = ({ requests }: Emulator): number => requests.length;
 
 describe("a plan, on a fake engine", () => {
-  it("previews each stack, names who left the list, and writes nothing", async () => {
+  it("previews each stack, names workspaces that left the list, and writes nothing", async () => {
     const before = await openDeployed();
     const { context, engine } = await before.reopen({ workspaces: listOf([...NAMES.slice(1), "new"]) });
     const written = structuredClone([engine.backend, engine.indexes]);
@@ -55,7 +55,7 @@ describe("a plan, on a fake engine", () => {
     expect([engine.backend, engine.indexes]).toEqual(written);
   });
 
-  it("refuses more removals than an up may do, of which a stack tells that the index does not have", async () => {
+  it("rejects more removals than an up may do, including those that only a stack knows and not the index", async () => {
     const before = await openDeployed();
     before.engine.indexes.splice(0);
     const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
@@ -64,7 +64,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports a stale index stack: a run did not write it, or no stack has its workspace", async () => {
+  it("reports an index stack that a run did not write, or with a workspace that no stack has", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
@@ -82,10 +82,10 @@ describe("a plan, on a fake engine", () => {
   });
 });
 
-describe("what a plan asks the service, on the emulator", () => {
+describe("the queries of a plan to the service, on the emulator", () => {
   afterEach(() => void vi.unstubAllEnvs());
 
-  it("fails where the key is refused, as up would, and reports each workspace", async () => {
+  it("fails if the key is rejected, as up would, and reports each workspace", async () => {
     const emulator = await startService({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
     const { context, onEvent, events } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
     const plan = await planFleet(context, { onEvent });
@@ -98,7 +98,7 @@ describe("what a plan asks the service, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("asks no further when the refused keys are too many, and nothing once it is interrupted", async () => {
+  it("stops querying at too many rejected keys, and queries nothing once it is interrupted", async () => {
     const emulator = await startService({ workspaces: NAMES.map((name) => ({ name, apiKey: API_KEY })) });
     const { context } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
@@ -116,7 +116,7 @@ describe("what a plan asks the service, on the emulator", () => {
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],
-  ])("knows our URL with %s in its query, which a report hides", async (_, query, expected) => {
+  ])("recognises our URL with %s in its query, which a report hides", async (_, query, expected) => {
     const emulator = await startService({ workspaces: [registered("acme", OURS + query)] });
     const { context } = await openTestFleet(listAt(emulator, { webhookUrl: `${OURS}?token=0123456789` }));
     expect((await planFleet(context, {})).creates).toMatchObject(expected);

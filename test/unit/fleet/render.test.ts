@@ -5,7 +5,7 @@ import type { DriftReport, FleetPlan, RotationReport } from "../../../provider/f
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
 describe("the summary of a run", () => {
-  test("groups what failed for the same reason, and says what to do next, as the command line is called", () => {
+  test("groups failures with the same reason, and names the next steps with the command as it was called", () => {
     const stack = "production-0-of-2";
     const report = fleetReport({
       outcome: "stopped",
@@ -49,7 +49,7 @@ w2      s      apiKey: is too long
   });
 
   test.each(["done", "failed"] as const)(
-    "says that a %s shard leaves the index stack as it was",
+    "says that a %s shard leaves the index stack unchanged",
     (outcome) => {
       const text = renderReport(fleetReport({ outcome, shard: "2/4" }), "text");
       expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
@@ -75,7 +75,7 @@ WAVE  OUTCOME   STACKS
     expect(renderReport(same, "text")).toContain("All 4 workspaces already had the key of this rotation.");
   });
 
-  test("lets nothing foreign drive a terminal, or end the block of code of a summary", () => {
+  test("lets no untrusted text control a terminal, or end the code block of a summary", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
@@ -92,7 +92,7 @@ WAVE  OUTCOME   STACKS
 const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "get-webhook" }).toJSON();
 
 describe("a plan", () => {
-  test("shows each stack, what is registered where webhooks would be created, and who left the list", () => {
+  test("shows each stack, existing registrations of new webhooks, and workspaces that left the list", () => {
     expect(renderReport(fleetPlan(), "text")).toBe(`Plan of the fleet production: done in 12.3 s
 
 STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  DRIFTED  FAILED  SECONDS

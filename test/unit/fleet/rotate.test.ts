@@ -7,7 +7,7 @@ import { CHANGED, failing, listOf, NAMES, openDeployed, stackAt, webhookWith } f
 const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
 
 describe("the rotation of a fleet, on a fake engine", () => {
-  it("stops after the first stack where the verification sees drift", async () => {
+  it("stops after the first stack if the verification finds drift", async () => {
     const fleet = await openDeployed();
     const seen = { workspace: fleet.first, change: "update", drift: CHANGED } as const;
     fleet.engine.scripts.set(stackAt(0), ({ action }) => (action === "preview" ? { webhooks: [seen] } : {}));
@@ -21,7 +21,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["failed", "stopped", "stopped"]);
   });
 
-  it("refuses derived keys that do not follow the rotation, before anything runs", async () => {
+  it("rejects derived keys that do not follow the rotation, before anything runs", async () => {
     const fleet = await openDeployed();
     const webhookVerificationKey = { derivedFrom: "a seed", rotations: ["2026-09"] };
     const { context, engine } = await fleet.reopen({ webhook: webhookWith(webhookVerificationKey) });
@@ -31,7 +31,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("reports a key that is a string and stays as it is, before it touches a second stack", async () => {
+  it("reports a key that is a string and does not change, before it changes a second stack", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);
@@ -39,7 +39,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([`up ${stackAt(0)}`, `preview ${stackAt(0)}`]);
   });
 
-  it("ends after what is in progress when it is interrupted, and names no wave as failed", async () => {
+  it("finishes work in progress when it is interrupted, and names no wave as failed", async () => {
     const fleet = await openDeployed();
     const interrupt = new AbortController();
     const onEvent = ({ type }: FleetEvent): void => {
@@ -54,7 +54,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
   it.each([
     ["a workspace that is not deployed", [...NAMES, "new"], /not deployed yet: new\b/],
     ["a workspace that left the list", NAMES.slice(1), /no longer in the list: w0\b/],
-  ])("refuses to run over %s", async (_, names, message) => {
+  ])("rejects %s", async (_, names, message) => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ workspaces: listOf(names) });
     const error = await failureOf(rotateFleet(context, options));
@@ -64,7 +64,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 });
 
 describe("the name of a rotation", () => {
-  it("is the day if none is given; given again it changes nothing", async () => {
+  it("is the date by default; the same name again changes nothing", async () => {
     const fleet = await openDeployed();
     const { rotation } = await rotateFleet(fleet.context, {});
     expect(rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -74,7 +74,7 @@ describe("the name of a rotation", () => {
     expect(new Set(changes)).toEqual(new Set(["same"]));
   });
 
-  it("is the first of the definition, and no other", async () => {
+  it("must be the first rotation of the definition", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
     const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));

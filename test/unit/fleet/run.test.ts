@@ -7,7 +7,7 @@ import { failing, namesIn, openTestFleet, stackAt, untilStopped, type Script } f
 const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
 
 describe("a run over stacks, on a fake engine", () => {
-  it("has as many stacks in progress as it may, and divides the calls among them", async () => {
+  it("runs as many stacks at once as allowed, and divides the calls among them", async () => {
     const { context, engine } = await openTestFleet();
     const two = Promise.withResolvers<void>();
     const waitForTwo: Script = async () => {
@@ -21,14 +21,14 @@ describe("a run over stacks, on a fake engine", () => {
 
     expect(report.stacks.map(({ stack }) => stack)).toEqual([0, 1, 2, 3].map(stackAt));
     expect(engine.mostAtOnce).toBe(2);
-    // Each stack has one call at least, and one that runs alone has all of them.
+    // Each stack gets at least one call, and a stack that runs alone gets all of them.
     await upFleet(context, { stacksAtOnce: 4, callsPerOrigin: 2 });
     await upFleet(context, { stacksAtOnce: 1, callsPerOrigin: 2 });
     const shares = engine.takeTasks().map(({ callsPerOrigin }) => callsPerOrigin);
     expect(shares).toEqual([3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2]);
   });
 
-  it("counts failures while stacks run, ends those in progress at the most allowed, and begins no other", async () => {
+  it("counts failures while stacks run; at the limit it ends those in progress, and starts no other", async () => {
     const fleet = await openTestFleet();
     const { scripts } = fleet.engine;
     scripts.set(stackAt(0), untilStopped);
@@ -53,7 +53,7 @@ describe("a run over stacks, on a fake engine", () => {
       })),
     });
     expect(outcomesOf(report)).toEqual(["stopped", "failed"]);
-    // Each of them came as an event, and again in the report of the stack.
+    // Each failure is reported as an event, and again in the report of the stack.
     expect(report.failures).toHaveLength(3);
     expect(fleet.events.filter(({ type }) => type === "failure")).toHaveLength(3);
     expect(fleet.events).toContainEqual({ type: "stopping", why: report.stoppedBy });
@@ -94,7 +94,7 @@ describe("the options of a run", () => {
     [{ onEvent: 1 }, "onEvent", "must be a function"],
     [{ resume: true }, "resume", "is not a known field"],
     [{ rotation: "2026-12" }, "rotation", "is not a known field"],
-  ])("%j are refused before anything runs", async (options, field, text) => {
+  ])("%j are rejected before anything runs", async (options, field, text) => {
     const { context, engine } = await openTestFleet();
     const error = await failureOf(upFleet(context, options as object));
     expect(error).toMatchObject({

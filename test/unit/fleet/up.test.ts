@@ -23,7 +23,7 @@ const without = (...gone: string[]): string[] => NAMES.filter((name) => !gone.in
 describe("the index stack", () => {
   it.each([
     ["that a failed stack has removed", { outcome: "failed" } as const],
-    ["that a stack does not hold any more, though nothing removed it now", {}],
+    ["that a stack no longer has, although this run did not remove it", {}],
   ])("drops a workspace %s", async (_, { outcome }: { outcome?: "failed" }) => {
     const before = await openDeployed();
     const [gone = ""] = namesIn(before, 1);
@@ -37,7 +37,7 @@ describe("the index stack", () => {
 });
 
 describe("workspaces that leave the list", () => {
-  it("are removed, as many as is given", async () => {
+  it("are removed, as many as allowed", async () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(23));
     expect(await upFleet(context, { maxRemovals: 23 })).toMatchObject({ outcome: "done" });
     expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(NAMES.slice(23)));
@@ -46,7 +46,7 @@ describe("workspaces that leave the list", () => {
   it.each([
     [11, {}],
     [1, { maxRemovals: 0 }],
-  ])("are refused before anything runs: %i with %j", async (count, options) => {
+  ])("are rejected before anything runs: %i with %j", async (count, options) => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     const { problems } = await failureOf(upFleet(context, options));
     expect(problems).toMatchObject([
@@ -55,7 +55,7 @@ describe("workspaces that leave the list", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("are removed also where a stack keeps none, and a stack that never was is not made", async () => {
+  it("are removed even if their stack becomes empty, and a stack that never existed is not created", async () => {
     const all = await openTestFleet();
     const [inFirst = "", inSecond = ""] = [namesIn(all, 0)[0], namesIn(all, 1)[0]];
     const { context, engine } = await withList(await openDeployed([inFirst, inSecond]), [inFirst]);
@@ -65,8 +65,8 @@ describe("workspaces that leave the list", () => {
   });
 });
 
-describe("a backend with another number of stacks", () => {
-  it("is refused before anything runs", async () => {
+describe("a backend with a different number of stacks", () => {
+  it("is rejected before anything runs", async () => {
     const before = await openDeployed();
     before.engine.backend.set("other-0-of-9", new Set());
     const { context, engine } = await before.reopen({ stacks: 5 });
@@ -78,7 +78,7 @@ describe("a backend with another number of stacks", () => {
 });
 
 describe("destroy", () => {
-  it("keeps the index stack, with what is left, while a stack is left", async () => {
+  it("keeps the index stack, with the remaining workspaces, while a stack is left", async () => {
     const fleet = await openDeployed();
     const { context, engine } = fleet;
     engine.scripts.set(stackAt(1), failing(1));

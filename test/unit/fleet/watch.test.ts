@@ -3,7 +3,7 @@ import type { Drift, OtherChange, WebhookReport } from "../../../provider/fleet/
 import { watchFleet } from "../../../provider/fleet/watch.ts";
 import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
-/** Lets a preview of the first stack see something else of its first workspace. */
+/** Changes the preview of the first workspace in the first stack. */
 function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
   const webhooks = namesIn(fleet, 0).map((workspace, index): WebhookReport => {
     const same = { workspace, change: "same" } as const;
@@ -50,7 +50,7 @@ describe("the watch of a fleet, on a fake engine", () => {
     },
   );
 
-  it("fails where a stack failed or was not begun, and reports the drift of the others", async () => {
+  it("fails if a stack failed or was not started, and reports the drift of the others", async () => {
     const fleet = await openDeployed();
     see(fleet, { change: "update", drift: CHANGED });
     fleet.engine.scripts.set(stackAt(1), failing(1));

@@ -20,7 +20,7 @@ const derived: FleetDefinition["webhook"] = (workspace, { rotations }) => ({
   webhookVerificationKey: { derivedFrom: "a seed", rotations: [...rotations] },
 });
 
-test("webhook is called for each workspace, with the rotations of the definition", async () => {
+test("`webhook` is called for each workspace, with the rotations of the definition", async () => {
   const webhooks = await call(derived, ["r2", "r1"]);
   expect([...webhooks.keys()].toSorted()).toEqual(NAMES);
   expect(webhooks.get("acme")).toMatchObject({
@@ -64,6 +64,6 @@ test.each([
   expect(text).toMatch(message);
   expect(text).toMatch(/^webhook: for \w+, /);
   expect(text).not.toContain(API_KEY);
-  // A mistake shows for every workspace, and is listed a few times.
+  // The same mistake affects every workspace, and only a few are listed.
   expect(text.split("\n")).toHaveLength(6);
 });

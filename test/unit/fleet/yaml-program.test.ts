@@ -23,7 +23,7 @@ const webhookOf = (name: string, properties: object) => ({
 });
 const hidden = (value: unknown) => ({ "fn::secret": value });
 
-test("a workspace becomes a webhook and its key, with the secrets apart, each once", () => {
+test("a workspace becomes a webhook and its key, with each secret listed once and separately", () => {
   const derived = { derivedFrom: SEED, rotations: ["r2", "r1"] };
   const program = toYaml(
     Object.entries({
@@ -64,7 +64,7 @@ test("a workspace becomes a webhook and its key, with the secrets apart, each on
   });
 });
 
-test("a rotation is given to random keys only", () => {
+test("only random keys get a rotation", () => {
   const derived = { derivedFrom: SEED, rotations: ["r1"] };
   const { resources } = toYaml(
     Object.entries({ acme: withKey({ keep: 1 }), globex: withKey(derived) }),

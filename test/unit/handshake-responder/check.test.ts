@@ -15,14 +15,14 @@ type Values = Record<string, unknown>;
 const check = (more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<CheckResult<ProcessInputs>> =>
   new ResponderLifecycle().check(olds, argsOf(more));
 
-/** The inputs as check leaves them; throws if it finds them wrong. */
+/** Returns the inputs as check returns them. Throws if it rejects them. */
 async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
   const { inputs, failures } = await check(more, olds);
   expect(failures).toEqual([]);
   return inputs;
 }
 
-/** The one failure of otherwise valid inputs. */
+/** Returns the only failure of otherwise valid inputs. */
 async function failureWith(more: Record<string, unknown>): Promise<{ property: string; reason: string }> {
   const { failures } = await check(more);
   expect(failures).toHaveLength(1);
@@ -49,11 +49,11 @@ describe("valid inputs", () => {
     acme({ path: "/größe/~a" }),
     acme({ verificationKeys: [KEY, OTHER_KEY] }),
     { workspaces: { acme: { verificationKeys: KEY } } },
-    // What a preview does not know.
+    // A value that a preview does not know.
     acme({ verificationKeys: UNKNOWN }),
     acme({ verificationKeys: [KEY, UNKNOWN] }),
     acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-    // Whether two have one path is not known.
+    // Whether two share a path is not known.
     { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
     { workspaces: { acme: UNKNOWN } },
     { workspaces: UNKNOWN },
@@ -65,14 +65,14 @@ describe("valid inputs", () => {
 });
 
 describe("the folder", () => {
-  test("a relative state folder of the environment is ignored, as its specification says", async () => {
+  test("a relative state folder in the environment is ignored, as its specification says", async () => {
     vi.stubEnv("XDG_STATE_HOME", "relative");
     vi.stubEnv("HOME", run.folder);
     const { dataDir, instanceKey } = await checked();
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays where the resource is renamed with an alias or the stack, unless the program named it before", async () => {
+  test("stays if the resource (with an alias) or the stack is renamed, unless the program named it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -80,7 +80,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
   });
 
-  test("differs for stacks of one name in two backends, wherever the engine finds those named", async () => {
+  test("differs for stacks of the same name in two backends, wherever the backend is configured", async () => {
     const project = join(run.folder, "program");
     await mkdir(join(project, "src"), { recursive: true });
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "src"));
@@ -99,12 +99,12 @@ describe("the folder", () => {
     await expectAnother();
     vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state");
     await expectAnother();
-    // The same one, written in another way.
+    // The same backend, written differently.
     vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state/");
     expect((await checked()).dataDir).toBe(folders.at(-1));
   });
 
-  test("one in the program's folder is refused, also behind a link, because it would be committed; one beside it passes", async () => {
+  test("one in the program's folder, which would be committed, is rejected; one beside it passes", async () => {
     const program = join(run.folder, "program");
     const link = join(run.folder, "link");
     await Promise.all([mkdir(program), symlink(program, link)]);
@@ -117,7 +117,7 @@ describe("the folder", () => {
     }
   });
 
-  test("two resources of one folder are refused, and both are named", async () => {
+  test("two resources with one folder are rejected, and both are named", async () => {
     const responders = new ResponderLifecycle();
     const checkOne = (name: string) => responders.check({}, argsOf({ name, dataDir: "/var/lib/apichat" }));
     for (const name of ["chat", "chat"]) expect((await checkOne(name)).failures).toEqual([]);
@@ -143,7 +143,7 @@ describe("on CI", () => {
   });
 });
 
-// What the configuration of the process may hold is tested where its schema is (test/unit/server/config.test.ts).
+// The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
 describe("wrong inputs", () => {
   test.each<[object, reason: RegExp]>([
     [{ workspaces: {} }, /^workspaces: must have at least one; for example/],
@@ -165,7 +165,7 @@ describe("wrong inputs", () => {
     expect(failure.reason).toMatch(reason);
     expect(failure.reason).not.toContain("secret-value");
     expect(failure.reason).not.toContain(KEY);
-    // The engine prints the value of a named property, and these may hold a secret.
+    // The engine prints the value of a named property, which may contain a secret here.
     expect(failure.property).toBe("");
   });
 
@@ -189,14 +189,14 @@ describe("derived keys", () => {
   const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
-  test("stand before those that a workspace lists, and nothing of the seed is in the inputs", async () => {
+  test("precede those that a workspace lists, and the inputs contain nothing of the seed", async () => {
     const inputs = await checked(derivation);
     expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("are all that a workspace needs, and follow its subject", async () => {
+  test("are all that a workspace needs, and depend on its subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });
@@ -206,7 +206,7 @@ describe("derived keys", () => {
     [{ rotations: undefined }, "rotations: is missing; give both"],
     [{ derivedFrom: "short-seed" }, "derivedFrom: must contain at least 32 random bytes"],
     [acme({ subject: "" }), "workspaces.acme.subject: must be"],
-  ])("are refused for %j, and no seed is shown", async (more, reason) => {
+  ])("are rejected for %j, and no seed is shown", async (more, reason) => {
     const failure = await failureWith({ ...derivation, ...more });
     expect(failure).toEqual({ property: "", reason: expect.stringContaining(reason) as string });
     expect(failure.reason).not.toMatch(/short-seed|a9Zt0/);

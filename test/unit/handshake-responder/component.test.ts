@@ -4,10 +4,10 @@ import { ApiChatError, HandshakeResponder, type HandshakeResponderArgs } from ".
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
-/** What was registered with the engine, by its type. */
+/** The registered resources, by type. */
 const registered = new Map<string, Record<string, unknown>>();
 const ADDRESS = "127.0.0.1:4567";
-/** The id of the process, as the engine or a user's mocks give it. */
+/** The id of the process, which the engine or a user's mocks return. */
 let id = ADDRESS;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeEach(() => {
   registered.clear();
   id = ADDRESS;
 });
-// Other files of this worker have no mocks.
+// Other files in this worker use no mocks.
 afterAll(() => pulumi.runtime.resetOptions("", "", -1, "", "", false, ""));
 
 const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
@@ -37,7 +37,7 @@ const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
 describe("the workspaces", () => {
-  test("gives each its URL, on the port of the id", async () => {
+  test("returns a URL for each, with the port of the id", async () => {
     const responder = new HandshakeResponder("chat", {
       workspaces: {
         acme: { verificationKeys: pulumi.secret([KEY]) },
@@ -57,13 +57,13 @@ describe("the workspaces", () => {
     expect(await valueOf(responder.port)).toBe(4567);
     expect(await valueOf(responder.pid)).toBe(42);
     expect(await valueOf(responder.healthUrl)).toBe("http://127.0.0.1:4567/healthz");
-    // The component's own inputs would hold the keys in clear.
+    // The component's own inputs would contain the keys unencrypted.
     expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
     expect(childInputs()).toMatchObject({
       name: "chat",
       instanceKey: "project/dev/chat",
       organization: "",
-      // The SDK marks the whole as secret, because of the keys within.
+      // The SDK marks the whole value as secret, because of the keys in it.
       workspaces: {
         value: {
           acme: { verificationKeys: [KEY] },
@@ -73,7 +73,7 @@ describe("the workspaces", () => {
     });
   });
 
-  test("depends on the process in every URL, so that webhooks follow it", async () => {
+  test("makes every URL depend on the process, so that webhooks are created after it", async () => {
     const { urls } = new HandshakeResponder("chat", {
       publicUrl: "https://tunnel.example",
       workspaces: { acme: { verificationKeys: KEY } },
@@ -112,7 +112,7 @@ describe("the address", () => {
   });
 });
 
-test("a mock whose id is no address gives port 0, unless the program sets one", async () => {
+test("a mock whose id is not an address yields port 0, unless the program sets one", async () => {
   id = "chat-id";
   const workspaces = { acme: { verificationKeys: KEY } };
   const any = new HandshakeResponder("any", { workspaces });
@@ -122,7 +122,7 @@ test("a mock whose id is no address gives port 0, unless the program sets one", 
   expect(await valueOf(fixed.urls.acme)).toBe("http://127.0.0.1:8123/acme");
 });
 
-describe("arguments that cannot be meant", () => {
+describe("arguments that cannot be intended", () => {
   test.each<[unknown, string]>([
     [{ workspace: {} }, "no such argument: workspace; the arguments are workspaces, "],
     [{}, "workspaces: must be an object"],
@@ -140,7 +140,7 @@ describe("arguments that cannot be meant", () => {
     expect(make).not.toThrow(KEY);
   });
 
-  test("a name that is no folder's name is written as one", async () => {
+  test("a name that is not valid for a folder is encoded", async () => {
     const responder = new HandshakeResponder("../chat", { workspaces: {} });
     await valueOf(responder.pid);
     expect(childInputs()).toMatchObject({ instanceKey: "project/dev/..%2Fchat" });

@@ -7,7 +7,10 @@ const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
 const redact = (text: string, ...secrets: string[]): string => createRedactor(secrets)(text);
 
-/** The milliseconds that this thread works: what else the machine does is not counted. At least 10: the clock has steps. */
+/**
+ * Returns the CPU time of this thread in milliseconds, which excludes the machine's other load. At least 10,
+ * because the clock has steps.
+ */
 function cpuMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();
@@ -15,25 +18,25 @@ function cpuMsOf(work: () => unknown): number {
   return Math.max(10, (user + system) / 1000);
 }
 
-test.each(Object.entries(SPELLINGS))("takes a secret out that is written %s; the rest stays", (_, spell) => {
+test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);
   expect(findSecrets(clean, [KEY])).toEqual([]);
-  // Of base64 within a longer one, what is beside it stays.
+  // In a longer base64 text, the characters around it stay.
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
 const LONG = randomBytes(500).toString("base64url");
 
 test.each<[string, string, string[], string]>([
-  ["another text, which stays as it is", "nothing here", ["", "secret"], "nothing here"],
+  ["a different text, which is unchanged", "nothing here", ["", "secret"], "nothing here"],
   ["a text without secrets", "nothing here", [], "nothing here"],
   ["an empty text", "", ["secret"], ""],
-  ["two secrets that begin alike", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
+  ["two secrets with the same beginning", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
   ["secrets that overlap", "abcdef", ["abcd", "cdef"], "[redacted]"],
   ["a secret at both ends", "secret and secret", ["secret"], "[redacted] and [redacted]"],
   ["a long secret", `<${LONG}>`, [LONG], "<[redacted]>"],
-  ["a long part of it", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
-  ["a secret of pattern characters", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
+  ["a long part of the secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
+  ["a secret of regular expression characters", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
   ...["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)].flatMap((secret) =>
     [secret, JSON.stringify(secret).slice(1, -1)].map((echoed): [string, string, string[], string] => [
       `a secret as ${echoed}`,
@@ -46,11 +49,11 @@ test.each<[string, string, string[], string]>([
   expect(redact(text, ...secrets)).toBe(clean);
 });
 
-test("shows nothing of what it cannot redact, and does not throw", () => {
+test("shows nothing of a value that it cannot redact, and does not throw", () => {
   expect(redact(null as unknown as string, KEY)).toBe("[redacted]");
 });
 
-test("redacts before a quote is cut, so that no half of a secret is left", () => {
+test("redacts before a quote is shortened, so that no half of a secret is left", () => {
   expect(quote(`${"x".repeat(490)}${KEY}`, [KEY])).toBe(`${"x".repeat(490)}[redacted]`);
 });
 
@@ -63,7 +66,7 @@ describe("2,000 secrets", () => {
   ];
 
   test.each(sets)(
-    "%s: all are taken out, and neither they nor the text make a place dearer",
+    "%s: all are removed, and the time per character depends neither on their number nor on the length of the text",
     (_name, keyOf) => {
       const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
       const redactAll = createRedactor(keys);
@@ -74,7 +77,7 @@ describe("2,000 secrets", () => {
         const textOf = (length: number): string => piece.repeat(Math.ceil(length / piece.length));
         const [short, long] = [textOf(2 ** 13), textOf(2 ** 17)];
         const longMs = cpuMsOf(() => redactAll(long));
-        // 16 times the text: 256 times the work where each place looks at the rest of it.
+        // 16 times the text takes 256 times the work if each position scans the rest.
         expect(longMs).toBeLessThan(100 * cpuMsOf(() => redactAll(short)));
         // Ten times the keys.
         expect(longMs).toBeLessThan(5 * cpuMsOf(() => redactTenth(long)));

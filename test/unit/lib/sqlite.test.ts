@@ -17,7 +17,7 @@ const FORMAT = {
   lockTimeoutMs: 50,
 } satisfies SqliteOptions;
 
-/** A made-up version 4 of the same file, which also knows whose each note is, and how long. */
+/** An invented version 4 of the file, which also stores the owner and the length of each note. */
 const LATER = {
   ...FORMAT,
   version: 4,
@@ -34,7 +34,7 @@ const write = (path: string, sql: string): void => {
   database.close();
 };
 
-test("makes a file for its owner only, and opens it again", () => {
+test("creates a file for its owner only, and opens it again", () => {
   const path = join(folder, "new.sqlite");
   openSqlite(path, FORMAT).close();
   const database = openSqlite(path, { ...FORMAT, create: false });
@@ -49,7 +49,7 @@ test.each([
   ["older", (path: string) => write(path, "PRAGMA user_version = 1")],
   ["foreign", (path: string) => write(path, "PRAGMA application_id = 7")],
   ["foreign", (path: string) => writeFileSync(path, "no database ".repeat(1_000))],
-])("refuses a file that is %s, and leaves it as it is", (code, change) => {
+])("rejects a file that is %s, and leaves it unchanged", (code, change) => {
   const path = join(folder, `${code}-${Math.random()}.sqlite`);
   openSqlite(path, { ...FORMAT, pragmas: "" }).close();
   change(path);
@@ -85,7 +85,7 @@ test("converts a file of an earlier version step by step, and continues after a 
   expect(versionOf(path)).toBe(4);
 });
 
-test("converts nothing without create, nor a version before the first step", () => {
+test("converts nothing without create, and no version before the first step", () => {
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
@@ -95,7 +95,7 @@ test("converts nothing without create, nor a version before the first step", () 
   expect(versionOf(path)).toBe(2);
 });
 
-test("names the release that a newer file needs, and leaves file and log as they are after a kill", () => {
+test("names the release that a newer file needs, and leaves file and log as they were after a kill", () => {
   const writer = openSqlite(makeOlder("newer"), FORMAT);
   writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
   // As after a kill: the version is only in the log.

@@ -27,12 +27,12 @@ describe("a URL is printed", () => {
     ["", "(not a URL)"],
   ])("%s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
-  test("whole if it has no query, and else without its values, in a state", () => {
+  test("unchanged if it has no query, else without the query's values, in a state", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });
 
-  test("with where a redirect points, relative or not", () => {
+  test("with the target of a redirect, relative or not", () => {
     expect(printTarget("/login?next=1", "https://chat.example/hook")).toBe(
       "https://chat.example/login?next=***",
     );
@@ -43,12 +43,12 @@ describe("a URL is printed", () => {
   });
 });
 
-test("a query is put behind the URL's own, which stays as written", () => {
+test("a query is appended to the URL's own, which stays as written", () => {
   expect(appendQuery("https://a.example/x", "c=3")).toBe("https://a.example/x?c=3");
   expect(appendQuery("https://a.example/x?a=%2F+1&b", "c=3")).toBe("https://a.example/x?a=%2F+1&b&c=3");
 });
 
-test("the long query values of a URL are taken for secrets", () => {
+test("long query values of a URL count as secrets", () => {
   expect(secretsOfUrl("https://a.example/?id=7&token=abc%20defgh&name=acme")).toEqual(["abc defgh"]);
   expect(secretsOfUrl("not a URL?token=abcdefgh")).toEqual([]);
 });
@@ -76,7 +76,7 @@ test.each([
   ["https://chat.example/hook?a=1&b=2", "https://chat.example/hook?b=2&a=1"],
   ["not a url", "another"],
   ["", "https://chat.example/"],
-])("%s is another URL than %s", (a, b) => expect(isSameUrl(a, b)).toBe(false));
+])("%s is a different URL from %s", (a, b) => expect(isSameUrl(a, b)).toBe(false));
 
 test.each([
   ["https://bots.example/api/apichat/f1", "f1"],
@@ -89,7 +89,7 @@ test.each([
   expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
 });
 
-test("the version, and those that are needed, are those of package.json", () => {
+test("the version, and the required ones, match package.json", () => {
   const { version, engines, peerDependencies } = packageJson;
   expect(version).toBe(VERSION);
   expect(engines.node).toBe(`>=${MIN_NODE}`);

@@ -16,7 +16,7 @@ const shape = z.strictObject({ defaults: place.partial().optional(), places: z.a
 
 const SECRET = "secret-word-0123456789";
 
-/** The text of the failure, whose code is that of a wrong configuration. */
+/** Returns the text of a failure, whose code is invalid_config. */
 function failureOf(text: string): string {
   try {
     parseYaml(text, shape, "places.yaml");
@@ -30,7 +30,7 @@ function failureOf(text: string): string {
 test.each([
   ["YAML", "# comment\nplaces:\n  - name: acme\n    port: 80\n"],
   ["JSON", '{\n\t"places": [{ "name": "acme", "port": 80 }]\n}'],
-])("%s gives the value", (_, text) => {
+])("%s returns the value", (_, text) => {
   expect(parseYaml(text, shape, "places.yaml")).toEqual({ places: [{ name: "acme", port: 80 }] });
 });
 
@@ -46,7 +46,7 @@ test.each([
     "places.yaml:3:13: places[0].apiKey: must be a string, got a number; put it in quotes",
   ],
   [
-    "a missing field, at what should hold it",
+    "a missing field, at its parent",
     "places:\n  - name: a\n  - port: 80\n",
     "places.yaml:3:5: places[1].name: is missing; must be a string",
   ],
@@ -84,11 +84,11 @@ test.each([
   `a: b: ${SECRET}`,
   `${SECRET}: 1\n${SECRET}: 2`,
   `- ? ${SECRET}\n@${SECRET}`,
-])("nothing of the file's values is in the failure of %j", (text) => {
+])("the failure of %j contains none of the file's values", (text) => {
   expect(failureOf(text)).not.toContain(SECRET);
 });
 
-test("a file is read, and its path starts the failure", async () => {
+test("a file is read, and the failure begins with its path", async () => {
   const folder = await makeFolder();
   const file = join(folder, "places.yaml");
   await writeFile(file, "\uFEFFplaces: [{ name: olá }]\r\n");

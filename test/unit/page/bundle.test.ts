@@ -16,7 +16,7 @@ beforeAll(async () => {
   await bundlePage(folder);
 });
 
-it("is six files and nothing else", async () => {
+it("has exactly six files", async () => {
   const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt", "sbom.cdx.json"];
   expect((await readdir(folder)).toSorted()).toEqual(files);
 });
@@ -29,7 +29,7 @@ it("has at most 40 KiB of script and style, gzipped", async () => {
   expect(script + style).toBeLessThanOrEqual(MAX_BYTES);
 });
 
-it("gives the licences of what it holds", async () => {
+it("contains the licences of its packages", async () => {
   const licences = await read("licenses.txt");
   for (const name of ["preact", "@preact/signals", "@preact/signals-core", "@knadh/oat"]) {
     expect(licences).toContain(`${name}\n`);

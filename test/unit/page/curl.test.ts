@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { curlCommand, shellQuote } from "../../../provider/emulator/page/curl.ts";
 
-/** What a shell makes of the words of a command: `curl` prints its arguments here, each ended by a line of its own. */
+/** Returns the arguments that a shell passes to `curl`, which prints each with a line of its own at its end. */
 function wordsIn(command: string): string[] {
   const script = `curl() { for word in "$@"; do printf '%s\\n--end--\\n' "$word"; done; }\n${command}`;
   const options = { stdio: "pipe", encoding: "utf8", env: { LC_ALL: "C.UTF-8" } } as const;
@@ -23,9 +23,9 @@ it.each([
   "~",
   "a*b?[c]{d,e}",
   "🙂 ação",
-])("makes one word of %j, without a control character", (text) => {
+])("quotes %j as one word, without a control character", (text) => {
   expect(wordsIn(`curl ${shellQuote(text)}`)).toEqual([text]);
-  // A control character would act on the terminal into which the command is pasted.
+  // A control character would affect the terminal into which the command is pasted.
   expect(shellQuote(text)).not.toMatch(/(?!\n)\p{Cc}/u);
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SEED } from "../../support/derived-keys.js";
 import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
@@ -9,16 +10,14 @@ import {
   secretsIn,
   UNKNOWN,
   UNKNOWNS,
+  webhook,
   type Failure,
   type Marked,
 } from "./harness.js";
 
 isolatePlugins();
-const webhook = resourceOf("ApiChatWebhook");
 const key = resourceOf("VerificationKey");
 const responder = resourceOf("Responder");
-
-const SEED = "seed-of-the-tests-0123456789abcdefghijklmnop";
 
 /** A value in the place of a name: without its colon. */
 const MISPLACED = "mk/misplaced-0123456789";
@@ -32,7 +31,7 @@ const ofWebhook = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-describe("what is wrong is reported all at once, by name, and a secret's property stays unnamed", () => {
+describe("all problems are reported at once, by name, and without the name of a secret property", () => {
   test.each([
     [
       webhook,
@@ -71,7 +70,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     expect(new Set(failures.map(({ property }) => property))).toEqual(new Set(properties));
   });
 
-  test("what the program marked is not shown, whichever property it is", async () => {
+  test("a value that the program marked is not shown, whichever property it is", async () => {
     const mixedUp = {
       baseUrl: secret(API_KEY),
       webhookUrl: secret(OTHER_KEY),
@@ -89,7 +88,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
   });
 });
 
-describe("what a preview does not know passes", () => {
+describe("unknown values of a preview pass", () => {
   test.each(UNKNOWNS)("%s", async (unknown) => {
     const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
     const inputs = await webhook.checked({
@@ -111,8 +110,8 @@ describe("what a preview does not know passes", () => {
   });
 });
 
-describe("what is stored", () => {
-  test("keeps the program's marks, and hides a query", async () => {
+describe("the stored inputs", () => {
+  test("keep the program's marks, and hide a query", async () => {
     const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
     const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };
     const marked = { ...ofWebhook, ...hidden, preflight: secret("off"), timeouts };
@@ -130,7 +129,7 @@ describe("what is stored", () => {
 describe("hostile input", () => {
   const deep = (levels: number): Marked => (levels === 0 ? {} : { a: deep(levels - 1) });
 
-  test.each([50, 300])("nested %i deep is answered, and the next call too", async (levels) => {
+  test.each([50, 300])("nested %i deep gets a response, and so does the next call", async (levels) => {
     const outcome = await webhook.check({ ...ofWebhook, timeouts: deep(levels) }).then(
       ({ failures }) => failures.length,
       ({ details }: { details: string }) => details.length,

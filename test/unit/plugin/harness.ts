@@ -20,18 +20,19 @@ import {
 } from "../../support/provider-client.js";
 import { findSecrets } from "../../support/secrets.js";
 import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
-import { isolateRuns } from "../webhook/harness.js";
+import { type Acme, isolateRuns, startAcme } from "../webhook/harness.js";
 
 export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
-// The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
+// The engine's side: a client that calls a plugin in this process over gRPC, and a server that receives
+// its log lines.
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 export const secret = (value: unknown): Marked => ({ [SIGNATURE]: SECRET, value });
 
-/** What stands for an unknown value: text, boolean, number, list, asset, archive, object. */
+/** The placeholders of unknown values: text, boolean, number, list, asset, archive, object. */
 export const UNKNOWNS = [
   "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -49,7 +50,7 @@ const isSecret = (value: unknown): value is { value: unknown } =>
 /** The values without marks. */
 export const clear = (values: Marked): Marked => unmark(values) as Marked;
 
-/** Where secrets are marked, such as `workspaces.acme.verificationKeys`. */
+/** The paths of marked secrets, such as `workspaces.acme.verificationKeys`. */
 export function secretsIn(value: unknown, path = ""): string[] {
   if (isSecret(value)) return [path];
   if (typeof value !== "object" || value === null) return [];
@@ -58,7 +59,7 @@ export function secretsIn(value: unknown, path = ""): string[] {
     .toSorted();
 }
 
-/** What is not marked as secret. */
+/** The values that are not marked as secret. */
 function shownIn(value: unknown): unknown {
   if (isSecret(value)) return "[secret]";
   if (Array.isArray(value)) return value.map((item: unknown) => shownIn(item));
@@ -66,12 +67,12 @@ function shownIn(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shownIn(one)]));
 }
 
-/** None of them is ever in an error, a line, or in clear in an answer: the harness looks for them everywhere. */
+/** Secrets that must never be in an error, a line, or unencrypted in a response: the harness searches all of them. */
 const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
 function requireNoSecret(text: string): void {
   const traces = findSecrets(text, SECRETS);
-  if (traces.length > 0) throw new Error(`a secret is in clear: ${traces.join(" ")}`);
+  if (traces.length > 0) throw new Error(`a secret is unencrypted: ${traces.join(" ")}`);
 }
 
 export interface Line {
@@ -81,7 +82,7 @@ export interface Line {
   message: string;
 }
 
-/** An engine that takes lines. */
+/** An engine that receives lines. */
 export async function startEngine(
   taken: Line[] = [],
 ): Promise<{ address: string; lines: Line[]; stop: () => void }> {
@@ -99,12 +100,12 @@ export async function startEngine(
 }
 
 export interface Plugin {
-  /** Calls a method. Whatever comes back is looked through for secrets. */
+  /** Calls a method, and searches its result for secrets. */
   call: Call;
   configure(config: Marked, name?: string): Promise<void>;
   invoke(args: Marked): Promise<Marked>;
   cancel(): Promise<void>;
-  /** The lines that the engine has got. */
+  /** The lines that the engine has received. */
   lines: Line[];
 }
 
@@ -113,7 +114,7 @@ let engine: EngineClient;
 let provider: ReturnType<typeof connectProvider>;
 const stops: (() => void)[] = [];
 
-/** A new run: an engine at another address, and a plugin that knows nothing yet. */
+/** Starts a new run: an engine at a different address, and a plugin that knows nothing yet. */
 export async function startRun(): Promise<void> {
   const { address, stop } = await startEngine(plugin.lines);
   engine = new EngineClient(address);
@@ -123,7 +124,7 @@ export async function startRun(): Promise<void> {
   stops.push(stop, connected.close, () => served.stop());
 }
 
-/** Each test has a plugin and an engine of its own, and is a run of its own. */
+/** Isolates each test with its own plugin, engine and run. */
 export function isolatePlugins(): Plugin {
   isolateRuns();
   beforeEach(async () => {
@@ -149,7 +150,7 @@ const call: Call = async <Answer>(...sent: Parameters<Call>) => {
   return answer;
 };
 
-/** Every struct of an answer, and its texts. */
+/** Every struct of a response, and its strings. */
 function structsIn(answer: unknown): unknown[] {
   const getters = ["getInputs", "getProperties", "getReturn"] as const;
   const message = answer as Partial<
@@ -186,4 +187,33 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
     return inputs;
   };
   return { urn, ...calls, checked };
+}
+
+/** One webhook, acme, as the engine sees it. */
+export const webhook = resourceOf("ApiChatWebhook");
+
+/** What the program says: marked as an SDK marks it. */
+export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
+  const { name: _, apiKey, ...rest } = args;
+  const key = secret(VERIFICATION_KEY);
+  return { ...rest, webhookVerificationKey: key, apiKey: secret(apiKey), ...more };
+};
+
+interface Created extends Acme {
+  id: string;
+  inputs: Marked;
+  outs: Marked;
+}
+
+/** A created webhook, at the start of the next run. */
+export async function startCreated(
+  more: Marked = {},
+  ...options: Parameters<typeof startAcme>
+): Promise<Created> {
+  const started = await startAcme(...options);
+  const inputs = await webhook.checked(programOf(started, more));
+  const { id, outs } = await webhook.create(inputs);
+  started.actions();
+  await startRun();
+  return { ...started, id, inputs, outs };
 }

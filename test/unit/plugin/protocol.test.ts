@@ -10,17 +10,16 @@ import {
   clear,
   failureOf,
   isolatePlugins,
-  resourceOf,
   secret,
   secretsIn,
   startEngine,
   UNKNOWN,
+  webhook,
   type Failure,
   type Marked,
 } from "./harness.js";
 
 const plugin = isolatePlugins();
-const webhook = resourceOf("ApiChatWebhook");
 
 async function checkConfig(news: Marked, name = "default"): Promise<{ inputs: Marked; failures: Failure[] }> {
   const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;
@@ -64,21 +63,21 @@ describe("lines", () => {
   const weak = { webhookVerificationKey: secret("short-key"), webhookUrl: "https://chat.example/" };
   const args = { ...weak, baseUrl: "https://platform.example/acme", apiKey: secret(API_KEY) };
 
-  test("carry the resource and how serious they are", async () => {
+  test("carry the resource and their severity", async () => {
     await webhook.check(args);
     expect(plugin.lines).toEqual([
       { urn: webhook.urn, severity: 2, ephemeral: false, message: expect.stringMatching(/can be guessed/) },
     ]);
   });
 
-  test("go to the engine that is attached", async () => {
+  test("go to the attached engine", async () => {
     const next = await startEngine();
     await plugin.call("attach", new plugins.PluginAttach(), { address: next.address });
     await webhook.check(args);
     next.stop();
     expect(plugin.lines).toEqual([]);
     expect(next.lines).toHaveLength(1);
-    // An engine that has gone keeps nobody waiting.
+    // An engine that has gone delays nobody.
     expect((await webhook.check(args)).failures).toEqual([]);
   });
 
@@ -106,7 +105,7 @@ describe("the configuration", () => {
     expect(secretsIn(inputs)).toEqual("apiKey" in news ? ["apiKey"] : []);
   });
 
-  test("shows everything that is wrong, and no secret", async () => {
+  test("shows all problems, and no secret", async () => {
     const mixedUp = await checkConfig({ baseUrl: secret(API_KEY), apiKey: `${API_KEY}\n` });
     expect(mixedUp.failures.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got text that may be a key/),
@@ -128,14 +127,14 @@ describe("the configuration", () => {
     ],
     [{ api_key: secret(API_KEY) }, "default_0_1_0", [/^apichat:api_key .*; it is spelled apichat:apiKey$/]],
     [{ api_key: secret(API_KEY) }, "explicit", []],
-  ])("of %j, as the provider %s, has these names that nothing reads", async (news, name, warnings) => {
+  ])("of %j, as the provider %s, has these unused names", async (news, name, warnings) => {
     await checkConfig(news, name);
     expect(plugin.lines.map(({ message }) => message)).toEqual(
       warnings.map((warning) => expect.stringMatching(warning)),
     );
   });
 
-  test("that changes never replaces, and a changed key is shown", async () => {
+  test("never causes a replacement, and a changed key is shown", async () => {
     const olds = { baseUrl: "https://platform.example/acme", apiKey: secret(OTHER_KEY) };
     expect(await diffConfig(olds, olds)).toMatchObject({ changes: 1, diffsList: [], detaileddiffMap: [] });
     const changed = await diffConfig(olds, { apiKey: secret(API_KEY) });
@@ -145,14 +144,14 @@ describe("the configuration", () => {
       baseUrl: { kind: DELETE },
       apiKey: { kind: UPDATE },
     });
-    // An alias gives the whole configuration of the dynamic provider.
+    // With an alias the engine passes the whole configuration of the dynamic provider.
     const foreign = await diffConfig({ __internal: {}, "pulumi:project": "shop" }, olds);
     expect(Object.fromEntries(foreign.detaileddiffMap)).toMatchObject({ baseUrl: { kind: ADD } });
     expect(foreign).toMatchObject({ diffsList: ["baseUrl", "apiKey"], replacesList: [] });
   });
 });
 
-/** Where a webhook, and the function, find the emulator: only the right choice reaches it. */
+/** The places from which a webhook and the function read the emulator's address: only the right one leads to it. */
 async function expectReached({ acme, args, actions }: Acme, given: Marked): Promise<void> {
   const { webhookUrl, webhookVerificationKey } = args;
   const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
@@ -173,7 +172,7 @@ const environment = (baseUrl: string, apiKey: string): void => {
   vi.stubEnv("APICHAT_API_KEY", apiKey);
 };
 
-describe("base URL and API key are taken from", () => {
+describe("base URL and API key are read from", () => {
   const nowhere = "http://127.0.0.1:9/acme";
 
   test("the argument first", async () => {
@@ -183,7 +182,7 @@ describe("base URL and API key are taken from", () => {
     await expectReached(started, { baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) });
   });
 
-  test("the stack's configuration, but the key from the environment before it", async () => {
+  test("the stack's configuration, except that the environment precedes it for the key", async () => {
     const started = await startAcme();
     environment(nowhere, API_KEY);
     await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(OTHER_KEY) }, "default_0_1_0");
@@ -197,7 +196,7 @@ describe("base URL and API key are taken from", () => {
     await expectReached(started, {});
   });
 
-  test("an explicit provider before the environment: that is the program's own word", async () => {
+  test("an explicit provider before the environment, because the program set it", async () => {
     const started = await startAcme();
     environment(nowhere, OTHER_KEY);
     await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) }, "eu");
@@ -213,7 +212,7 @@ describe("base URL and API key are taken from", () => {
     expect((await failureOf(plugin.invoke({}))).details).toContain("APICHAT_BASE_URL");
   });
 
-  test("a configuration whose address is secret: it stays so in what is stored", async () => {
+  test("a configuration whose address is secret: the stored inputs keep the mark", async () => {
     const { acme, args } = await startAcme();
     await plugin.configure({ baseUrl: secret(acme.baseUrl), apiKey: secret(API_KEY) });
     const { webhookUrl, webhookVerificationKey } = args;

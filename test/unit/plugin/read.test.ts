@@ -1,12 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { API_KEY, GET, startAcme, type Acme } from "../webhook/harness.js";
-import { failureOf, isolatePlugins, resourceOf, secret, type Marked } from "./harness.js";
-import { programOf, startCreated, webhook } from "./webhook.js";
+import {
+  failureOf,
+  isolatePlugins,
+  programOf,
+  resourceOf,
+  secret,
+  startCreated,
+  webhook,
+  type Marked,
+} from "./harness.js";
 
 const plugin = isolatePlugins();
 
 describe("read", () => {
-  test("gives the same again, with its marks, and nothing once it is gone", async () => {
+  test("returns the same inputs and outputs with their marks, and nothing once the webhook is gone", async () => {
     const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
     expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
     expect(actions()).toEqual(GET);
@@ -15,7 +23,7 @@ describe("read", () => {
   });
 
   test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
-    "of %s refuses a state of a later release, with the release that it needs, and one that is none",
+    "of %s rejects a state of a later release, naming that release, and an invalid state",
     async (type) => {
       const { read, diff } = resourceOf(type);
       const later = { stateVersion: 2, neededRelease: "9.9.9" };
@@ -43,7 +51,7 @@ async function startForeign(): Promise<Acme & { program: Marked }> {
 }
 
 describe("an import", () => {
-  test("takes the base URL, or the bot URL of the workspace that is configured", async () => {
+  test("accepts the base URL, or the bot URL of the configured workspace", async () => {
     const { acme, emulator } = await startForeign();
     const byBaseUrl = await webhook.read(acme.baseUrl);
     expect(byBaseUrl?.id).toBe(acme.botUrl);
@@ -56,7 +64,7 @@ describe("an import", () => {
     expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
   });
 
-  test("of nothing finds nothing, and of another's key says so", async () => {
+  test("finds nothing if nothing is registered, and reports a wrong key", async () => {
     const { acme } = await startForeign();
     acme.removeRegistration();
     expect(await webhook.read(acme.baseUrl)).toBeUndefined();

@@ -20,13 +20,13 @@ const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
 const { checked } = responder;
 
-/** Where a process listens that was started on another machine, which nobody touches from here. */
+/** The address of a process on a different machine, which nobody changes from here. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
 const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNING });
 
-/** Create and update as they end where a process runs; gives what they were called with. */
+/** Replaces create and update with versions that succeed without a process. Returns their arguments. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
   vi.spyOn(ResponderLifecycle.prototype, "create").mockImplementation(async (inputs) => {
@@ -102,7 +102,7 @@ describe("a responder of two workspaces", () => {
   });
 });
 
-describe("diff names what changes as the program has it", () => {
+describe("diff names changes as the program writes them", () => {
   test.each<[Marked, Marked, Record<string, string>]>([
     [TWO, ONE, { workspaces: "UPDATE" }],
     [
@@ -138,16 +138,13 @@ test.each<[Marked, string[]]>([
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-describe("a preview knows", () => {
-  test("no URLs while the workspaces are unknown, and no URL while a path is", async () => {
-    standIn();
-    const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
-    const { outs } = await responder.create(unknown, { preview: true });
-    expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
-    const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
-    const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
-    expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
-  });
+test("a preview knows no URLs while the workspaces are unknown, and no URL while a path is", async () => {
+  const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
+  const { outs } = await responder.create(unknown, { preview: true });
+  expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
+  const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
+  const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
+  expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
 });
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {

@@ -19,11 +19,11 @@ const types: Record<string, Spec> = schema.types;
 const resource = (name: string): Spec => resources[`apichat:index:${name}`] ?? {};
 const type = (name: string): Spec => types[`apichat:index:${name}`] ?? {};
 
-it("has a property for each input of the classes, and requires what they require", () => {
+it("has a property for each input of the classes, and requires the same ones", () => {
   for (const [name, inputs] of Object.entries(INPUTS)) {
     expect(Object.keys(resource(name).inputProperties ?? {})).toEqual(Object.keys(inputs));
     const outputs = Object.keys(resource(name).properties ?? {});
-    // The seed does not enter the state.
+    // The state does not contain the seed.
     expect(outputs).toEqual(
       expect.arrayContaining(Object.keys(inputs).filter((input) => input !== "derivedFrom")),
     );
@@ -54,7 +54,7 @@ it("marks every key and seed as secret, wherever it is, and nothing else", () =>
   expect(unmarked).toEqual([]);
 });
 
-it("names no argument in the spelling of one language, and says where a section is listed", () => {
+it("names no argument in the spelling of one language, and says where sections are listed", () => {
   const comments = walk(schema)
     .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
     .map((text) => text.replace(/\{\{% examples[^]*/, ""))
@@ -84,7 +84,7 @@ it("has the alias of each dynamic resource that the plugin can take over", () =>
   });
 });
 
-it("takes a plain string for an enum, a list where a class takes one or a list, and whole numbers as such", () => {
+it("accepts a plain string for an enum, a list for one value or a list, and whole numbers as integers", () => {
   const webhook = resource("ApiChatWebhook");
   expect(webhook.inputProperties?.["onExisting"]).toMatchObject({
     oneOf: [{ type: "string" }, { $ref: "#/types/apichat:index:OnExisting" }],
@@ -108,7 +108,7 @@ it("takes a plain string for an enum, a list where a class takes one or a list, 
   ]);
 });
 
-/** Every object in the schema with the name under which it stands. */
+/** Every object in the schema, with its name. */
 function walk(value: unknown, name = ""): (readonly [name: string, value: Record<string, unknown>])[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.entries(value).flatMap(([key, one]) => walk(one, key));

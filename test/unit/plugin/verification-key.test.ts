@@ -18,7 +18,7 @@ async function create(news: Marked): Promise<Created> {
   return { inputs, ...(await key.create(inputs)) };
 }
 
-/** What an `up` with other inputs shows and leaves. */
+/** Returns the diff and the new state of an `up` with changed inputs. */
 async function change({ id, inputs, outs }: Created, news: Marked) {
   const next = await checked(news, inputs);
   const difference = await key.diff(id, outs, next, { oldInputs: inputs });
@@ -28,7 +28,7 @@ async function change({ id, inputs, outs }: Created, news: Marked) {
 }
 
 describe("random keys", () => {
-  test("are made once, kept secret, and unknown before", async () => {
+  test("are created once, kept secret, and unknown in the preview", async () => {
     const inputs = await checked({});
     const preview = await key.create(inputs, { preview: true });
     expect(preview).toEqual({ id: "", outs: { current: secret(UNKNOWN), keys: secret(UNKNOWN) } });
@@ -46,7 +46,7 @@ describe("random keys", () => {
     await key.delete(id, outs);
   });
 
-  test("rotate in place: the new one is unknown before, the earlier ones stay", async () => {
+  test("rotate in place: the new one is unknown in the preview, the earlier ones stay", async () => {
     const created = await create({});
     const { difference, preview, values } = await change(created, { rotation: "2026-12", keep: 1 });
     expect(difference).toMatchObject({

@@ -15,21 +15,24 @@ import {
   failureOf,
   isolatePlugins,
   partOf,
+  programOf,
   resourceOf,
   secret,
   secretsIn,
+  startCreated,
   startEngine,
   startRun,
   UNKNOWN,
+  webhook,
   type Marked,
 } from "./harness.js";
-import { programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
 const { checked } = webhook;
+const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
 describe("create", () => {
-  test("registers, and stores the inputs, what is registered, and no name", async () => {
+  test("registers, and stores the inputs and the registration, without a name", async () => {
     const started = await startAcme();
     const inputs = await checked(programOf(started));
     const { id, outs } = await webhook.create(inputs);
@@ -50,7 +53,7 @@ describe("create", () => {
     expect(started.actions()).toEqual(SET);
   });
 
-  test("that is partly done leaves its state, with the program's marks", async () => {
+  test("that is partly done returns its state, with the program's marks", async () => {
     const started = await startAcme({ statusAfterSet: "pending" });
     const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
     const given = programOf(started, { baseUrl: secret(started.acme.baseUrl), timeouts });
@@ -76,7 +79,7 @@ describe("the preview of create", () => {
     expect(plugin.lines).toEqual([]);
   });
 
-  test("says that it adopts, and knows the bot URL then", async () => {
+  test("reports an adoption, with its bot URL", async () => {
     const { acme, inputs, actions } = await startCreated();
     const { outs } = await webhook.create(inputs, { preview: true });
     expect(outs["botUrl"]).toBe(acme.botUrl);
@@ -99,7 +102,7 @@ describe("the preview of create", () => {
 });
 
 describe("diff", () => {
-  test("shows each change with its kind, secrets too, and never replaces", async () => {
+  test("shows each change with its kind, including secrets, and never replaces", async () => {
     const { id, inputs, outs } = await startCreated({ preflight: "warn" });
     const { preflight: _, ...less } = inputs;
     const changes: [Marked, Record<string, string>][] = [
@@ -123,7 +126,7 @@ describe("diff", () => {
     }
   });
 
-  test("hides in a drift the URL that the program marks as secret", async () => {
+  test("hides a URL in a drift if the program marks it as secret", async () => {
     const started = await startAcme();
     const given = programOf(started, { webhookUrl: secret(started.args.webhookUrl) });
     const inputs = await checked(given);
@@ -139,7 +142,7 @@ describe("diff", () => {
 });
 
 describe("update", () => {
-  test("that is partly done leaves the state as it now is", async () => {
+  test("that is partly done returns the state as it is now", async () => {
     const { emulator, endpoint, id, inputs, outs } = await startCreated();
     emulator.injectFault(secondLookFails);
     const moved = `${endpoint.url}/moved`;
@@ -151,7 +154,7 @@ describe("update", () => {
   });
 });
 
-test("an engine that attaches begins a run: what only the last one declared is deleted", async () => {
+test("an engine that attaches starts a run: webhooks that only the last run declared are deleted", async () => {
   const started = await startAcme();
   const { id, outs } = await webhook.create(await checked(programOf(started)));
   const engine = await startEngine();
@@ -161,14 +164,14 @@ test("an engine that attaches begins a run: what only the last one declared is d
   expect(started.acme.registration).toBeUndefined();
 });
 
-test("a pending delete of the dynamic provider comes with that one's type, and is done", async () => {
+test("a pending delete of the dynamic provider has its type, and is carried out", async () => {
   const { id, outs, acme } = await startCreated();
   const moved = resourceOf("ApiChatWebhook", "acme", "pulumi-nodejs:dynamic/apichat");
   await moved.delete(id, { ...outs, __provider: "source", name: "acme" });
   expect(acme.registration).toBeUndefined();
 });
 
-test("two resources of one name below two components that declare one workspace are refused by check", async () => {
+test("check rejects two resources of one name in two components that declare one workspace", async () => {
   const started = await startAcme();
   const [one, two] = ["One", "Two"].map((parent) =>
     resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
@@ -183,8 +186,8 @@ test("two resources of one name below two components that declare one workspace 
   expect((await one?.check(programOf(started)))?.failures).not.toEqual([]);
 });
 
-describe("what takes too long", () => {
-  test("ends at once when the run is ended, each with what is left of it", async () => {
+describe("an operation that takes too long", () => {
+  test("ends at once when the run is ended, and each reports what is left", async () => {
     const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
     const other = resourceOf("ApiChatWebhook", "other");
     const { baseUrl } = emulator.workspace("other");
@@ -205,7 +208,7 @@ describe("what takes too long", () => {
       webhookUrl: inputs["webhookUrl"],
       applied: { attempted: [`${endpoint.url}/moved`] },
     });
-    // Nothing tells which bot it is: the next `up` adopts it.
+    // Nothing shows which bot it is: the next `up` adopts it.
     expect(partOf(created!)).toBeUndefined();
     for (const error of [updated, created])
       expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
@@ -233,10 +236,10 @@ const linesOf = (): string => plugin.lines.map(({ message }) => message).join("\
 /** The path of the workspace's address, as any text would show it. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
-describe("what the program marks as secret is in no failure and no line:", () => {
+describe("values that the program marks as secret are in no failure and no line:", () => {
   const HIDDEN = "geheim-0123456789";
 
-  /** The same, with URLs that are secret as a whole: their paths too. */
+  /** The same program with URLs that are secret as a whole, including their paths. */
   async function startHidden(): Promise<Acme & { given: Marked }> {
     const started = await startAcme();
     const given = {
@@ -277,7 +280,7 @@ describe("what the program marks as secret is in no failure and no line:", () =>
     expect(details).not.toContain(HIDDEN);
   });
 
-  test("the line of an adoption, and what a delete warns of", async () => {
+  test("the line of an adoption, and the warning of a delete", async () => {
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));
     const { outs, id } = await webhook.create(inputs);
@@ -303,7 +306,7 @@ describe("what the program marks as secret is in no failure and no line:", () =>
     expect((await failureOf(plugin.invoke({}))).details).not.toContain(pathOf(started));
   });
 
-  test("what is left of a create that is partly done", async () => {
+  test("the rest of a create that is partly done", async () => {
     const started = await startHidden();
     started.emulator.injectFault(secondLookFails);
     const error = await failureOf(webhook.create(await checked(programOf(started, started.given))));
@@ -313,7 +316,7 @@ describe("what the program marks as secret is in no failure and no line:", () =>
   });
 });
 
-test("where the providers of a run cannot share what they know, an adopted webhook stays", async () => {
+test("if the providers of a run cannot share their facts, an adopted webhook stays", async () => {
   vi.stubEnv("XDG_STATE_HOME", join(process.execPath, "below-a-file"));
   const { inputs, acme } = await startCreated();
   const { id, outs } = await webhook.create(await checked(inputs));

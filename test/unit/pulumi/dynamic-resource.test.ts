@@ -7,7 +7,7 @@ import { secretsIn } from "../plugin/harness.js";
 import { Run } from "../../../provider/webhook/run.js";
 import { FOREIGN, secondLookFails, startAcme } from "../webhook/harness.js";
 
-// What the engine gets: the marks of secrets, whatever a transform has made of the program's.
+// The values that the engine receives have the marks of secrets, whatever a transform changed.
 
 isolateRuns();
 
@@ -26,7 +26,7 @@ const plain = (values: object): never => unmark(values) as never;
 const markedIn = (values: unknown): string[] => secretsIn(values).toSorted();
 const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
 
-test("a webhook's keys and its record are marked in inputs, outputs and what a failure leaves", async () => {
+test("a webhook's keys and its record are marked in inputs, outputs and the state of a failure", async () => {
   const { acme, emulator, args } = await startAcme();
   const { inputs } = await ApiChatWebhook.check({}, args);
   expect(markedIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
@@ -56,7 +56,7 @@ test.each([
   ["random", { rotation: "2026-12" }, []],
   ["given", { initial: KEY }, ["current", "initial", "keys"]],
   ["derived", { derivedFrom: SEED, rotations: ["2026-12"] }, ["current", "keys"]],
-])("a %s verification key is marked wherever it is", async (_, args, ofInputs) => {
+])("a %s verification key is marked everywhere", async (_, args, ofInputs) => {
   const { inputs } = await VerificationKey.check({}, { name: "acme", ...args });
   expect(markedIn(inputs)).toEqual(ofInputs);
   const { id, outs } = await VerificationKey.create(plain(inputs));
@@ -68,7 +68,7 @@ test.each([
   expect(markedIn(updated.outs)).toEqual(ofOutputs);
 });
 
-test("a responder's keys are marked, and a target with a query", async () => {
+test("a responder's keys are marked, and so is a target with a query", async () => {
   const given = withAcme({ forwardTo: "https://chat.example/?token=1" });
   const { inputs, failures } = await ResponderProcess.check({}, argsOf(given));
   expect(failures).toEqual([]);

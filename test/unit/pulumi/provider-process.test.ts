@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import { printLine, printWarning } from "../../../provider/lib/progress.js";
 import { fail } from "../../../provider/pulumi/check-and-diff.js";
@@ -8,22 +8,16 @@ import {
   reportVariables,
   formatReport,
 } from "../../../provider/pulumi/provider-process.js";
+import { catchLines } from "../../support/lines.js";
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
+const lines = catchLines();
+afterEach(() => vi.unstubAllEnvs());
 
 const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
 const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";
 const failure = new ApiChatError("rejected", `status "${SAID}"`, { operation: "get-webhook" });
 
-test("a line, a warning and a failure of a check show what a service says on one line, without what drives a terminal", () => {
+test("a line, a warning and a failure show the service's text on one line, without control characters", () => {
   printLine("acme", `now "${SAID}"`);
   printWarning("acme", `now "${SAID}"`);
   expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"`]);
@@ -35,7 +29,7 @@ test("a warning may have the lines of a failure", () => {
   expect(lines).toEqual([`acme: warning: it failed\n  attempts: ${SHOWN}`]);
 });
 
-test("a report is found in what the engine prints, and a text that looks like one is not", () => {
+test("a report is found in the engine's output, and a text that looks like one is not", () => {
   for (const [name, value] of Object.entries(reportVariables())) vi.stubEnv(name, value);
   const text = `${describeFailure("acme", failure)}\n`;
   expect(findReport(text)).toEqual({ ...failure.toJSON(), subject: "acme" });
@@ -47,7 +41,7 @@ test("a report is found in what the engine prints, and a text that looks like on
   }
 });
 
-test("each program that reads reports has a mark of its own", async () => {
+test("each program that reads reports has its own mark", async () => {
   const line = formatReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/pulumi/provider-process.js");

@@ -3,7 +3,7 @@ import { deriveVerificationKeys, MAX_ROTATIONS, MAX_SEEDS } from "../../../provi
 import { DERIVED, SEED } from "../../support/derived-keys.ts";
 
 it.each(DERIVED)(
-  "derives the keys of another implementation, vector %#",
+  "derives the same keys as another implementation, vector %#",
   async (seed, subject, rotations, keys) => {
     expect(await deriveVerificationKeys(seed, { subject, rotations })).toEqual(keys);
   },
@@ -11,8 +11,8 @@ it.each(DERIVED)(
 
 const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] });
 
-it("caches the keys of many subjects, and not of all", async () => {
-  // Quick ones, since there are many.
+it("caches the keys of many subjects, but not of all", async () => {
+  // Fast ones, because there are many.
   const deriveBits = vi.spyOn(crypto.subtle, "deriveBits").mockResolvedValue(new ArrayBuffer(32));
   const importKey = vi.spyOn(crypto.subtle, "importKey").mockResolvedValue({} as never);
   onTestFinished(() => [deriveBits, importKey].forEach((spy) => spy.mockRestore()));
@@ -43,7 +43,7 @@ it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotat
   [`subject: ${LINE}`, { subject: "a\nb" }],
   [`subject: ${LINE}`, { subject: "a".repeat(129) }],
   [`subject: ${LINE}`, { subject: "\ud800" }],
-])("refuses, and quotes no seed: %s", async (problem, { seed = SEED, ...more }) => {
+])("rejects, and quotes no seed: %s", async (problem, { seed = SEED, ...more }) => {
   const options = { subject: "acme", rotations: ["1"], ...more };
   const error = await deriveVerificationKeys(seed as string, options).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(TypeError);

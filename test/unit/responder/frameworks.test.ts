@@ -7,7 +7,7 @@ import { toNodeListener } from "../../../provider/responder/node.js";
 import { startListener } from "../../support/http.ts";
 
 const KEY = "the key of the frameworks";
-/** As PHP writes it: any parser in between would lose it. */
+/** PHP's encoding, which any parser in between would change. */
 const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 
 let deliveries: Delivery[] = [];
@@ -29,7 +29,7 @@ const create = (path?: string): Responder =>
 const send = async (url: string, body: string | Uint8Array = BODY): Promise<Response> =>
   fetch(await createDelivery("text", { verificationKey: KEY, url, body }));
 
-/** Expects an endpoint to take handshakes in every encoding and deliveries byte for byte, and nothing else. */
+/** Expects an endpoint to accept handshakes in every encoding and deliveries byte for byte, and nothing else. */
 async function expectWorkingEndpoint(url: string): Promise<void> {
   for (const encoding of ["form", "json", "multipart", "query"] as const) {
     const response = await fetch(createHandshake({ verificationKey: KEY, url, encoding, challenge: "c1" }));
@@ -70,22 +70,22 @@ const serveExpress = async (mount: (app: Express) => unknown): Promise<string> =
 describe("Express", () => {
   it.each<[string, (app: Express) => unknown]>([
     [
-      "as a handler of a route, before a body parser",
+      "as a route handler before a body parser",
       (app) => app.all(PATH, toNodeListener(create())).use(express.json()),
     ],
     [
-      "under a router; the path is the whole one",
+      "under a router, with the whole path",
       (app) => app.use("/webhooks", express.Router().all("/apichat", toNodeListener(create(PATH)))),
     ],
     [
       "after express.raw, which keeps the bytes",
       (app) => app.use(express.raw({ type: () => true, limit: "2mb" })).all(PATH, toNodeListener(create())),
     ],
-  ])("takes the listener %s", async (_how, mount) => {
+  ])("supports the listener %s", async (_how, mount) => {
     await expectWorkingEndpoint(await serveExpress(mount));
   });
 
-  it("takes it after a JSON parser that keeps the bytes as req.rawBody", async () => {
+  it("supports it after a JSON parser that keeps the bytes as req.rawBody", async () => {
     const parser = express.json({
       verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }),
     });
@@ -94,14 +94,14 @@ describe("Express", () => {
     expect(deliveries.map(({ rawBody }) => Buffer.from(rawBody).toString())).toEqual([BODY]);
   });
 
-  it("after express.json is told how to fix it", async () => {
+  it("after express.json gets an error that says how to fix it", async () => {
     await expectParsedBodyExplained(
       await serveExpress((app) => app.use(express.json()).all(PATH, toNodeListener(create()))),
     );
   });
 });
 
-/** An app whose route hands over to the listener. */
+/** An app whose route calls the listener. */
 async function serveFastify(prepare: (scope: FastifyInstance) => unknown): Promise<string> {
   const listener = toNodeListener(create(PATH));
   const app = Fastify();
@@ -113,13 +113,13 @@ async function serveFastify(prepare: (scope: FastifyInstance) => unknown): Promi
       listener(request.raw, reply.raw);
     });
   });
-  // Beside it, JSON is parsed as ever.
+  // Other routes still parse JSON.
   app.post("/json", (request) => request.body);
   return app.listen({ port: 0, host: "127.0.0.1" });
 }
 
 describe("Fastify", () => {
-  it("takes the listener when its content type parser leaves the stream", async () => {
+  it("supports the listener if its content type parser leaves the stream unread", async () => {
     const origin = await serveFastify((scope) => {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
@@ -130,7 +130,7 @@ describe("Fastify", () => {
     expect(await parsed.json()).toEqual({ a: 1 });
   });
 
-  it("that has parsed the body itself is told how to fix it", async () => {
+  it("that has parsed the body itself gets an error that says how to fix it", async () => {
     await expectParsedBodyExplained(`${await serveFastify(() => undefined)}${PATH}`);
   });
 });

@@ -4,7 +4,7 @@ import { HOSTILE_BODIES } from "../../../tools/bench/hostile-bodies.ts";
 
 const responder = createResponder({ verificationKeys: "verification key", onDelivery: () => undefined });
 
-/** The least of three: whatever else the machine does makes a time longer, never shorter. */
+/** The minimum of three, because other load of the machine only makes a time longer. */
 async function timeToReject(body: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < 3; round++) {
@@ -16,8 +16,9 @@ async function timeToReject(body: string): Promise<number> {
   return Math.min(...times);
 }
 
-// The benchmark has the exact ratio, with little noise. What was wrong took three thousand times as long.
-test.each(Object.entries(HOSTILE_BODIES))("%s are refused as fast as any other body", async (_, body) => {
+// The benchmark measures the ratio with little noise. The defect that this test prevents took three
+// thousand times as long.
+test.each(Object.entries(HOSTILE_BODIES))("%s are rejected as fast as any other body", async (_, body) => {
   const plain = await timeToReject("x".repeat(body.length));
   expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
 });

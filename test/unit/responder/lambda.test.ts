@@ -16,9 +16,10 @@ async function signed(body: string): Promise<SentRequest> {
   return { body, headers: [["X-Hub-Signature-256", await signBody(KEY, body)]] };
 }
 
-// Bodies, handshakes, signatures and limits of every front are in the contract (test/contract/lambda.test.ts).
+// Bodies, handshakes, signatures and limits of every trigger are in the contract
+// (test/contract/lambda.test.ts).
 
-describe("The answer", () => {
+describe("The response", () => {
   const plain = { statusCode: 401, body: expect.any(String) as string, isBase64Encoded: false };
   const headers = expect.objectContaining({ "content-type": "application/json" }) as object;
   const multiValueHeaders = expect.objectContaining({ "content-type": ["application/json"] }) as object;
@@ -30,13 +31,13 @@ describe("The answer", () => {
     [albEvent, { ...plain, statusDescription, headers }],
     [albMultiValueEvent, { ...plain, statusDescription, multiValueHeaders }],
   ])(
-    "has what its trigger takes: single headers, or a description and multi-value ones (%#)",
+    "has the form of its trigger: single headers, or a description and multi-value ones (%#)",
     async (toEvent, result) => {
       expect(await handler(toEvent({}))).toEqual(result);
     },
   );
 
-  test("comes when the work that was given to waitUntil has ended, and work that it left, also when it fails", async () => {
+  test("is returned when the work passed to waitUntil has ended, even if that fails", async () => {
     const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const ended: string[] = [];
     const responder = createResponder({
@@ -58,7 +59,7 @@ describe("The answer", () => {
   });
 });
 
-test("An event that is no HTTP request is refused, with what is taken", async () => {
+test("An event that is not an HTTP request is rejected with the list of supported events", async () => {
   const message = { requestContext: { connectionId: "c", eventType: "MESSAGE" }, body: "secret" };
   for (const event of [{ Records: [{ messageId: "1" }] }, message, {}, null, "secret"]) {
     const refusal = handler(event as unknown as LambdaHttpEvent);

@@ -16,7 +16,7 @@ type Answering = Pick<Responder, "answer">;
 const serve = async (responder: Answering): Promise<number> =>
   (await startListener(toNodeListener(responder))).port;
 
-/** A responder that keeps what it is given. */
+/** A responder that records its requests. */
 function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; deliveries: Delivery[] } {
   const deliveries: Delivery[] = [];
   const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
@@ -24,7 +24,7 @@ function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; d
 }
 
 describe("the node listener", () => {
-  it("converts the target as it is, repeated headers, and the answer", async () => {
+  it("converts the target unchanged, repeated headers, and the response", async () => {
     const seen: unknown[] = [];
     const port = await serve({
       async answer(request) {
@@ -40,7 +40,7 @@ describe("the node listener", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 207 .*x-other: y\r\ncontent-length: 4\r\n.*\r\n\r\nolá$/s);
   });
 
-  it("refuses a chunked body over the limit while it is still being sent, and ends the connection", async () => {
+  it("rejects a chunked body over the limit while it is still being sent, and ends the connection", async () => {
     const { responder, deliveries } = keepDeliveries(10_000);
     const port = await serve(responder);
     const socket = connect(port, "127.0.0.1");
@@ -53,7 +53,7 @@ describe("the node listener", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("keeps 64 MiB of incomplete bodies, closes the connections idle longest beyond that, and still takes a delivery", async () => {
+  it("keeps 64 MiB of incomplete bodies, and closes the connections idle longest beyond that", async () => {
     const { responder, deliveries } = keepDeliveries();
     const port = await serve(responder);
     const headers = [`x-hub-signature-256: sha256=${"0".repeat(64)}`, "content-length: 1048576"];
@@ -72,19 +72,19 @@ describe("the node listener", () => {
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
     expect([answer.status, deliveries.length]).toEqual([200, 1]);
-    // Those that began first, about in that order, and no more than needed.
+    // The oldest ones, roughly in that order, and no more than needed.
     expect(closed().filter(Boolean).length).toBeLessThan(12);
     expect(closed().lastIndexOf(true)).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
   });
 
-  it("answers a declared length over the limit without waiting for the body", async () => {
+  it("responds to a declared length over the limit without waiting for the body", async () => {
     const port = await serve(keepDeliveries().responder);
     const answer = await sendRaw(port, head("POST / HTTP/1.1", ["content-length: 2000000"]));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("answers a target in absolute form by its path, whatever the Host", async () => {
+  it("responds to a target in absolute form by its path, whatever the Host", async () => {
     const onDelivery = vi.fn<DeliveryHandler>();
     const port = await serve(createResponder({ verificationKeys: KEY, onDelivery, path: "/hook" }));
     const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
@@ -94,7 +94,7 @@ describe("the node listener", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  it("processes nothing behind an answer that ends the connection: its sender will send it again", async () => {
+  it("processes nothing after a response that ends the connection, because its sender will repeat it", async () => {
     const { responder, deliveries } = keepDeliveries(10);
     const listener = toNodeListener(responder);
     const urls: (string | undefined)[] = [];
@@ -113,7 +113,7 @@ describe("the node listener", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("answers 500 when the responder itself rejects, and reports it", async () => {
+  it("responds with 500 if the responder itself rejects, and reports it", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const port = await serve({
       answer: () => Promise.reject(new Error("a responder of one's own")),
@@ -124,7 +124,7 @@ describe("the node listener", () => {
   });
 });
 
-/** Serves a responder that is asked after something has treated the request in its own way. */
+/** Serves a responder behind a handler that has processed the request in its own way. */
 async function serveAfter(before: (req: IncomingMessage) => unknown) {
   const { responder, deliveries } = keepDeliveries();
   const answers: Answer[] = [];
@@ -141,10 +141,10 @@ async function serveAfter(before: (req: IncomingMessage) => unknown) {
   return { port, deliveries, answers };
 }
 
-describe("a body that something else has had in its hands", () => {
+describe("a body that other code has read", () => {
   it.each([
     ["read and thrown away", (req: IncomingMessage) => req.toArray()],
-    ["turned into text on its way", (req: IncomingMessage) => req.setEncoding("utf8")],
+    ["converted to text", (req: IncomingMessage) => req.setEncoding("utf8")],
   ])("gets 500 with the hint when it was %s", async (_name, spoil) => {
     const { port, deliveries } = await serveAfter(spoil);
     const headers = { "x-hub-signature-256": await signBody(KEY, "{}") };
@@ -156,7 +156,7 @@ describe("a body that something else has had in its hands", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("is incomplete when its sender has left before the responder was asked", async () => {
+  it("is incomplete if its sender disconnected before the responder was called", async () => {
     const { port, deliveries, answers } = await serveAfter((req) => {
       const closed = new Promise<void>((resolve) => req.on("error", () => undefined).once("close", resolve));
       socket.resetAndDestroy();

@@ -13,7 +13,8 @@ import type {
   ResponderOptions,
 } from "../../../provider/responder/index.js";
 
-// What the fetch form has beside the contract of all runtimes (test/contract): options, keys from a function, and what handlers do.
+// Behaviour of the fetch form beyond the contract of all runtimes (test/contract): options, keys from a
+// function, and handlers.
 
 const KEY = "key/with+signs=";
 const OLD_KEY = "the key before this one";
@@ -38,7 +39,7 @@ const create = (options: Partial<ResponderOptions> = {}) =>
 const delivery = (verificationKey = KEY, target = url): Promise<Request> =>
   createDelivery("text", { verificationKey, url: target, body: BODY });
 
-/** Answers a request, and shows no key. */
+/** Sends a request, and checks that the response contains no key. */
 async function respond(
   request: Request,
   options: Partial<ResponderOptions> = {},
@@ -64,7 +65,7 @@ const KEY_COUNT_REASON =
   "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
 
 describe("keys from a function", () => {
-  it("are asked for at each request, with its head", async () => {
+  it("are requested for each request, with its method, URL and headers", async () => {
     const heads: RequestHead[] = [];
     const keys = [KEY, OLD_KEY];
     const responder = create({
@@ -97,14 +98,17 @@ describe("keys from a function", () => {
     ["verificationKeys has failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
-  ])("that fail give 500, and the reason is reported without a key: %s", async (report, verificationKeys) => {
-    expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
-      500,
-      "keys_unavailable",
-    ]);
-    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
-    expect(deliveries).toEqual([]);
-  });
+  ])(
+    "that fail cause a 500, and the reason is reported without a key: %s",
+    async (report, verificationKeys) => {
+      expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
+        500,
+        "keys_unavailable",
+      ]);
+      expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+      expect(deliveries).toEqual([]);
+    },
+  );
 });
 
 it("a workspace has at most 32 keys, and the last of them verifies", async () => {
@@ -115,13 +119,20 @@ it("a workspace has at most 32 keys, and the last of them verifies", async () =>
   expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
 });
 
-it("does not show onHandshake the token when it stands in the query too, however it is written", async () => {
+it("hides a token in the query from onHandshake, however it is written", async () => {
   const handshakes: Handshake[] = [];
   const responder = create({ onHandshake: (handshake) => void handshakes.push(handshake) });
   const token = encodeURIComponent(KEY);
   const target = `${url}?hub%5Fverify_token=${token}&tenant=7&hub_verify_token=${token}&hub_challenge`;
   await responder(createHandshake({ verificationKey: KEY, url: target }));
   expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
+});
+
+it("responds with 500 to a handshake whose handler fails, and reports it without the key", async () => {
+  const request = createHandshake({ verificationKey: KEY, url });
+  const response = await respond(request, { onHandshake: fail(new Error(`no room for ${KEY}`)) });
+  expect(await readCode(response)).toEqual([500, "handler_failed"]);
+  expect(logged.mock.calls).toEqual([[expect.stringContaining("onHandshake has failed: Error: no room")]]);
 });
 
 const KEYS_REASON = /^verificationKeys: pass a non-empty/;
@@ -137,7 +148,7 @@ it.each<readonly [wrong: object, reason: RegExp]>([
   [{ pth: "/x" }, /^pth: no such option; there are verificationKeys, onDelivery, /],
   [{ onDelivery: undefined }, /^onDelivery: must be a function$/],
   [{ onHandshake: "log" }, /^onHandshake: must be a function$/],
-])("refuses the options %j at once", (wrong, reason) => {
+])("rejects the options %j at once", (wrong, reason) => {
   expect(() => create(wrong)).toThrow(reason);
   expect(() => create(wrong)).toThrow("bodyLimitBytes" in wrong ? RangeError : TypeError);
 });
@@ -145,7 +156,7 @@ it.each<readonly [wrong: object, reason: RegExp]>([
 it.each<[string, (request: Request) => unknown]>([
   ["has read before", (request) => request.json()],
   ["is reading", (request) => request.body?.getReader()],
-])("a body that something else %s gets 500 with the hint", async (_what, read) => {
+])("a body that other code %s gets 500 with the hint", async (_what, read) => {
   const request = await delivery();
   await read(request);
   const response = await respond(request);
@@ -162,7 +173,7 @@ it("keeps every digit of a conv_id, and of nothing that looks like one", async (
 });
 
 describe("the handler", () => {
-  it("has the request, and is done before the answer", async () => {
+  it("gets the request, and finishes before the response", async () => {
     const order: unknown[] = [];
     const onDelivery: DeliveryHandler = async (_, { request }) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -174,18 +185,18 @@ describe("the handler", () => {
   });
 
   const encoded = encodeURIComponent(KEY);
-  it.each<[string, DeliveryHandler]>([
-    ["rejects", () => Promise.reject(new Error("no", { cause: new Error(`queue full ${encoded}`) }))],
-    ["throws what is no error", fail(`queue full ${Buffer.from(KEY).toString("base64")}`)],
-    ["throws what cannot be written as text", fail(Object.create(null))],
-  ])("that %s gives 500, and is reported without key and message", async (what, onDelivery) => {
+  const reject = () => Promise.reject(new Error("no", { cause: new Error(`queue full ${encoded}`) }));
+  it.each<[string, DeliveryHandler, shown: RegExp]>([
+    ["rejects", reject, /queue full.*responder\.test\.ts/s],
+    ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
+    ["throws a value that cannot be converted to a string", fail(Object.create(null)), /thrown: object$/],
+  ])("that %s causes a 500, and is reported without key and message", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
     expect(logged).toHaveBeenCalledOnce();
     const report = String(logged.mock.calls[0]?.[0]);
-    expect(report).toContain(what.endsWith("as text") ? "thrown: object" : "queue full");
-    expect(report.includes("responder.test.ts")).toBe(!what.startsWith("throws what"));
+    expect(report).toMatch(shown);
     expect(report).not.toContain("private");
   });
 
@@ -194,7 +205,7 @@ describe("the handler", () => {
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "with an UnavailableError of %j gives 503 with Retry-After %s, and no report",
+    "with an UnavailableError of %j causes a 503 with Retry-After %s, and no report",
     async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");
@@ -207,7 +218,7 @@ describe("the handler", () => {
   );
 });
 
-/** A handler that leaves work behind. */
+/** A handler that starts background work. */
 const leaving =
   (work: () => Promise<unknown>): DeliveryHandler =>
   (_delivery, { waitUntil }) =>
@@ -215,8 +226,8 @@ const leaving =
 
 it.each([
   ["without a context", []],
-  ["beside what Bun and Deno give", [{ remoteAddr: { hostname: "127.0.0.1" } }]],
-  ["beside nothing at all", [undefined, null]],
+  ["with the arguments of Bun and Deno", [{ remoteAddr: { hostname: "127.0.0.1" } }]],
+  ["without a context", [undefined, null]],
 ])("waitUntil works %s", async (_name, runtime) => {
   const work = vi.fn<() => Promise<void>>(() => Promise.resolve());
   expect((await respond(await delivery(), { onDelivery: leaving(work) }, ...runtime)).status).toBe(200);

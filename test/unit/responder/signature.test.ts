@@ -3,7 +3,8 @@ import { Webhooks } from "@octokit/webhooks";
 import { expect, it } from "vitest";
 import { signBody, verifySignature } from "../../../provider/responder/index.js";
 
-// WebCrypto, and signatures that a header can bring, are in the contract of all runtimes (test/contract/cases/signatures.ts).
+// WebCrypto, and signatures that a header can contain, are in the contract of all runtimes
+// (test/contract/cases/signatures.ts).
 
 const KEY = "a key that others sign with, and é";
 const FOREIGN_KEY = "the key of somebody else";
@@ -41,7 +42,7 @@ it.each([
   expect(await verify(KEY, signature, body)).toBe(true);
 });
 
-it("takes for a signature nothing but a text of its exact form", async () => {
+it("accepts only text of the exact form as a signature", async () => {
   const good = reference(KEY, BODY);
   const junk = [undefined, null, 256, { toString: () => good }, [good], ` ${good}`, `${good}\n`];
   for (const one of [...junk, `sha256=${"\uff10".repeat(64)}`, good.slice(0, -1)])
@@ -49,7 +50,7 @@ it("takes for a signature nothing but a text of its exact form", async () => {
   expect(await verify(KEY, good)).toBe(true);
 });
 
-it("takes the same key as text and as bytes, and tells text from bytes that are written like it", async () => {
+it("accepts a key as text and as bytes, and distinguishes text from bytes that look the same", async () => {
   const bytes = new TextEncoder().encode("clé 🔑");
   const signature = await signBody("clé 🔑", BODY);
   expect(await signBody(bytes, BODY)).toBe(signature);
@@ -71,6 +72,6 @@ it.each([[""], [new Uint8Array()], [[]], [["a", ""]]])("rejects the key %j with 
   await expect(verify(key, reference(KEY, BODY))).rejects.toThrow(TypeError);
 });
 
-it("rejects a body that was parsed already, with a hint", async () => {
+it("rejects a body that was already parsed, with a hint", async () => {
   await expect(verify(KEY, reference(KEY, BODY), JSON.parse(BODY) as string)).rejects.toThrow(/raw/);
 });

@@ -15,7 +15,7 @@ const files = parseJsonSchemas(generated);
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
 
-/** Each shape on the wire: its JSON Schema, and the sample in which its fields are changed, if that has another name. */
+/** Each shape on the wire: its JSON Schema, and the sample whose fields are changed, if it has a different name. */
 const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],
@@ -40,10 +40,10 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
   |http://localhost:3000|https://a.example/hook?x=1|HTTPS://a.example|https://[::1]:8443/ü
   |https://a.example/a b|https://|https:///x|ftp://a.example/|data:,A|//a.example/x|///a|//|/hook|a.example|localhost:3000`;
 
-/** What is put at each field, one at a time; the rest of the value stays right. */
+/** The values to put at each field, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
-/** The probes of a field, and some that are like its right value; each with its name. */
+/** The probes of a field, and some that are similar to its valid value; each with its name. */
 function probesOf(right: unknown): [name: string, probe: unknown][] {
   const probes = PROBES.map((probe): [string, unknown] => [
     probe === missing ? "missing" : toJson(probe),
@@ -55,7 +55,7 @@ function probesOf(right: unknown): [name: string, probe: unknown][] {
   return probes;
 }
 
-/** Every field of a shape that its sample has a place for, and one that it does not know in each object. */
+/** Every field of a shape in its sample, and an unknown field in each object. */
 function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   const fields = new Set(walkFields(files, ref).map(({ path }) => path));
   const known = [...fields].filter((path) => isContainer(valueAt(valid, path.split(".").slice(0, -1))));
@@ -66,7 +66,7 @@ function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   return [...known, "extra", ...objects.map((path) => `${path}.extra`)];
 }
 
-/** Both verdicts on the text of one JSON value, as it would stand on the wire. */
+/** Both verdicts on a JSON value, parsed from its text as on the wire. */
 function judge(zod: z.ZodType, ref: string, text: string) {
   const validate = ajv.getSchema(ref);
   if (validate === undefined) throw new Error(`no JSON Schema at ${ref}`);
@@ -90,7 +90,7 @@ const cases = SHAPES.flatMap(([name, file, sample = name as keyof typeof samples
   );
 });
 
-describe("zod and the JSON Schema judge alike", () => {
+describe("zod and the JSON Schema agree on", () => {
   it("each value of each field", () => {
     expect(cases.length).toBeGreaterThan(5_000);
     expect(cases.filter(({ zod, jsonSchema }) => zod !== jsonSchema)).toEqual([]);
@@ -99,14 +99,14 @@ describe("zod and the JSON Schema judge alike", () => {
   it.each([
     { ref: "inbound.schema.json", zod: shapes.inboundMessage, prefix: "Inbound" },
     { ref: "outbound.schema.json", zod: shapes.outboundMessage, prefix: "Outbound" },
-  ])("the union in $ref as its members", ({ ref, zod, prefix }) => {
+  ])("the union in $ref and its members", ({ ref, zod, prefix }) => {
     const verdicts = cases
       .filter(({ name }) => name.startsWith(prefix))
       .map(({ text }) => ({ text, ...judge(zod, ref, text) }));
     expect(verdicts.filter((verdict) => verdict.zod !== verdict.jsonSchema)).toEqual([]);
   });
 
-  it("and accept of each field what accepted.txt has (after a change of the shapes: vitest -u, and read it)", async () => {
+  it("the accepted values of each field (after a change of the shapes: vitest -u, and read it)", async () => {
     const accepted = cases.filter(({ zod }) => zod);
     const byField = Map.groupBy(accepted, ({ name, path }) => `${name} ${path}`);
     const fields = [...byField].map(([field, own]) => [field, own.map(({ probe }) => probe).join(", ")]);

@@ -1,4 +1,4 @@
-/** What the walk reads of a JSON Schema. */
+/** The parts of a JSON Schema that are read here. */
 interface JsonSchema {
   $ref?: string;
   anyOf?: JsonSchema[];
@@ -8,7 +8,7 @@ interface JsonSchema {
   description?: string;
 }
 
-/** One field of a shape as its JSON Schema describes it. A path counts an array's entries as `0`. */
+/** One field of a shape in its JSON Schema. In a path, `0` means the entries of an array. */
 interface Field {
   path: string;
   schema: JsonSchema;

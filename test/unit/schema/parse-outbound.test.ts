@@ -12,7 +12,7 @@ import { missing, putAt } from "./values.js";
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
 
-/** The failure to parse a body. */
+/** Returns the error of a body that must not parse. */
 function refusalOf(parse: () => unknown): OutboundFormatError {
   try {
     parse();
@@ -32,9 +32,9 @@ describe("parseOutbound", () => {
     [samples.OutboundFile, "file"],
     [samples.OutboundButtonTemplate, "button_template"],
     [samples.OutboundGenericTemplate, "generic_template"],
-    // content_type counts on a text only.
+    // content_type matters only on a text.
     [{ ...common, type: "image", url: "https://cdn.example/a.png", content_type: "image" }, "image"],
-  ])("gives %j the kind %s and its fields", (raw, kind) => {
+  ])("parses %j as the kind %s with its fields", (raw, kind) => {
     const { content_type: _, ...image } = raw as Record<string, unknown>;
     const message = kind === "image" ? image : raw;
     expect(parseOutbound(JSON.stringify(raw))).toEqual({ kind, message, raw });
@@ -42,7 +42,7 @@ describe("parseOutbound", () => {
   });
 
   it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }])(
-    "gives the unknown kind of %o with the raw value, and all digits of its conversation",
+    "returns the unknown kind of %o with the raw value, and all digits of its conversation",
     (change) => {
       const raw = { ...text, ...change, extra: { kept: true } };
       expect(parseOutbound(JSON.stringify(raw))).toEqual({ kind: "unknown", raw });
@@ -53,7 +53,7 @@ describe("parseOutbound", () => {
 
   const notUtf8 = new Uint8Array([...new TextEncoder().encode('{"type":"'), 0xff, 0x22, 0x7d]);
   it.each<string | Uint8Array>(["", "my-secret", '{"type":"text"', notUtf8])(
-    "refuses %j as a body",
+    "rejects %j as a body",
     (body) => {
       const { issues, message } = refusalOf(() => parseOutbound(body));
       expect(issues.map(({ path }) => path)).toEqual([""]);
@@ -62,7 +62,7 @@ describe("parseOutbound", () => {
   );
 
   it.each(["{}", '{"type":5}', "null", "[]", '"text"'])(
-    "gives JSON that is not a message as unknown: %s",
+    "returns JSON that is not a message as unknown: %s",
     (body) => {
       expect(parseOutbound(body)).toEqual({ kind: "unknown", raw: JSON.parse(body) as unknown });
     },
@@ -83,7 +83,7 @@ it("parseSentOutbound names every wrong field of a known kind, and quotes no val
   expect(message).not.toContain("my-secret");
 });
 
-/** Values at one path that are not in the form of the specification, and what all of them are read as. */
+/** Values at one path that are not in the form of the specification, and the value as which all of them are read. */
 type Written = readonly [path: string, values: readonly unknown[], read: unknown];
 
 const attributes = "content_attributes";
@@ -129,7 +129,7 @@ const WRITTEN = (Object.keys(written) as (keyof typeof written)[]).flatMap((name
   written[name].map(([path, values, read]) => ({ name, path, values, read })),
 );
 
-/** By the name of a sample: values at one path that no guess turns into the specified form. */
+/** By the name of a sample: values at one path that are not converted to the specified form. */
 const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
   ["OutboundText", "text", [missing, null, [], 42, {}]],
   ["OutboundText", "sender_id", [missing, null, [], true]],
@@ -144,7 +144,7 @@ const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
 ];
 
 describe("a delivery that is not in the form of the specification", () => {
-  it.each(WRITTEN)("is read where it means the same: $name $path $values", ({ name, path, values, read }) => {
+  it.each(WRITTEN)("is read if it means the same: $name $path $values", ({ name, path, values, read }) => {
     const right = parseOutbound(JSON.stringify(samples[name]));
     for (const value of values) {
       const raw = putAt(samples[name], path, value);
@@ -154,7 +154,7 @@ describe("a delivery that is not in the form of the specification", () => {
     }
   });
 
-  it.each(OTHER)("is unknown where it has another shape: %s %s", (name, path, values) => {
+  it.each(OTHER)("is unknown if it has a different shape: %s %s", (name, path, values) => {
     for (const value of values) {
       const raw = putAt(samples[name], path, value);
       expect(parseOutbound(JSON.stringify(raw))).toEqual({

@@ -20,7 +20,7 @@ const configuration = {
 const removed = { webhook_url: "", webhook_verification_key: "", webhook_status: "", bot_url: "" };
 
 describe("readRegistration", () => {
-  it("gives the configuration with any status, without fields that are not in the specification", () => {
+  it("returns the configuration with any status, without fields that are not in the specification", () => {
     const pending = { ...configuration, webhook_status: "pending" };
     expect(readRegistration({ ...pending, workspace: "acme" })).toEqual(pending);
   });
@@ -32,9 +32,9 @@ describe("readRegistration", () => {
     ["an empty object", {}],
     ["four empty strings", removed],
     ["nulls", { webhook_url: null, webhook_status: null }],
-    ["no webhook_url beside a bot_url", { bot_url: configuration.bot_url }],
-    ["an empty webhook_url beside the rest", { ...configuration, webhook_url: "" }],
-    ["a null webhook_url beside the rest", { ...configuration, webhook_url: null }],
+    ["no webhook_url, but a bot_url", { bot_url: configuration.bot_url }],
+    ["an empty webhook_url and other values", { ...configuration, webhook_url: "" }],
+    ["a null webhook_url and other values", { ...configuration, webhook_url: null }],
   ])("reads %s as nothing registered, alone and in an envelope", (_reading, data) => {
     expect(readRegistration(data)).toBeUndefined();
     const envelope = registrationEnvelope.parse({ status: "ok", data });
@@ -57,7 +57,7 @@ describe("readRegistration", () => {
 });
 
 it.each(INBOUND_KINDS)(
-  "a message of kind %s is known as such, and has the shape of its kind alone: all media have one",
+  "a message of kind %s is recognised, and has only the shape of its kind: all media share one",
   (kind) => {
     const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
     const message = samples[name as keyof typeof samples];
@@ -78,6 +78,6 @@ it.each([
   [{ event: "message_created", attachments: null }],
   [{ event: "message_created", attachments: [] }],
   [{ event: "message_created", attachments: [{ file_type: "sticker" }] }],
-])("%j, which lacks the rest or is none, has the kind %s", (message, kind?: string) => {
+])("%j, which is incomplete or not a message, has the kind %s", (message, kind?: string) => {
   expect(inboundKindOf(message)).toBe(kind);
 });

@@ -1,14 +1,14 @@
-/** Stands for a field that is left out. */
+/** Represents a missing field. */
 export const missing = Symbol("missing");
 
 export const isContainer = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** What a value has at a path. */
+/** Returns the value at a path. */
 export const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce((node, key) => (isContainer(node) ? node[key] : undefined), value);
 
-/** The right value of a shape with another value, or {@link missing}, at one path. */
+/** Returns a valid value with a different value, or {@link missing}, at one path. */
 export function putAt(valid: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(valid);
   const keys = path.split(".");
@@ -20,7 +20,7 @@ export function putAt(valid: Record<string, unknown>, path: string, value: unkno
   return copy;
 }
 
-/** JSON with the digits of a bigint written out. */
+/** Returns JSON in which a bigint is written with all its digits. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, entry: unknown) => (typeof entry === "bigint" ? `#${entry}#` : entry)).replaceAll(
     /"#(-?\d+)#"/g,

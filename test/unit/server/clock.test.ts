@@ -9,12 +9,12 @@ const WAIT = { timeout: 10_000, interval: 5 };
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-// Somebody sets the machine's clock. Time passes as always, and so do timers.
+// The machine's clock is changed. Time passes as always, and so do timers.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs);
 
-/** A responder's spool and forwarder, which may be closed before the test ends. */
+/** A responder's spool and forwarder, which may close before the test ends. */
 function start(
   path: string,
   target: TestServer,
@@ -40,7 +40,7 @@ test("a clock that is set back during a pause delays neither the delivery nor th
   await acceptAll(spool, [{}, {}]);
   await untilTried(spool, 1);
   setClock(-2 * HOUR_MS);
-  // The next attempt is shown by the clock as it is now.
+  // The time of the next attempt is shown by the current clock.
   expect(listAll(spool)[0]?.dueMs).toBeLessThan(Date.now() + 1000);
   await untilEmpty(spool);
   expect(target.requests).toHaveLength(3);
@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test("what was kept under a clock that was ahead is forwarded at once", async () => {
+test("a delivery that was kept while the clock was ahead is forwarded at once", async () => {
   const path = spoolFile();
   const target = await startServer();
   setClock(DAY_MS);
@@ -79,7 +79,7 @@ test("what was kept under a clock that was ahead is forwarded at once", async ()
   expect(target.requests).toHaveLength(1);
 });
 
-test("a clock that is set forward by a day makes no delivery older", async () => {
+test("a clock that is set forward by a day does not make a delivery older", async () => {
   const path = spoolFile();
   const target = await startServer((_, response) => response.writeHead(503).end());
   const { spool, stop } = start(path, target, 20);

@@ -11,7 +11,7 @@ import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
 const ACME = { verificationKeys: [KEY] };
 const SMALLEST = { port: 8080, dataDir: "/var/lib/apichat", workspaces: { acme: ACME } };
 
-/** A variable of the environment for one test; gives the reference to it. */
+/** Sets a variable of the environment for one test. Returns the reference to it. */
 function setVariable(value: string): { env: string } {
   vi.stubEnv("APICHAT_TEST", value);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -21,7 +21,7 @@ function setVariable(value: string): { env: string } {
 const load = async (config: unknown, folder?: string, mode?: number) =>
   loadConfig(await writeConfig(folder ?? (await makeFolder()), config, mode));
 
-/** The text with which a configuration is rejected, less the name of its file. */
+/** Returns the error of a configuration, without the name of its file. */
 async function refusalOf(config: unknown): Promise<string> {
   const file = await writeConfig(await makeFolder(), config);
   const error: unknown = await loadConfig(file).catch((thrown: unknown) => thrown);
@@ -36,7 +36,7 @@ const warning = (what: string, path: string): string =>
   `${path} holds ${what} and is open to other users of this machine: chmod 600 ${path}`;
 
 describe("a configuration", () => {
-  it("gets its defaults, takes one key without a list, and has its paths as on the wire", async () => {
+  it("gets its defaults, accepts one key without a list, and has its paths as on the wire", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { ...ACME, path: "/gespräch" } };
     const text = `${JSON.stringify({ ...SMALLEST, workspaces })}\n\n`;
     expect(await load(text)).toEqual({
@@ -50,7 +50,7 @@ describe("a configuration", () => {
     });
   });
 
-  it("takes keys from texts, files and the environment", async () => {
+  it("reads keys from strings, files and the environment", async () => {
     const folder = await makeFolder();
     await writeFile(join(folder, "key"), `${SECOND_KEY}\n`);
     const variable = setVariable("key-of-the-environment-0123456789");
@@ -64,7 +64,7 @@ describe("a configuration", () => {
     ]);
   });
 
-  it("derives keys from a seed, before those that a workspace lists, and from its own subject", async () => {
+  it("derives keys from a seed, before those that a workspace lists, and for its own subject", async () => {
     const rotations = ["2026-12", "2026-09"];
     const workspaces = { acme: ACME, beta: { subject: "acme" }, gamma: {} };
     const derivedFrom = [setVariable(SEED)];
@@ -76,7 +76,7 @@ describe("a configuration", () => {
     expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
-  it("has every field, with its default, on its page", () => {
+  it("has every field with its default on its page", () => {
     const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
@@ -85,7 +85,7 @@ describe("a configuration", () => {
       expect(text).toMatch(new RegExp(`[Dd]efault ${value}`));
   });
 
-  it("warns of files with keys that others can open, and of a target in clear text without its query", async () => {
+  it("warns of key files that others can open, and of an unencrypted target without its query", async () => {
     const folder = await makeFolder();
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
     await writeFile(open, SECOND_KEY, { mode: 0o644 });
@@ -98,7 +98,7 @@ describe("a configuration", () => {
     expect(await warningsOf({ ...ACME, forwardTo: "http://chat.example/in?token=hidden" })).toEqual([
       expect.stringContaining("http://chat.example/in?token=***"),
     ]);
-    // Where the keys stand elsewhere it is their files that count.
+    // If the keys are in other files, those files matter.
     await chmod(file, 0o644);
     const elsewhere = [
       { verificationKeys: { file: open } },
@@ -154,12 +154,12 @@ describe("a wrong configuration", () => {
     ["derivedFrom: must be an environment variable", { derivedFrom: { env: "X" }, rotations: ["1"] }],
     ["rotations: must be a list of 1 to 10 names", { derivedFrom: SEED, rotations: [] }],
     ["workspaces.acme.subject: must be", { derivedFrom: SEED, rotations: ["1"], ...acme({ subject: "" }) }],
-  ])("is refused, and no key is shown: %s", async (problem, config) => {
+  ])("is rejected, and no key is shown: %s", async (problem, config) => {
     const isPart = typeof config === "object" && !Array.isArray(config);
     expect(await refusalOf(isPart ? { ...SMALLEST, ...config } : config)).toContain(problem);
   });
 
-  it("is refused with everything at once: shapes, and what is wrong beyond the shape of another part", async () => {
+  it("is rejected with all problems at once: wrong shapes, and other problems elsewhere", async () => {
     const a = { ...ACME, forwardTo: "localhost:3000" };
     const b = { verificationKeys: 7, path: "/a" };
     const c = { verificationKeys: `${KEY} ` };
@@ -189,7 +189,7 @@ describe("a wrong configuration", () => {
     ["::", "[::ffff:127.0.0.1]"],
     ["0.0.0.0", hostname()],
     ["192.0.2.1", "192.0.2.1"],
-  ])("that listens on %s and forwards to %s, which is itself, is refused", async (host, called) => {
+  ])("that listens on %s and forwards to %s, which is itself, is rejected", async (host, called) => {
     const forwardTo = `http://${called}:8080/beta?token=hidden`;
     const message = await refusalOf({
       ...SMALLEST,

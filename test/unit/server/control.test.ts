@@ -13,7 +13,7 @@ import { startListener } from "../../support/http.js";
 import { DEAD, deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("the control interface", () => {
-  it("gives the status, has a new configuration applied or refused, and stops", async () => {
+  it("returns the status, applies or rejects a new configuration, and stops", async () => {
     const { announced, origin, configure, dataDir, server } = await startTestServer();
     const instance = await announced();
     expect(await findRunning(dataDir)).toEqual(instance);
@@ -59,7 +59,7 @@ describe.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
 ])("a process that holds a data folder and %s", (_what, announced, holder, hint) => {
-  it("is not taken for dead: the error says what to do; it is gone once the lock is free", async () => {
+  it("does not count as dead: the error says what to do; it is gone once the lock is free", async () => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 100;
@@ -81,12 +81,12 @@ describe("an announcement whose process is dead", () => {
     ["answers 401", (_req, res) => res.writeHead(401).end()],
     ["answers as another", (_req, res) => res.setHeader("x-apichat-instance", "alive").end("{}")],
     ["hangs up", (req) => req.socket.destroy()],
-  ])("is not taken for alive when a program on its port %s", async (_what, listener) => {
+  ])("does not count as alive if a program on its port %s", async (_what, listener) => {
     const instance = { ...DEAD, controlPort: (await startListener(listener)).port };
     expect([await requestStatus(instance), await requestStop(instance)]).toEqual([undefined, false]);
   });
 
-  it("is not taken for another responder with its port", async () => {
+  it("is not confused with a different responder on its port", async () => {
     const { announced, server } = await startTestServer();
     expect(await requestStop({ ...(await announced()), token: "token of the dead one" })).toBe(false);
     expect(server.status().instance).toBe("test-instance");

@@ -13,14 +13,14 @@ import { DEAD, KEY, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
-it("makes a data folder for its owner only, with those above it", async () => {
+it("creates a data folder and its parents for the owner only", async () => {
   const dataDir = join(await makeFolder(), "state", "data");
   makeDataDir(dataDir);
   makeDataDir(dataDir);
   expect(await modeOf(dataDir)).toBe(0o700);
 });
 
-it("fails with how to fix it for a folder that cannot be made, or takes no file", async () => {
+it("fails with a hint for a folder that cannot be created, or in which no file can be written", async () => {
   const folder = await makeFolder();
   const [file, link] = [join(folder, "file"), join(folder, "link")];
   await writeFile(file, "");
@@ -36,7 +36,7 @@ it("fails with how to fix it for a folder that cannot be made, or takes no file"
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
-it("announces an instance in one step and for its owner only, until the next process holds the folder", async () => {
+it("announces an instance atomically and for its owner only, until the next process holds the folder", async () => {
   const dataDir = await makeFolder();
   await writeInstance(dataDir, { ...DEAD, port: 1 });
   await writeInstance(dataDir, DEAD);

@@ -10,7 +10,7 @@ interface Forwarding {
   signal?: AbortSignal;
 }
 
-/** One attempt over a pool of its own. */
+/** Makes one attempt with its own connection pool. */
 function forward(url: string, given: Forwarding = {}): Promise<ForwardOutcome> {
   const { headers = [], body = Buffer.from("{}"), ...limits } = given;
   const dispatcher = createDispatcher({ connections: 4, allowH2: false });
@@ -22,11 +22,11 @@ function forward(url: string, given: Forwarding = {}): Promise<ForwardOutcome> {
 const forwardTo = async (answer: Answer, given?: Forwarding): Promise<ForwardOutcome> =>
   forward((await startServer(answer)).url, given);
 
-/** Names and values by turns, as pairs. */
+/** Converts a list of alternating names and values to pairs. */
 const toPairs = (...turns: string[][]): HeaderPair[] =>
   turns.flat().flatMap((name, index, all) => (index % 2 ? [] : [[name, all[index + 1] ?? ""] as const]));
 
-test("hands on end-to-end headers in their case and order, repeated ones too, and drops those of the connection", async () => {
+test("forwards end-to-end headers in their case and order, and drops those of the connection", async () => {
   const target = await startServer();
   const kept = toPairs(
     ["X-Hub-Signature-256", "sha256=00", "Content-Type", "application/json; charset=utf-8"],
@@ -66,7 +66,7 @@ test.each<Judged>([
   ...judged([400, 413, 415, 422, 431], (reason) => ({ kind: "refused", reason })),
   ...judged([401, 403, 404, 405, 408, 409, 410, 429, 500, 502, 503, 504], (reason) => retry(reason)),
   [503, { "retry-after": "7" }, retry("HTTP 503", 7)],
-])("judges HTTP %i with %j", async (status, headers, outcome) => {
+])("interprets HTTP %i with %j", async (status, headers, outcome) => {
   expect(await forwardTo((_, response) => response.writeHead(status, headers).end("why"))).toEqual(outcome);
 });
 
@@ -77,7 +77,7 @@ test.each([301, 307])("does not follow HTTP %i", async (status) => {
   expect(other.requests).toEqual([]);
 });
 
-test("counts a status whose body breaks off, or is endless", async () => {
+test("counts the status even if the body breaks off or never ends", async () => {
   const brokenOff = await startTcpServer((socket) => {
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
   });

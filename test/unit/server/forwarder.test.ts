@@ -18,7 +18,7 @@ import {
 
 const WAIT = { timeout: 10_000, interval: 5 };
 const idsOf = (rows: readonly ({ id: string } | undefined)[]): string[] => rows.map((row) => row?.id ?? "");
-/** The ids of what a target got. */
+/** The ids of the deliveries that a target received. */
 const sentIds = ({ requests }: TestServer): string[] =>
   requests.map(({ headers }) => String(headers["x-apichat-delivery-id"]));
 const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
@@ -28,7 +28,7 @@ const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
 
-/** Closed after the test. Its pauses are of milliseconds. */
+/** Starts a forwarder with pauses of milliseconds, closed after the test. */
 function startForwarder(
   spool: Spool,
   urls: Record<string, string>,
@@ -41,19 +41,19 @@ function startForwarder(
   return forwarder;
 }
 
-/** A spool of which the workspace acme is forwarded to a target. */
+/** A spool whose workspace acme is forwarded to a target. */
 async function setUp(answer?: Answer, given: Given = {}) {
   const spool = openTestSpool();
   const target = await startServer(answer);
   return { spool, target, forwarder: startForwarder(spool, { acme: target.url }, given) };
 }
 
-/** Answers the first requests with these statuses, and then with 200. */
+/** Responds to the first requests with these statuses, and then with 200. */
 const first =
   (...statuses: number[]): Answer =>
   (_, response, index) =>
     response.writeHead(statuses[index] ?? 200).end();
-/** Answers a body that has this word with a status, and others with 200. */
+/** Responds to bodies with this word with a status, and to others with 200. */
 const ifBad =
   (status: number, headers: Record<string, string> = {}): Answer =>
   ({ body }, response) =>
@@ -75,7 +75,7 @@ const untilDead = (spool: Spool, count: number): Promise<void> =>
 const untilRequests = ({ requests }: TestServer, count: number): Promise<void> =>
   vi.waitFor(() => expect(requests.length).toBeGreaterThanOrEqual(count), WAIT);
 
-test("forwards what was accepted before its start and what comes later, byte for byte, and deletes it", async () => {
+test("forwards deliveries accepted before its start and later, byte for byte, and deletes them", async () => {
   const spool = openTestSpool();
   const target = await startServer();
   const bodies = [new Uint8Array(0), randomBytes(1024 * 1024), randomBytes(1000)];
@@ -110,7 +110,7 @@ test("keeps the order within each of many conversations while attempts fail", as
   }
 });
 
-test("a delivery that fails holds back its conversation alone, and one without a target nothing", async () => {
+test("a failing delivery delays only its conversation, and one without a target delays nothing", async () => {
   const spool = openTestSpool();
   const target = await startServer(ifBad(500));
   startForwarder(spool, { acme: target.url, other: target.url });
@@ -123,7 +123,7 @@ test("a delivery that fails holds back its conversation alone, and one without a
   for (const id of [behind?.id, kept?.id]) expect(sentIds(target)).not.toContain(id);
 });
 
-test("a refused message is a dead letter at once, and frees its conversation", async () => {
+test("a rejected message is a dead letter at once, and frees its conversation", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(first(422), { log });
   const [refused, behind] = await acceptAll(spool, [{}, {}]);
@@ -135,7 +135,7 @@ test("a refused message is a dead letter at once, and frees its conversation", a
   expect(log.events).toContainEqual({ level: "error", event: "dead letter", fields });
 });
 
-test("repeats with the same id until it is taken, after the back-off, or as long as Retry-After says", async () => {
+test("repeats with the same id until it is accepted, after the back-off, or as long as Retry-After says", async () => {
   const { spool, target } = await setUp(
     (_, response, index) => response.writeHead([502, 429][index] ?? 200, { "retry-after": `${index}` }).end(),
     { backOff: { firstMs: 40, longestMs: 40 } },
@@ -144,12 +144,12 @@ test("repeats with the same id until it is taken, after the back-off, or as long
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual(Array(3).fill(delivery?.id));
   const [one = 0, two = 0, three = 0] = target.requests.map(({ atMs }) => atMs);
-  // At least the lower half of the back-off, also where Retry-After is 0; then a second.
+  // At least the lower half of the back-off, even if Retry-After is 0; then a second.
   expect(two - one).toBeGreaterThanOrEqual(18);
   expect(three - two).toBeGreaterThanOrEqual(990);
 });
 
-test("what could not be forwarded in time is a dead letter after a last attempt, and its conversation goes on", async () => {
+test("a delivery not forwarded in time is a dead letter after a last attempt; the others continue", async () => {
   const { spool, target } = await setUp(ifBad(503, { "retry-after": "3600" }), { maxAgeMs: 200 });
   const [bad, behind] = await acceptAll(spool, [BAD, {}]);
   await untilDead(spool, 1);
@@ -160,13 +160,13 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   expect(sentIds(target)).toEqual([bad?.id, bad?.id, behind?.id]);
 });
 
-/** Makes these times of a spool's file two days older. */
+/** Moves these timestamps back by two days. */
 function makeOlder(path: string, table: string, ...columns: string[]): void {
   const changes = columns.map((column) => `${column} = ${column} - 172800000`);
   withDatabase(path, (database) => database.exec(`UPDATE ${table} SET ${changes.join(", ")}`));
 }
 
-test("the age of what a workspace kept counts from when it gets a target, and not anew from each start", async () => {
+test("the age of kept deliveries counts from their workspace's first target, even after a restart", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
   await acceptAll(spool, [{}]);
@@ -176,14 +176,14 @@ test("the age of what a workspace kept counts from when it gets a target, and no
   await vi.waitFor(() => expect(listAll(spool)[0]?.attempts).toBeGreaterThan(1), WAIT);
   await before.close();
   expect(listDeadIds(spool)).toEqual([]);
-  // The target was given long ago, and has been tried ever since.
+  // The target was configured long ago, and has been tried ever since.
   makeOlder(path, "forwarded_workspaces", "since_ms");
   makeOlder(path, "deliveries", "age_from_ms");
   startForwarder(spool, { acme: target.url });
   await untilDead(spool, 1);
 });
 
-test("time in which no forwarder ran does not count, whether a delivery was tried before or waited behind another", async () => {
+test("time without a forwarder does not count, for a delivery that was tried or waited behind one", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
   const failing = await startServer(always(503));
@@ -201,7 +201,7 @@ test("time in which no forwarder ran does not count, whether a delivery was trie
   expect(new Set(sentIds(target))).toEqual(new Set(idsOf(accepted)));
 });
 
-test("another target is tried at once, and what is in progress ends at the one before", async () => {
+test("a changed target is tried at once, and requests in progress finish at the previous one", async () => {
   const answers: (() => void)[] = [];
   const next = await startServer();
   const { spool, target, forwarder } = await setUp(({ body }, response) => {
@@ -221,7 +221,7 @@ test("another target is tried at once, and what is in progress ends at the one b
   expect(sentIds(target)).toContain(slow?.id);
 });
 
-test("what waits in memory goes to the next target, or stays in the spool if there is none", async () => {
+test("a delivery that waits in memory goes to the next target, or stays in the spool if there is none", async () => {
   const { spool, target, forwarder } = await setUp(() => {}, { limits: { perWorkspace: 1, total: 2 } });
   const [hanging, ...rest] = await acceptAll(spool, [{}, { conversation: "8" }, ...alone(100)]);
   await untilRequests(target, 1);
@@ -238,7 +238,7 @@ test("what waits in memory goes to the next target, or stays in the spool if the
   expect(sentIds(next).toSorted()).toEqual(idsOf([hanging, ...rest]).toSorted());
 });
 
-/** A target that answers nothing until told so, and counts what is in progress at it. */
+/** A target that responds only when released, and counts its requests in progress. */
 async function startHolding() {
   const held = new Set<() => void>();
   const target = await startServer((_, response) => {
@@ -253,7 +253,7 @@ test.each([
   { workspaces: 1, most: 3 },
   { workspaces: 2, most: 6 },
   { workspaces: 10, most: 8 },
-])("has $most attempts in progress at most for $workspaces workspaces, by its limits", async (given) => {
+])("makes at most $most attempts at once for $workspaces workspaces, by its limits", async (given) => {
   const spool = openTestSpool();
   const { held, ...target } = await startHolding();
   const names = Array.from({ length: given.workspaces }, (_, index) => `w${index}`);
@@ -272,7 +272,7 @@ test.each([
   await untilEmpty(spool);
 });
 
-test("targets that hang delay no other, from the first attempt on", async () => {
+test("targets that hang delay no others, from the first attempt on", async () => {
   const spool = openTestSpool();
   const [hanging, healthy] = [await startServer(() => {}), await startServer()];
   const names = Array.from({ length: 9 }, (_, index) => `hanging${index}`);
@@ -280,7 +280,7 @@ test("targets that hang delay no other, from the first attempt on", async () => 
   const waiting = names.flatMap((name) => alone(40, name));
   await Promise.all(waiting.map((given) => spool.accept(makeDelivery(given))));
   startForwarder(spool, urls, { attemptTimeoutMs: 60_000 });
-  // Most of what they ever have.
+  // The maximum so far.
   await untilRequests(hanging, 200);
   await acceptAll(spool, alone(50, "healthy"));
   await untilRequests(healthy, 50);
@@ -289,11 +289,11 @@ test("targets that hang delay no other, from the first attempt on", async () => 
 
 const TIMEOUT_MS = 300;
 
-/** Whether, from a request on, each came a timeout after the one that is so many places before it. */
+/** Whether each request, from a given one on, came at least a timeout after the one this many places before it. */
 const areApart = ({ requests }: TestServer, from: number, places: number): boolean =>
   requests.slice(from + places).every(({ atMs }, index) => {
     const before = requests[from + index]?.atMs ?? 0;
-    // What the target sees late counts against the one before.
+    // A request that the target receives late counts against the one before.
     return atMs - before > TIMEOUT_MS / 3;
   });
 
@@ -325,7 +325,7 @@ test("workspaces whose last attempts timed out leave half of all attempts to the
   expect(areApart(hanging, 8, 4)).toBe(true);
 });
 
-test("close waits for what is in progress, and begins no more", async () => {
+test("close waits for attempts in progress, and starts no more", async () => {
   let end: (() => void) | undefined;
   const answer: Answer = (_, response) => (end = () => response.end());
   const { spool, target, forwarder } = await setUp(answer, { closeTimeoutMs: 60_000 });
@@ -339,7 +339,7 @@ test("close waits for what is in progress, and begins no more", async () => {
   expect(target.requests).toHaveLength(1);
 });
 
-test("close gives back what does not end in its time, and the next forwarder sends it", async () => {
+test("close returns deliveries that do not finish in time, and the next forwarder sends them", async () => {
   const { spool, target, forwarder } = await setUp(() => {});
   const [hanging] = await acceptAll(spool, [{}]);
   await untilRequests(target, 1);
@@ -351,7 +351,7 @@ test("close gives back what does not end in its time, and the next forwarder sen
   expect(sentIds(next)).toEqual([hanging?.id]);
 });
 
-test("what is taken and cannot be noted is not sent again, and is deleted when the spool works again", async () => {
+test("a delivery whose success cannot be recorded is not repeated, and is deleted later", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(undefined, { log });
   const complete = vi.spyOn(spool, "complete");
@@ -363,7 +363,7 @@ test("what is taken and cannot be noted is not sent again, and is deleted when t
   expect(log.events).toMatchObject([{ level: "error", event: "spool failed", fields }]);
 });
 
-test("a plan that cannot be noted is noted later, and nothing is forwarded by it before", async () => {
+test("a plan that cannot be recorded is recorded later, and nothing is forwarded by it before", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
   vi.spyOn(spool, "setForwarded").mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
@@ -372,11 +372,11 @@ test("a plan that cannot be noted is noted later, and nothing is forwarded by it
   const target = await startServer(first(503));
   startForwarder(spool, { acme: target.url });
   await untilEmpty(spool);
-  // It would be one if its age did not count from when its workspace got a target.
+  // It would be a dead letter if its age did not count from the time when its workspace got a target.
   expect(listDeadIds(spool)).toEqual([]);
 });
 
-test("nothing goes to a previous target while the plan that leaves it cannot be noted", async () => {
+test("nothing goes to a previous target while the plan that leaves it cannot be recorded", async () => {
   const { spool, target, forwarder } = await setUp();
   const next = await startServer();
   const earlier = await acceptAll(spool, [{}]);

@@ -8,7 +8,7 @@ import { startServer, type RunningServer } from "../../../provider/server/server
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
-/** Announced by a process that is no more. */
+/** Announced by a process that no longer exists. */
 export const DEAD: Instance = {
   instance: "dead",
   pid: 4711,
@@ -29,25 +29,25 @@ const endAll = async (): Promise<void> => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
 };
 
-/** A folder for its owner only, gone after the tests. */
+/** Creates a folder for its owner only, removed after the tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
-  // Once: a second call would remove folders while the first one still stops their servers.
+  // Registered once: a second hook would remove folders while the first one still stops their servers.
   if (folders.push(folder) === 1) afterTests(endAll);
   return folder;
 }
 
-/** Writes a configuration; text is written as it is. */
+/** Writes a configuration; a string is written unchanged. */
 export async function writeConfig(folder: string, config: unknown, mode = 0o600): Promise<string> {
   const file = join(folder, "config.json");
   await writeFile(file, typeof config === "string" ? config : JSON.stringify(config), { mode });
   return file;
 }
 
-/** A responder in this process, stopped after the tests. */
+/** Starts a responder in this process, stopped after the tests. */
 export async function startTestServer(config: object = {}, home?: string) {
   const folder = home ?? (await makeFolder());
-  /** Writes another configuration, or a text in its place, which a reload reads. */
+  /** Writes a new configuration, or a string instead, for a reload. */
   const configure = (given: object | string): Promise<string> =>
     writeConfig(
       folder,
@@ -62,7 +62,7 @@ export async function startTestServer(config: object = {}, home?: string) {
     dataDir,
     configFile,
     configure,
-    /** Where it listens now. */
+    /** Its current address. */
     origin: () => `http://127.0.0.1:${server.status().port}`,
     announced: async () => {
       const instance = await readInstance(dataDir);
@@ -77,7 +77,7 @@ export async function startTestServer(config: object = {}, home?: string) {
   };
 }
 
-/** Sends a signed delivery; gives the status of its answer. */
+/** Sends a signed delivery, and returns the status of the response. */
 export async function deliver(
   url: string,
   verificationKey = KEY,

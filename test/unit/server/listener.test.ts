@@ -10,7 +10,7 @@ import { afterTests, startTcpServer } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
-/** Shorter than those of a real responder. */
+/** Timeouts shorter than those of a real responder. */
 const LIMITS = {
   headMs: 600,
   requestMs: 1_500,
@@ -26,7 +26,7 @@ async function start(handle: (req: IncomingMessage, res: ServerResponse) => void
   return listener;
 }
 
-/** Sends bytes as they are and reads until the server closes. */
+/** Sends bytes unchanged and reads until the server closes. */
 async function exchange(port: number, ...parts: string[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   for (const part of parts) socket.write(part);
@@ -47,7 +47,7 @@ async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<vo
 }
 
 describe("a listener", () => {
-  it("that cannot be had is refused with the reason and how to fix it", async () => {
+  it("that is not available fails with the reason and how to fix it", async () => {
     const { port } = await startTcpServer();
     const failures = [
       [{ ...LOOPBACK, port }, `cannot listen on 127.0.0.1 port ${port}: the port is taken`],
@@ -59,17 +59,17 @@ describe("a listener", () => {
     }
   });
 
-  it("at the limit closes the connection that is idle longest, and answers the new one", async () => {
+  it("at the limit closes the connection idle longest, and serves the new one", async () => {
     const { port } = await start((req, res) => void answerBody(req, res));
     const kept = await connectAll(port);
-    // A response makes the first one the last to go.
+    // After its response the first connection is the last to be closed.
     kept[0]?.write(head("/used", "content-length: 0\r\n"));
     if (kept[0]) await once(kept[0], "data");
     expect(await get(port)).toBe("/ ");
     await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
   });
 
-  it("at the limit closes a connection whose body does not come, if none is idle", async () => {
+  it("at the limit closes a connection whose body does not arrive, if none is idle", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const slow = await connectAll(port);
     for (const socket of slow) socket.write(head("/slow", "expect: 100-continue\r\ncontent-length: 5\r\n"));
@@ -78,7 +78,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(slow.map(({ closed }) => closed)).toEqual([true, false, false]));
   });
 
-  it("at the limit takes no connection away from a request that is being answered", async () => {
+  it("at the limit keeps the connection of a request that is being handled", async () => {
     const begun: ServerResponse[] = [];
     const { port } = await start((req, res) => (req.url === "/" ? res.end("here") : begun.push(res)));
     const answers = Array.from({ length: LIMITS.connections }, () =>
@@ -91,7 +91,7 @@ describe("a listener", () => {
     await vi.waitFor(async () => expect(await get(port)).toBe("here"));
   });
 
-  it("answers senders that end their side after the request, and keeps no connection of them", async () => {
+  it("responds to senders that close their side after the request, and keeps none of their connections", async () => {
     const sockets: Socket[] = [];
     const { port } = await start((req, res) => {
       sockets.push(req.socket);
@@ -110,9 +110,9 @@ describe("a listener", () => {
 
   it.each([
     ["garbage", "nonsense\r\n\r\n", 400],
-    ["too large a header", head("/", `x-long: ${"x".repeat(20_000)}\r\n`), 431],
+    ["a header that is too large", head("/", `x-long: ${"x".repeat(20_000)}\r\n`), 431],
     ["a broken body", head("/", "transfer-encoding: chunked\r\n") + "zz\r\n", 400],
-  ])("answers a request before it rejects %s behind it", async (_what, broken, status) => {
+  ])("responds to a request before it rejects %s after it", async (_what, broken, status) => {
     const { port } = await start((req, res) => {
       const answer = (): void => void answerBody(req, res).catch(() => undefined);
       setTimeout(answer, 50);
@@ -123,21 +123,21 @@ describe("a listener", () => {
     expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 200 OK.*/stored HTTP/1.1 ${status} `, "s"));
   });
 
-  it("ends senders that are slow with the head or the body", async () => {
+  it("disconnects senders that are slow with the head or the body", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const [silent, slowHead, slowBody] = await Promise.all([
       drip(port, ""),
       drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
       drip(port, head("/", "content-length: 1000\r\n")),
     ]);
-    // The others may be told so too, unless a byte of theirs crosses the end of the connection.
+    // The others may get it too, unless one of their bytes crosses the end of the connection.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
     expect(silent.tookMs).toBeLessThan(slowBody.tookMs);
     expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);
   });
 });
 
-/** As many connections as there may be, open on both sides in this order. */
+/** Opens the maximum number of connections, established on both sides in this order. */
 async function connectAll(port: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let number = 0; number < LIMITS.connections; number++) {
@@ -149,7 +149,10 @@ async function connectAll(port: number): Promise<Socket[]> {
   return sockets;
 }
 
-/** Sends a beginning and then a byte now and then, until the server ends the connection. Nothing at all if it is empty. */
+/**
+ * Sends the start of a request and then a byte now and then, until the server closes. With an empty start,
+ * sends nothing.
+ */
 async function drip(port: number, beginning: string): Promise<{ answer: string; tookMs: number }> {
   const startedMs = Date.now();
   const socket = connect(port, "127.0.0.1");
@@ -164,7 +167,7 @@ async function drip(port: number, beginning: string): Promise<{ answer: string; 
 }
 
 describe("a graceful close", () => {
-  it("answers what is in progress, takes nothing new, and ends idle connections", async () => {
+  it("responds to requests in progress, accepts no new ones, and ends idle connections", async () => {
     const began = Promise.withResolvers<ServerResponse>();
     const listener = await start((req, res) => (req.url === "/" ? res.end("idle") : began.resolve(res)));
     const agent = new Agent({ keepAlive: true });
@@ -179,10 +182,10 @@ describe("a graceful close", () => {
     agent.destroy();
   });
 
-  it("answers requests that are on their way on open connections, and ends each connection with its response", async () => {
+  it("responds to requests already sent on open connections, and ends each connection with its response", async () => {
     const listener = await start((req, res) => void setTimeout(() => res.end(req.url), 5));
     let closed: Promise<void> | undefined;
-    /** Sends one request after the other, until a response says that it is the last one. */
+    /** Sends one request after the other, until a response announces that it is the last one. */
     const send = async (): Promise<string> => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (let sent = 0; ; sent++) {
@@ -191,18 +194,18 @@ describe("a graceful close", () => {
         );
         answer.resume();
         await once(answer, "end");
-        if (answer.headers.connection === "close") return "told";
+        if (answer.headers.connection === "close") return "announced";
         if (sent >= 5) closed ??= listener.close();
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
       }
     };
     expect(await Promise.all(Array.from({ length: LIMITS.connections }, send))).toEqual(
-      Array(LIMITS.connections).fill("told"),
+      Array(LIMITS.connections).fill("announced"),
     );
     await closed;
   });
 
-  it("processes nothing behind the last answer on an open connection", async () => {
+  it("processes nothing after the last response on an open connection", async () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<void>();
     let received: Socket | undefined;

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog, openLogFile } from "../../../provider/server/log.js";
 import { makeFolder } from "./harness.js";
 
-it("writes one JSON line an event, whatever its fields contain, and leaves out what is undefined", () => {
+it("writes one JSON line per event, whatever its fields contain, and omits undefined fields", () => {
   const lines: string[] = [];
   const log = createLog((line) => lines.push(line));
   log.warn("refused", { workspace: "acme", status: 401, code: undefined });
@@ -17,12 +17,12 @@ it("writes one JSON line an event, whatever its fields contain, and leaves out w
   ]);
 });
 
-it("rotates its file before it is over the limit, and keeps two, for the owner only", async () => {
+it("rotates its file before the limit, and keeps two, for the owner only", async () => {
   const file = join(await makeFolder(), "responder.log");
   const lines = Array.from({ length: 20 }, (_, index) => `${index} ${"x".repeat(30)}\n`);
   let write = openLogFile(file, 100);
   for (const [index, line] of lines.entries()) {
-    // What stands in the file already counts.
+    // The existing content of the file counts.
     if (index === 16) write = openLogFile(file, 100);
     write(line);
   }
@@ -31,12 +31,12 @@ it("rotates its file before it is over the limit, and keeps two, for the owner o
     expect(statSync(one).size).toBeLessThanOrEqual(100);
     expect(statSync(one).mode & 0o777).toBe(0o600);
   }
-  // The newest lines in their order: nothing is lost between two files.
+  // The newest lines in order: nothing is lost between the two files.
   const kept = files.map((one) => readFileSync(one, "utf8")).join("");
   expect(lines.join("").endsWith(kept)).toBe(true);
 });
 
-it("writes one limited line of a kind in ten seconds, and then how many it suppressed", () => {
+it("writes one line of a limited kind in ten seconds, and then the number of suppressed ones", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const lines: unknown[] = [];

@@ -26,7 +26,7 @@ interface Given {
   logDeliveries?: boolean;
 }
 
-/** Routes over a store in memory, which fails when told so. */
+/** The routes over a store in memory, which fails on demand. */
 async function setUp({
   failure,
   config = CONFIG,
@@ -50,7 +50,7 @@ async function setUp({
 const delivery = (path: string, options: Partial<Parameters<typeof createDelivery>[1]> = {}) =>
   createDelivery("text", { verificationKey: KEY, url: `http://localhost${path}`, ...options });
 
-/** The statuses of the ready path and the health path, where the store's check fails like this. */
+/** The statuses of the ready path and the health path if the store's check fails like this. */
 async function probe(failure?: Error, drains = false): Promise<number[]> {
   const check = () => (failure === undefined ? Promise.resolve() : Promise.reject(failure));
   const { send, routes } = await setUp({ check });
@@ -60,7 +60,7 @@ async function probe(failure?: Error, drains = false): Promise<number[]> {
 }
 
 describe("the routes of a responder", () => {
-  it("store a delivery with all its bytes, its headers and the conversation of any body, and then answer 200", async () => {
+  it("store a delivery with all its bytes, headers and conversation, and then respond with 200", async () => {
     const { send, accepted } = await setUp();
     const bodies: [body: string, conversation: string | undefined][] = [
       ['{"type":"text", "conv_id":123456789012345678901,"text":"\\u00e9\\/"}', "123456789012345678901"],
@@ -69,7 +69,7 @@ describe("the routes of a responder", () => {
       ['{"conv_id":null}', undefined],
       ['{"conv_id":[7]}', undefined],
       ["null", undefined],
-      // Far too long: all its bytes are kept, and a short conversation.
+      // Far too long: the bytes are kept, and the conversation is shortened.
       [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
       [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
     ];
@@ -82,7 +82,7 @@ describe("the routes of a responder", () => {
     expect(accepted[0]?.headers).toContainEqual(["x-flow-ns", "f0"]);
   });
 
-  it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
+  it("respond with 503 and Retry-After if the store fails, and log the reason", async () => {
     const { send, lines } = await setUp({ failure: new Error("database or disk is full") });
     const answer = await send(await delivery("/acme"));
     expect(answer.status).toBe(503);
@@ -95,7 +95,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("answer 404 for every other path, health on its own, and 413 over the configured limit", async () => {
+  it("respond with 404 to every other path, show health, and respond with 413 above the limit", async () => {
     const { send } = await setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));
@@ -110,7 +110,7 @@ describe("the routes of a responder", () => {
     expect((await send(long)).status).toBe(413);
   });
 
-  it("end the connection of a sender whose request is rejected, and of no other", async () => {
+  it("end the connection of a rejected request, and of no other", async () => {
     const { send } = await setUp();
     const rejected = [
       await delivery("/acme", { verificationKey: "wrong" }),
@@ -128,7 +128,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("check the store for each probe, at most every two seconds, and say in the log what is wrong", async () => {
+  it("check the store for each probe, at most every two seconds, and log the problem", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const check = vi.fn<NonNullable<Given["check"]>>(() => Promise.resolve());
@@ -145,7 +145,7 @@ describe("the routes of a responder", () => {
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
   });
 
-  it("are not ready while nothing can be stored or once they drain, and not well only where a restart helps", async () => {
+  it("are not ready while they cannot store or while they drain, and unhealthy if a restart helps", async () => {
     expect(await probe()).toEqual([200, 200]);
     expect(await probe(undefined, true)).toEqual([503, 200]);
     expect(await probe(new SqliteError("full", "the disk is full"))).toEqual([503, 200]);
@@ -153,7 +153,7 @@ describe("the routes of a responder", () => {
     expect(await probe(new Error("permission denied"))).toEqual([503, 503]);
   });
 
-  it("log one line for each delivery where that is wanted, with ids and result, and without content", async () => {
+  it("log one line for each delivery if configured, with ids and result, and without content", async () => {
     const { send, lines, accepted } = await setUp({ logDeliveries: true });
     const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
     for (const message of messages) await send(await delivery("/acme", { message }));

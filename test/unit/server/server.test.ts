@@ -7,7 +7,7 @@ import { startReceiver } from "../../support/receiver.js";
 import { deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
 import { holdDisk } from "./spool-harness.js";
 
-it("takes no more headers than it can forward", async () => {
+it("accepts no more headers than it can forward", async () => {
   const receiver = await startReceiver();
   const { origin } = await startTestServer({
     workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } },
@@ -24,7 +24,7 @@ it("takes no more headers than it can forward", async () => {
   await expect.poll(() => receiver.received.length).toBe(taken);
 });
 
-it("takes no delivery and is not well once its spool file is removed or replaced, and forwards what it has", async () => {
+it("rejects deliveries and is unhealthy without its spool file, and forwards what it has", async () => {
   const receiver = await startReceiver();
   receiver.answerWith(503);
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
@@ -42,7 +42,7 @@ it("takes no delivery and is not well once its spool file is removed or replaced
   await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
 });
 
-it("is well while the disk hangs, and not ready before the disk answers", async () => {
+it("is healthy while the disk hangs, and not ready until the disk responds", async () => {
   const { origin } = await startTestServer();
   const { end, untilCalls } = holdDisk();
   const statuses: Record<string, number> = {};
@@ -56,10 +56,10 @@ it("is well while the disk hangs, and not ready before the disk answers", async 
   expect(statuses).toEqual({ healthz: 200, readyz: 200 });
 });
 
-it("does not start on a data folder that another one has, but when that one has stopped", async () => {
+it("starts on the data folder of another responder only after that one has stopped", async () => {
   const first = await startTestServer();
   const start = () => startServer({ configFile: first.configFile, instance: "second" });
-  // The first failed attempt must not drop the lock of the one that holds it.
+  // The first failed attempt must not release the other's lock.
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(start()).rejects.toMatchObject({
       code: "conflict",
@@ -91,14 +91,14 @@ describe("a reload", () => {
     expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`)).toBe(404);
     expect(await log()).toContain(`chmod 600 ${file}`);
-    // The rows of the workspace that is gone are still counted.
+    // The rows of the removed workspace are still counted.
     expect(status.workspaces).toEqual({
       beta: { pending: 0, deadLetters: 0 },
       acme: { pending: 1, deadLetters: 0, oldestMs: expect.any(Number) as number },
     });
   });
 
-  it("forwards what was kept once there is a target, and gives up earlier once it is to", async () => {
+  it("forwards kept deliveries once there is a target, and gives up earlier if configured", async () => {
     const receiver = await startReceiver();
     const { server, origin, configure } = await startTestServer();
     const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
@@ -120,7 +120,7 @@ describe("a reload", () => {
     ["moves the host", () => ({ host: "0.0.0.0" })],
     ["moves the port", () => ({ port: 8 })],
     [
-      "forwards to itself on the free port that it has",
+      "forwards to itself on its automatic port",
       (origin) => ({ workspaces: { acme: { verificationKeys: SECOND_KEY, forwardTo: `${origin}/acme` } } }),
     ],
   ])("changes nothing if the configuration %s", async (_what, config) => {

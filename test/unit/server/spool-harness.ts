@@ -9,14 +9,14 @@ import type { Log } from "../../../provider/server/log.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
 
-/** A file in a new folder, gone after the test. */
+/** A file in a new folder, removed after the test. */
 export function spoolFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "apichat-spool-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "data", "spool.sqlite");
 }
 
-/** A spool in a file of its own or in this one, closed after the test. */
+/** A spool in its own file or in this one, closed after the test. */
 export function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Spool {
   const spool = openSpool(dirname(path), tidyAfterMs);
   onTestFinished(() => spool.close());
@@ -34,7 +34,7 @@ export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDel
   };
 }
 
-/** Accepts one delivery after the other; gives them back. */
+/** Accepts one delivery after the other, and returns them. */
 export async function acceptAll(
   spool: Spool,
   given: Partial<AcceptedDelivery>[],
@@ -44,14 +44,14 @@ export async function acceptAll(
   return deliveries;
 }
 
-/** Takes one delivery that is due; throws if there is none. */
+/** Takes one due delivery. Throws if there is none. */
 export function takeFirst(spool: Spool, workspace = "acme"): TakenDelivery {
   const [delivery] = spool.take(workspace, 1);
   if (delivery === undefined) throw new Error("nothing is due");
   return delivery;
 }
 
-/** Fails what is due for good, as the forwarder would. */
+/** Marks due deliveries as failed permanently, as the forwarder would. */
 export async function buryDue(spool: Spool, limit = 1, workspace = "acme"): Promise<void> {
   await Promise.all(spool.take(workspace, limit).map((delivery) => spool.bury(delivery, "HTTP 400")));
 }
@@ -61,7 +61,7 @@ export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) =
 export const listDeadIds = (spool: Spool): string[] =>
   spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
 
-/** Holds back the disk: each call is one wait for it, which the test ends. */
+/** Delays the disk: each call is one wait for it, which the test ends. */
 export function holdDisk() {
   const sync = vi.spyOn(fs, "fdatasync").mockImplementation(() => undefined);
   syncBuiltinESMExports();
@@ -74,7 +74,7 @@ export function holdDisk() {
   return { sync, end, untilCalls };
 }
 
-/** The file as another program sees it. */
+/** Opens the file as a different program would. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(path);
   try {
@@ -90,7 +90,7 @@ export interface LoggedEvent {
   fields: object;
 }
 
-/** A log that keeps its lines. */
+/** A log that records its lines. */
 export function createTestLog(): Log & { events: LoggedEvent[] } {
   const events: LoggedEvent[] = [];
   const note =

@@ -32,7 +32,7 @@ import {
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-/** A spool with its connection, for what cannot be seen or brought about from outside. */
+/** A spool with its connection, for effects that are not visible from outside. */
 function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync } {
   openSpool(dirname(path)).close();
   const database = openSpoolDatabase(path, false);
@@ -41,7 +41,7 @@ function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync 
   return { spool, database };
 }
 
-test("commits what one turn of the event loop accepts once, and resolves after that", async () => {
+test("commits everything that one turn of the event loop accepts at once, and resolves after that", async () => {
   const path = spoolFile();
   const { spool, database } = openWithDatabase(path);
   expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
@@ -57,7 +57,7 @@ test("commits what one turn of the event loop accepts once, and resolves after t
   expect(visible).toBe(50);
 });
 
-test("a delivery waits for the disk, and what comes meanwhile for the next time; a deletion does not", async () => {
+test("a delivery waits for the disk, and later ones for the next write; a deletion does not", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
   await acceptAll(spool, [{}]);
@@ -66,7 +66,7 @@ test("a delivery waits for the disk, and what comes meanwhile for the next time;
   const accept = (name: string) => spool.accept(makeDelivery()).then(() => resolved.push(name));
   const first = accept("first");
   await untilCalls(1);
-  // SQLite's log, which then has the delivery.
+  // SQLite's log, which then contains the delivery.
   expect(fstatSync(sync.mock.lastCall?.[0] ?? -1).ino).toBe(statSync(`${path}-wal`).ino);
   expect(withDatabase(path, countDeliveries)).toBe(2);
   const second = accept("second");
@@ -79,7 +79,7 @@ test("a delivery waits for the disk, and what comes meanwhile for the next time;
   await second;
 });
 
-test("a disk that fails refuses deliveries from then on, and what is there can still be forwarded", async () => {
+test("a disk that fails rejects further deliveries, and existing ones can still be forwarded", async () => {
   const spool = openTestSpool();
   const [accepted] = await acceptAll(spool, [{}]);
   const { end, untilCalls } = holdDisk();
@@ -108,7 +108,7 @@ const GONE: Record<string, (path: string) => void> = {
 };
 
 test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => [file, way] as const)))(
-  "a spool.sqlite%s that was %s refuses deliveries from then on, also where it comes back",
+  "a spool whose spool.sqlite%s was %s rejects further deliveries, even if the file returns",
   async (file, way) => {
     const path = spoolFile();
     const spool = openTestSpool(path);
@@ -123,10 +123,10 @@ test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => 
   },
 );
 
-test("what another process has left in the log is in the file before a delivery is accepted", async () => {
+test("the log that another process has left is in the file before a delivery is accepted", async () => {
   const [before, path] = [spoolFile(), spoolFile()];
   await acceptAll(openTestSpool(before), [{}, {}]);
-  // As a process that was killed leaves it.
+  // As a killed process leaves it.
   cpSync(dirname(before), dirname(path), { recursive: true });
   const reader = openSpoolDatabase(path, false);
   onTestFinished(() => reader.close());
@@ -142,7 +142,7 @@ test("what another process has left in the log is in the file before a delivery 
   expect(withDatabase(alone, countDeliveries)).toBe(2);
 });
 
-test("keeps a part of what is accepted in memory, and reads the rest when that is taken", async () => {
+test("keeps some accepted deliveries in memory, and reads the rest when those are taken", async () => {
   const { spool, database } = openWithDatabase(spoolFile());
   await spool.setForwarded(["acme"]);
   expect(spool.take("acme", 1)).toEqual([]);
@@ -153,7 +153,7 @@ test("keeps a part of what is accepted in memory, and reads the rest when that i
   const taken = Array.from({ length: 10 }, () => spool.take("acme", 20)).flat();
   expect(taken.map(({ id }) => id)).toEqual(accepted.map(({ id }) => id));
   await Promise.all(taken.map((delivery) => spool.complete(delivery)));
-  // Of bodies of 1 MiB, as many as fit.
+  // As many bodies of 1 MiB as fit.
   await acceptAll(
     spool,
     given.slice(0, 10).map((one) => ({ ...one, body: Buffer.alloc(1024 * 1024) })),
@@ -164,7 +164,7 @@ test("keeps a part of what is accepted in memory, and reads the rest when that i
 const countDeliveries = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS count FROM deliveries").get()?.count);
 
-test("makes folder and files for their owner only, whatever the umask, and fixes a file that others can read", async () => {
+test("creates folder and files for their owner only, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -183,7 +183,7 @@ test("makes folder and files for their owner only, whatever the umask, and fixes
   expect(modeOf(loose)).toBe("600");
 });
 
-test("a full disk refuses a delivery and keeps nothing of it; with room again the next one is accepted", async () => {
+test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", async () => {
   const { spool, database } = openWithDatabase(spoolFile());
   const body = randomBytes(100_000);
   const [first] = await acceptAll(spool, [{ body }]);
@@ -195,7 +195,8 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   });
   expect(listIds(spool)).toEqual([first?.id]);
 
-  // In one turn: what does not fit holds back neither the deletion that makes room nor what fits into that.
+  // In one turn: a delivery that does not fit blocks neither the deletion that frees space nor one that
+  // fits then.
   const done = takeFirst(spool);
   const next = makeDelivery({ body });
   const [large, fitting, completed] = await Promise.allSettled([
@@ -208,7 +209,7 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   expect(listIds(spool)).toEqual([next.id]);
 });
 
-test("replays a dead letter with its id to where it stood in its conversation", async () => {
+test("replays a dead letter with its id at its place in its conversation", async () => {
   const spool = openTestSpool();
   const accepted = await acceptAll(spool, [{}, {}, {}]);
   const ids = accepted.map(({ id }) => id);
@@ -231,7 +232,7 @@ test("replays a dead letter with its id to where it stood in its conversation", 
   expect(order).toEqual(ids);
 });
 
-test("a replayed dead letter waits while another delivery of its conversation is taken, and then goes first", async () => {
+test("a replayed dead letter waits for a delivery of its conversation in progress, and is sent next", async () => {
   const spool = openTestSpool();
   const [first, second] = await acceptAll(spool, [{}, {}]);
   await buryDue(spool);
@@ -243,7 +244,7 @@ test("a replayed dead letter waits while another delivery of its conversation is
   expect(spool.take("acme", 10)).toMatchObject([{ id: first?.id }]);
 });
 
-test("replays all of one workspace, however many, and leaves the others", async () => {
+test("replays all of one workspace, however many, and keeps the others", async () => {
   const spool = openTestSpool();
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
@@ -255,7 +256,7 @@ test("replays all of one workspace, however many, and leaves the others", async 
   expect(spool.counts().get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
-test("takes forwarded messages off the disk, and keeps the files small however much goes through", async () => {
+test("removes forwarded messages from the disk, and keeps the files small for any amount of deliveries", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path, 100);
   const secret = "a message nobody shall find";
@@ -270,7 +271,7 @@ test("takes forwarded messages off the disk, and keeps the files small however m
     readdirSync(folder)
       .filter((file) => file !== RESERVE_FILE)
       .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
-  // 20 MiB went through, at most 1 MiB at a time.
+  // 20 MiB in total, at most 1 MiB at a time.
   expect(sizes()).toBeLessThan(16 * 1024 * 1024);
   await vi.waitFor(() => expect(sizes()).toBeLessThan(256 * 1024), { timeout: 10_000 });
   for (const file of readdirSync(folder)) {

@@ -12,17 +12,17 @@ test.each<Args>([
   { rotation: "2026-12", keep: 0, bytes: 16 },
   { keep: 10, bytes: 64 },
   { rotation: UNKNOWN, keep: UNKNOWN, bytes: UNKNOWN, initial: UNKNOWN },
-])("%j passes as it is, without a word", async (args) => {
+])("%j passes unchanged, without a warning", async (args) => {
   expect(await checked(args)).toEqual({ name: "acme", ...args });
   expect(lines).toEqual([]);
 });
 
-test("an argument that resolves to undefined arrives as null, and is none", async () => {
+test("an argument that resolves to undefined arrives as null, and counts as not given", async () => {
   const empty = { rotation: null, keep: null, bytes: null, initial: null, current: null, keys: null };
   expect(await checked(empty)).toEqual({ name: "acme" });
 });
 
-test("a key that can be guessed is a warning, which does not show it", async () => {
+test("a key that can be guessed causes a warning, which does not show it", async () => {
   await checked({ initial: "fifteen-charact" });
   expect(lines).toEqual([expect.stringMatching(/^acme: warning: initial has fewer than 16 characters/)]);
   expect(lines.join()).not.toContain("fifteen-charact");
@@ -30,13 +30,18 @@ test("a key that can be guessed is a warning, which does not show it", async () 
 
 test.each<[string, Args, Args, Args]>([
   [
-    "those of a create that takes a live key over",
+    "those of a create that adopts a live key",
     {},
     { initial: LIVE_KEY },
     { current: LIVE_KEY, keys: [LIVE_KEY] },
   ],
   ["none if the live key is not known yet", {}, { initial: UNKNOWN }, {}],
-  ["none of one that exists, and may have rotated since", { initial: OTHER_KEY }, { initial: LIVE_KEY }, {}],
+  [
+    "none of an existing one, which may have rotated since",
+    { initial: OTHER_KEY },
+    { initial: LIVE_KEY },
+    {},
+  ],
 ])("the keys that a preview may know are %s", async (_, before, args, foreseen) => {
   const given = { ...args, current: args["initial"], keys: [args["initial"]] };
   const olds = before["initial"] === undefined ? {} : { name: "acme", ...before };
@@ -56,11 +61,14 @@ test.each<[Args, string, RegExp]>([
     "",
     /^initial: must be without leading or trailing whitespace, got 20/,
   ],
-])("%j is named, with what was given, what is accepted and how to fix it", async (args, property, reason) => {
-  expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
-});
+])(
+  "%j is rejected, with the given value, the accepted ones and how to fix it",
+  async (args, property, reason) => {
+    expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
+  },
+);
 
-test("everything that is wrong is reported at once, and nothing of the key is in it", async () => {
+test("all problems are reported at once, without any part of the key", async () => {
   const failures = await failuresOf({ rotation: "", keep: 99, bytes: 1, initial: `${LIVE_KEY} ` });
   expect(failures.map(({ property }) => property)).toEqual(["rotation", "keep", "bytes", ""]);
   expect(JSON.stringify(failures)).not.toContain("vk/live");

@@ -22,7 +22,7 @@ const keysOf = (
 ) => deriveVerificationKeys(derivedFrom, { subject, rotations });
 
 test.each(DERIVED)(
-  "has the keys that deriveVerificationKeys gives, vector %#",
+  "has the keys of deriveVerificationKeys, vector %#",
   async (derivedFrom, subject, rotations, keys) => {
     expect(await create({ derivedFrom, subject, rotations })).toMatchObject({ current: keys[0], keys });
   },
@@ -38,7 +38,7 @@ test("has the name as its subject, no seed in inputs and state, and the same key
   expect((await create(NOW)).keys).toEqual(state.keys);
 });
 
-test("rotates by its arguments: a preview knows the new key, an up without changes does nothing", async () => {
+test("rotates through its arguments: a preview knows the new key, an up without changes does nothing", async () => {
   const state = await create(NOW);
   expect(await hasChanges(state, NOW)).toBe(false);
   const keys = await keysOf(NEXT);
@@ -47,7 +47,7 @@ test("rotates by its arguments: a preview knows the new key, an up without chang
   expect(lines).toContain("acme: the key derived for rotation 2027-03 becomes the current one");
 });
 
-test("changes its seed by a list: the keys of the previous one are accepted behind the new ones", async () => {
+test("changes its seed through a list: the keys of the previous seed are accepted after the new ones", async () => {
   const state = await create(NOW);
   const both = { ...NOW, derivedFrom: [OTHER_SEED, SEED] };
   const next = await up(state, both);
@@ -57,7 +57,7 @@ test("changes its seed by a list: the keys of the previous one are accepted behi
 });
 
 describe("a random key becomes a derived one as in a rotation:", () => {
-  test("it stays behind the derived keys, until keep is 0", async () => {
+  test("it stays after the derived keys, until keep is 0", async () => {
     const random = await create({ initial: LIVE_KEY });
     const moved = await up(random, NOW);
     expect(moved.keys).toEqual([...(await keysOf(NOW)), LIVE_KEY]);
@@ -72,7 +72,7 @@ test.each<[string, Args]>([
   ["rotation", { ...NOW, rotations: ["2027-03"] }],
   ["seed", { ...NOW, derivedFrom: OTHER_SEED }],
   ["subject", { ...NOW, subject: "globex" }],
-])("warns if the current key is derived no more, because its %s has gone", async (_what, args) => {
+])("warns if the current key is no longer derived, because its %s is missing", async (_what, args) => {
   await hasChanges(await create(NOW), args);
   expect(lines).toContainEqual(
     expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),

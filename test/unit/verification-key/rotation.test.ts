@@ -16,7 +16,7 @@ import {
 const lines = catchLines();
 
 describe("create", () => {
-  test("makes a key of 32 random bytes, another one each time", async () => {
+  test("creates a key of 32 random bytes, a different one each time", async () => {
     const [one, other] = [await create(), await create()];
     const { current } = one;
     expect(current).toMatch(/^[\w-]{43}$/);
@@ -24,7 +24,7 @@ describe("create", () => {
     expect(other.current).not.toBe(current);
   });
 
-  test("takes a live key over, with an id that holds nothing of it and that no other resource has", async () => {
+  test("adopts a live key, with an id that contains nothing of it and that no other resource has", async () => {
     const inputs = await checked({ initial: LIVE_KEY, rotation: "1" });
     const [{ id, outs }, other] = [
       await VerificationKey.create(inputs),
@@ -36,12 +36,12 @@ describe("create", () => {
   });
 });
 
-describe("a new key is made, and the earlier ones follow it,", () => {
+describe("a new key is created, and the earlier ones follow it,", () => {
   test.each<[string, Args, Args]>([
     ["when rotation is set for the first time", {}, { rotation: "1" }],
-    ["when rotation gets another value", { rotation: "1" }, { rotation: "2" }],
+    ["when rotation changes", { rotation: "1" }, { rotation: "2" }],
     ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
-    ["when bytes is taken out, and was not the default", { bytes: 33 }, {}],
+    ["when bytes is removed, and was not the default", { bytes: 33 }, {}],
     ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
   ])("%s", async (_, before, after) => {
     const state = await create(before);
@@ -53,7 +53,7 @@ describe("a new key is made, and the earlier ones follow it,", () => {
   });
 });
 
-test("initial changed to a new key makes that the current one, and update names what changes", async () => {
+test("a changed initial makes that key the current one, and update names what changes", async () => {
   const state = await create({ initial: LIVE_KEY });
   const after = { initial: OTHER_KEY, rotation: "1", bytes: 16 };
   const { changed } = await VerificationKey.diff("id", state, await checked(after, { name: "acme" }));
@@ -66,12 +66,12 @@ test("initial changed to a new key makes that the current one, and update names 
 describe("nothing changes", () => {
   test.each<[string, Args, Args]>([
     ["when nothing did", { rotation: "1", keep: 1 }, { rotation: "1", keep: 1 }],
-    ["when rotation is taken out", { rotation: "1" }, {}],
-    ["when bytes gets the default", {}, { bytes: 32 }],
+    ["when rotation is removed", { rotation: "1" }, {}],
+    ["when bytes is set to the default", {}, { bytes: 32 }],
     ["when keep changes and drops none", { keep: 2 }, { keep: 0 }],
     ["when a keep that is not known yet cannot drop one", {}, { keep: UNKNOWN }],
-    ["when initial is taken out", { initial: LIVE_KEY }, {}],
-    ["when initial is set to a key that is held", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
+    ["when initial is removed", { initial: LIVE_KEY }, {}],
+    ["when initial is set to a stored key", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
   ])("%s", async (_, before, after) => {
     const inputs = await checked(after, { name: "acme" });
     const none = { changes: false, changed: [], deleteBeforeReplace: true };
@@ -80,7 +80,7 @@ describe("nothing changes", () => {
   });
 
   test.each<[string, Args[], Args]>([
-    ["rotation is taken out and put back", [{ rotation: "1" }, { bytes: 16 }], { bytes: 16, rotation: "1" }],
+    ["rotation is removed and restored", [{ rotation: "1" }, { bytes: 16 }], { bytes: 16, rotation: "1" }],
     [
       "the program still names an initial key that has been dropped since",
       [{ initial: LIVE_KEY }, { initial: LIVE_KEY, keep: 0, rotation: "1" }],
@@ -96,7 +96,7 @@ describe("nothing changes", () => {
   });
 });
 
-/** The state after an `up` of each of these programs, one after the other. */
+/** Returns the state after an `up` of each of these programs in order. */
 async function upAll([first, ...ups]: Args[]): Promise<VerificationKeyState> {
   let state = await create(first);
   for (const args of ups) state = await up(state, args);
@@ -108,7 +108,7 @@ describe("keep", () => {
     [0, { keep: 0 }],
     [2, {}],
     [3, { keep: 3 }],
-  ])("leaves %i earlier keys, the youngest, if the program says %j", async (kept, args) => {
+  ])("keeps the %i latest earlier keys, if the program says %j", async (kept, args) => {
     const states = [await create(args)];
     for (const rotation of ["1", "2", "3", "4", "5"]) {
       states.unshift(await up(states[0] ?? (await create()), { ...args, rotation }));
@@ -116,7 +116,7 @@ describe("keep", () => {
     expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
   });
 
-  test("drops keys as soon as it gets smaller, and does not bring them back", async () => {
+  test("drops keys as soon as it becomes smaller, and does not restore them", async () => {
     const state = await upAll([{}, { rotation: "1" }, { rotation: "2" }]);
     const one = await up(state, { rotation: "2", keep: 1 });
     expect(one.keys).toEqual(state.keys.slice(0, 2));
@@ -126,7 +126,7 @@ describe("keep", () => {
   });
 });
 
-describe("what a preview says", () => {
+describe("the output of a preview", () => {
   const NEW = "acme: a new key becomes the current one";
   const DROPPED = "acme: earlier keys dropped: 1; what is signed with them is refused";
 
@@ -145,7 +145,7 @@ describe("what a preview says", () => {
       { keep: 1, rotation: "1", initial: OTHER_KEY },
       ["acme: the key in initial becomes the current one", DROPPED],
     ],
-  ])("of %j names the new key and how many are dropped, and shows none", async (args, said) => {
+  ])("of %j announces the new key and the number of dropped keys, and shows none", async (args, said) => {
     const state = await upAll([
       { initial: LIVE_KEY, keep: 1 },
       { keep: 1, rotation: "1" },
@@ -156,7 +156,7 @@ describe("what a preview says", () => {
   });
 
   test.each(["rotation", "bytes", "initial", "keep"])(
-    "counts a %s that is not known yet as a change, where it may be one",
+    "counts a %s that is not known yet as a change, if it may be one",
     async (property) => {
       const state = await upAll([{}, { rotation: "1" }]);
       lines.length = 0;
@@ -166,7 +166,7 @@ describe("what a preview says", () => {
   );
 });
 
-test("read gives the state back as it is, and no inputs; delete has nothing to do", async () => {
+test("read returns the state unchanged, without inputs; delete does nothing", async () => {
   const state = await create();
   expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });
   expect(await VerificationKey.delete("the-id", state)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { memoryLog } from "../../../provider/webhook/run-log.js";
-import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
+import { API_KEY, VERIFICATION_KEY, isolateRuns, lifecycle, startRun } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -17,7 +17,7 @@ const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
 
-const check = (args: Args) => ApiChatWebhook.check({}, { name: "acme", ...args });
+const check = (args: Args) => lifecycle().check({}, { name: "acme", ...args });
 
 const failuresOf = async (args: Args) => (await check({ ...VALID, ...args })).failures;
 
@@ -39,7 +39,7 @@ test.each<Args>([
   { webhookVerificationKey: "with spaces inside is fine" },
   ...INPUTS.map((name) => unknown([name])),
   { ...unknown(INPUTS), timeouts: unknown(["requestSeconds", "readySeconds"]) },
-])("%j passes as it is, with the status to reach, without a word", async (args) => {
+])("%j passes unchanged, with the status to reach, without a warning", async (args) => {
   const inputs = { ...VALID, ...args, status: "verified" };
   expect(await check({ ...VALID, ...args })).toEqual({ inputs, failures: [] });
   expect(lines).toEqual([]);
@@ -49,7 +49,7 @@ const url = (webhookUrl: unknown): Args => ({ webhookUrl });
 const key = (webhookVerificationKey: unknown): Args => ({ webhookVerificationKey });
 const timeout = (name: string, value: unknown): Args => ({ timeouts: { [name]: value } });
 
-describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
+describe("a wrong input is rejected, with the given value, the accepted ones and how to fix it:", () => {
   test.each<[Args, RegExp]>([
     [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
     [url(7), /^webhookUrl: must be a string, got a number; for example/],
@@ -104,9 +104,9 @@ describe("a wrong input is named, with what was given, what is accepted and how 
       /is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
     ],
     [timeout("toString", 1), "timeouts.toString", /is not a known/],
-  ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {
+  ])("%j, and the engine gets the property, if it is at the top level", async (args, property, reason) => {
     const [failure, ...more] = await failuresOf(args);
-    // Of a nested one the engine would print {<nil>}: it finds values at the top only.
+    // The engine would print {<nil>} for a nested one: it finds values only at the top level.
     const named = property.includes(".") ? "" : property;
     expect(failure).toEqual({ property: named, reason: expect.stringMatching(reason) as string });
     expect(failure?.reason.startsWith(`${property}: `)).toBe(true);
@@ -182,7 +182,7 @@ describe("defaults", () => {
 });
 
 describe("two resources for one workspace", () => {
-  test("are one failure that names both, also where one has the API key of the environment", async () => {
+  test("cause one failure that names both, even if one uses the API key of the environment", async () => {
     vi.stubEnv("APICHAT_API_KEY", API_KEY);
     expect(await failuresOf({})).toEqual([]);
     expect(await failuresOf({})).toEqual([]);
@@ -211,12 +211,12 @@ test.each<[Args, RegExp]>([
     /^acme: warning: baseUrl uses http, so keys are sent unencrypted; use/,
   ],
   [url("http://chat.example/"), /^acme: warning: webhookUrl uses http/],
-])("%j is a warning, which starts with the resource's name", async (args, line) => {
+])("%j causes a warning, which starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(line)]);
 });
 
-test("warns once where the provider processes of a run cannot share what they know", async () => {
+test("warns once if the provider processes of a run cannot share their facts", async () => {
   startRun({}, memoryLog("/state is open to other users"));
   await check(VALID);
   await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });

@@ -29,7 +29,7 @@ import {
 
 const lines = isolateRuns();
 
-test("create registers the webhook, and its outputs are the inputs and what is registered", async () => {
+test("create registers the webhook, and its outputs are the inputs and the registration", async () => {
   const { acme, args, actions, endpoint } = await startAcme();
   const outs = await create({ ...args, __provider: "source" });
   expect(actions()).toEqual(SET);
@@ -72,7 +72,7 @@ describe("of 20 creates at once", () => {
       ),
     );
 
-  test("one is confirmed where get-webhook returns what set-webhook did", async () => {
+  test("one is confirmed if get-webhook returns what set-webhook did", async () => {
     const workspaces = [...names, "acme"].map((name) => ({ name, apiKey: apiKeyOf(name) }));
     const { emulator, endpoint, actions } = await startAcme({ workspaces });
     await createAll(endpoint.url, (name) => emulator.workspace(name).baseUrl);
@@ -81,7 +81,7 @@ describe("of 20 creates at once", () => {
     expect(calls.filter((action) => action === "get-webhook")).toHaveLength(names.length + 1);
   });
 
-  test("each is confirmed where it differs, on a mock of such a service", async () => {
+  test("each is confirmed if it differs, on a mock of such a service", async () => {
     const registered = new Map<string, object>();
     const { url, requests } = await startServer(({ path, body }, response) => {
       const { ChaveApi, ...fields } = JSON.parse(body) as { ChaveApi: string };
@@ -124,16 +124,16 @@ const REPLACED = /^acme: replaced .*\/foreign; onExisting: "replace" may be remo
 const SET_AGAIN = /^acme: adopted .*; .* it was set again$/;
 const ADOPTED = /^acme: adopted .*; nothing was written$/;
 
-describe("create, where there is", () => {
+describe("create, if there is", () => {
   test.each<[string, Stand, OnExisting | undefined, string[], RegExp]>([
     ["nothing", nothing, undefined, SET, /^$/],
-    ["our URL with another key", oursWithOtherKey, undefined, SET, SET_AGAIN],
+    ["our URL with a different key", oursWithOtherKey, undefined, SET, SET_AGAIN],
     ["ours, not verified", oursFailed, undefined, SET, SET_AGAIN],
     ["another URL", foreign, "replace", SET, REPLACED],
-    ["another URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
+    ["a different URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
     ["ours", ours, undefined, GET, ADOPTED],
     ["ours", ours, "replace", GET, ADOPTED],
-    ["ours, written in another way", oursWithSlash, undefined, GET, ADOPTED],
+    ["ours, written differently", oursWithSlash, undefined, GET, ADOPTED],
   ])("%s, and onExisting is $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
     const started = await startAcme();
     makeStand(started);
@@ -155,7 +155,7 @@ describe("create, where there is", () => {
   test.each<[string, Stand, OnExisting | undefined]>([
     ["another URL", foreign, undefined],
     ["another URL", foreign, "fail"],
-    ["another URL with our key", foreignWithOurKey, "fail"],
+    ["a different URL with our key", foreignWithOurKey, "fail"],
   ])("%s, and onExisting is $2, is a conflict, and writes nothing", async (_, makeStand, onExisting) => {
     const started = await startAcme();
     makeStand(started);
@@ -181,7 +181,7 @@ test.each<[Fault, string, boolean]>([
   [{ status: 401 }, "unauthorized", false],
   [{ status: 503, retryAfterSeconds: 60 }, "unavailable", false],
 ])(
-  "a workspace that answers %j first is refused; that onExisting replace helps is %j",
+  "a workspace that first responds with %j is rejected; that onExisting replace helps is %j",
   async (fault, code, helps) => {
     const { args, actions, emulator } = await startAcme();
     emulator.injectFault({ operation: "get-webhook", fault, times: 2 });
@@ -198,7 +198,7 @@ test.each<[Fault, string, boolean]>([
   },
 );
 
-/** A refresh and an update of the next run find nothing to do. */
+/** A refresh and an update in the next run find no changes. */
 async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Promise<void> {
   actions();
   expect(await refresh(state)).toEqual(state);
@@ -207,8 +207,8 @@ async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Prom
   expect(actions()).toEqual([...GET, ...GET]);
 }
 
-describe("a service that shows things in its own way:", () => {
-  test("a masked key is never taken for the key, and is drift only once it changes", async () => {
+describe("a service that shows values in its own way:", () => {
+  test("a masked key never counts as the key, and is drift only once it changes", async () => {
     const started = await startAcme({ maskKey: true });
     const outs = await create(started.args);
     expect(outs.webhookVerificationKey).toBe(VERIFICATION_KEY);
@@ -251,11 +251,11 @@ describe("a status that is not verified yet", () => {
 /** Takes effect before it fails, so that the handshake is made. */
 const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
 
-describe("a set-webhook that the service refuses for good", () => {
+describe("a set-webhook that the service rejects permanently", () => {
   const timeouts = { readySeconds: 0, requestSeconds: 3 };
   const KEY_BEFORE = "key-before-0123456789";
 
-  test("on nothing leaves nothing, and says so", async () => {
+  test("leaves nothing if nothing was registered, and says so", async () => {
     const { acme, args, emulator } = await startAcme({ failedHandshake: "clears" });
     emulator.injectFault(rejectHandshake);
     const error = await failureOf(create({ ...args, timeouts }));
@@ -291,7 +291,7 @@ describe("a set-webhook that the service refuses for good", () => {
     ["keeps", undefined, false, 'Registered now: <url>, status "verified"'],
     ["keeps", failWith(401), false, 'Registered now: <url>, status "verified"'],
   ])(
-    "that %s what was registered, with the fault %j, the key masked: %j, ends with it: %s",
+    "that %s the earlier registration, with the fault %j, the key masked: %j, leaves it: %s",
     async (failedHandshake, fault, maskKey, left) => {
       const { acme, args, emulator } = await startAcme({ failedHandshake, maskKey });
       const { url } = await startEndpoint(KEY_BEFORE, "/before");
@@ -308,7 +308,7 @@ describe("a set-webhook that the service refuses for good", () => {
     },
   );
 
-  test("puts back the key that a rotation has overwritten, and leaves the state as it was", async () => {
+  test("restores the key that a rotation has overwritten, and leaves the state unchanged", async () => {
     const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
     emulator.injectFault(rejectHandshake);
     const rotated = {
@@ -346,7 +346,7 @@ describe("a set-webhook that the service refuses for good", () => {
   );
 });
 
-test("a preflight that fails keeps set-webhook from being called", async () => {
+test("set-webhook is not called after a failed preflight", async () => {
   const { args, actions, acme } = await startAcme();
   const { url: webhookUrl } = await startEndpoint("another-key-0123456789");
   const timeouts = { requestSeconds: 3, readySeconds: 0 };
@@ -357,15 +357,18 @@ test("a preflight that fails keeps set-webhook from being called", async () => {
   expect(acme.registration).toBeUndefined();
 });
 
-describe("an answer that gets lost", () => {
-  test.each([{}, { maskKey: true }])("for good is made up for by a look (%j)", async (options) => {
-    const { acme, args, emulator, actions } = await startAcme(options);
-    emulator.injectFault({ operation: "set-webhook", fault: "html" });
-    expect((await create(args)).botUrl).toBe(acme.botUrl);
-    expect(actions()).toEqual(SET);
-  });
+describe("a lost response", () => {
+  test.each([{}, { maskKey: true }])(
+    "of every attempt is recovered with get-webhook (%j)",
+    async (options) => {
+      const { acme, args, emulator, actions } = await startAcme(options);
+      emulator.injectFault({ operation: "set-webhook", fault: "html" });
+      expect((await create(args)).botUrl).toBe(acme.botUrl);
+      expect(actions()).toEqual(SET);
+    },
+  );
 
-  test("with the look after it is said, and adopted by the next create", async () => {
+  test("is reported if get-webhook fails too, and the next create adopts the webhook", async () => {
     const { acme, args, emulator, actions } = await startAcme();
     emulator.injectFault({ operation: "set-webhook", fault: "html" });
     emulator.injectFault(secondLookFails);
@@ -380,9 +383,9 @@ describe("an answer that gets lost", () => {
   });
 
   test.each<[string, boolean, Fault | undefined]>([
-    ["the look after it leaves a workspace in the state whose bot was known", true, "html"],
-    ["which set-webhook was to be confirmed leaves the workspace in the state", false, undefined],
-  ])("with %s, so that destroy removes it", async (_, hasOther, fault) => {
+    ["the get-webhook after it leaves a workspace in the state whose bot was known", true, "html"],
+    ["the confirmation of set-webhook leaves the workspace in the state", false, undefined],
+  ])("with %s is recovered, so that destroy removes the webhook", async (_, hasOther, fault) => {
     const { acme, args, emulator } = await startAcme();
     if (hasOther) acme.takeOver(FOREIGN);
     if (fault) emulator.injectFault({ operation: "set-webhook", fault });
@@ -396,7 +399,7 @@ describe("an answer that gets lost", () => {
   });
 });
 
-test("a replacement whose set-webhook lost its response has a claim of its own in the state", async () => {
+test("a replacement whose set-webhook lost its response has its own claim in the state", async () => {
   const { args, emulator } = await startAcme();
   const previous = await create(args);
   startRun();
@@ -423,7 +426,7 @@ test("two resources that reach one bot are a conflict that names both, and the s
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
 });
 
-test("a second resource of one name does not take over the webhook of the first, which stays as it is", async () => {
+test("a second resource of the same name does not adopt the webhook of the first, which stays unchanged", async () => {
   const { state, args, acme } = await startCreated();
   expect(await hasChanges(state, args)).toBe(false);
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
@@ -457,7 +460,7 @@ test("a conflict that only the response of set-webhook shows is kept in the stat
 });
 
 test.each([401, 403, 404, 413, 422])(
-  "a set-webhook that took effect without saying so, and whose repetition is refused with %d, is found",
+  "a set-webhook that took effect without a response, and whose repetition is rejected with %d, is found",
   async (status) => {
     const { args, emulator, acme } = await startAcme();
     emulator.injectFault({ operation: "set-webhook", fault: { status: 502, afterChange: true } });

@@ -9,7 +9,7 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
-import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, failureOf, isolateRuns, run } from "./harness.js";
+import { API_KEY, VERIFICATION_KEY, currentRun, failureOf, isolateRuns, lifecycle } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -33,10 +33,10 @@ const stateWith = (more: Partial<WebhookInputs> = {}): WebhookState =>
 const STATE = stateWith();
 
 const diff = (change: Partial<WebhookInputs>, state = STATE) =>
-  diffWebhook(state, { ...INPUTS, ...change }, { run });
+  diffWebhook(state, { ...INPUTS, ...change }, { run: currentRun() });
 
 describe("diff", () => {
-  test("finds nothing to do where nothing changed but the provider's source, or an object that is equal", () => {
+  test("finds no change if only the provider's source changed, or an object is equal", () => {
     expect(diff({ __provider: "of another version" })).toEqual({
       changes: false,
       changed: [],
@@ -59,7 +59,7 @@ describe("diff", () => {
     { timeouts: { readySeconds: 1 } },
     { webhookUrl: UNKNOWN },
     { webhookVerificationKey: UNKNOWN },
-  ])("takes a change to %j for an update of what it names, and never for a replacement", (change) =>
+  ])("treats a change to %j as an update of what it names, and never as a replacement", (change) =>
     expect(diff(change)).toEqual({ changes: true, changed: Object.keys(change), deleteBeforeReplace: false }),
   );
 
@@ -69,16 +69,16 @@ describe("diff", () => {
     ["botUrl", { botUrl: "https://new-bots.example/api/apichat/f1" }],
     ["webhookUrl", { webhookUrl: "https://drifted.example/" }],
     ["webhookUrl", { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } }],
-  ])("sees what was recorded of %s: %j", (name, recorded) =>
+  ])("uses the record of %s: %j", (name, recorded) =>
     expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
   );
 
-  test("names an API key of the environment that is not the one last used", () => {
+  test("names an API key of the environment that differs from the last used one", () => {
     vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
     expect(diff({}).changed).toEqual(["apiKey"]);
   });
 
-  test("names what a preview hides in a line of its own: keys, and URLs that have a query", () => {
+  test("names changes that a preview hides in a separate line: keys, and URLs with a query", () => {
     diff({ webhookVerificationKey: "another-key-0123456" });
     diff({}, { ...STATE, drift: [DRIFTED_KEY] });
     diff({ apiKey: API_KEY });
@@ -91,30 +91,30 @@ describe("diff", () => {
     ]);
   });
 
-  test("fails if another state of the program holds the same bot, whatever the names are", () => {
-    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+  test("fails if another state of the program holds the same bot, whatever their names", () => {
+    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({});
     diff({});
     const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
   });
 
-  test("gives no state a claim that its program does not declare, or is about to change", () => {
+  test("records no claim for a state that its program does not declare, or is about to change", () => {
     diff({});
-    run.declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({ preflight: "off" });
     const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, other)).not.toThrow();
   });
 });
 
-test("a state of a version that this package does not know is refused, under the resource's name", async () => {
+test("a state of an unknown version is rejected, under the resource's name", async () => {
   const stored = { ...STATE, stateVersion: 2 };
-  const error = await failureOf(ApiChatWebhook.read(STATE.botUrl, stored));
+  const error = await failureOf(lifecycle().read(STATE.botUrl, stored));
   expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });
 
-test("what the engine's states hold never changes: the unknown value, and the short source of the provider", () => {
+test("values in the engine's states never change: the unknown value, and the short source of the provider", () => {
   expect(UNKNOWN).toBe(runtime.unknownValue);
   expect(providerSource("ApiChatWebhook")).toBe(
     'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}',

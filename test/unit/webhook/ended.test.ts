@@ -9,7 +9,7 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  run,
+  currentRun,
   startAcme,
   startCreated,
   unfinishedBy,
@@ -20,7 +20,7 @@ isolateRuns();
 
 const REASON = new ApiChatError("timeout", "the run was ended", { operation: "set-webhook" });
 
-/** Has an operation that does not end by itself, and ends it when what it waits for has come. */
+/** Starts an operation that does not end by itself, and ends it when `isWaiting` resolves. */
 async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => boolean): Promise<unknown> {
   const controller = new AbortController();
   const ended = work(controller.signal);
@@ -30,7 +30,7 @@ async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => 
   return ended;
 }
 
-/** The service takes its time for one action; asked whether it has begun. */
+/** Delays one action of the service. The result tells whether it has begun. */
 function slow(
   { emulator }: Acme,
   operation: FaultOperation,
@@ -42,14 +42,14 @@ function slow(
 }
 
 describe("an operation that is ended", () => {
-  test("while it looks has written nothing", async () => {
+  test("during its first get-webhook has written nothing", async () => {
     const started = await startCreated();
     const { state, args, actions } = started;
     const inputs = await checked(args);
     for (const work of [
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).update("", state, inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run, signal }).read("", state),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).update("", state, inputs),
+      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).read("", state),
     ]) {
       const error = await failureOf(end(work, slow(started, "get-webhook")));
       expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
@@ -61,7 +61,7 @@ describe("an operation that is ended", () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
+    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
     const error = await failureOf(end(work, () => requests.length >= 4));
     expect(error.summary).toMatch(
       /^the run was ended, while waiting for \S+ to answer the handshake, attempt/,
@@ -72,22 +72,24 @@ describe("an operation that is ended", () => {
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run, signal }).create(inputs);
+    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
     const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
   });
 });
 
-describe("the time that the engine gives an operation", () => {
-  test("is how long a create waits, and is not recorded", async () => {
+describe("the time limit of the engine for an operation", () => {
+  test("limits the wait of a create, and is not recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
-    const { state, reasons } = await unfinishedBy(webhookLifecycle({ run, limitSeconds: 0.2 }).create(rest));
+    const { state, reasons } = await unfinishedBy(
+      webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).create(rest),
+    );
     expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
     expect(state).not.toHaveProperty("timeouts");
     acme.change({ webhook_status: "verified" });
-    const after = await webhookLifecycle({ run, limitSeconds: 0.2 }).update("", state, rest);
+    const after = await webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).update("", state, rest);
     expect(after.outs).not.toHaveProperty("timeouts");
   });
 });

@@ -29,29 +29,29 @@ const rowOf = (fact: Fact): RowOf<Fact> => (fact.fact === "held" ? `held by ${fa
 const held = (step: "diff" | "write", claimId: string, resource: string) =>
   ({ fact: "held", step, bot: "b", claim: { claimId, resource, name: resource } }) as const;
 
-/** What a fact of acme's state 1 may reject, for state 2. */
+/** The steps of state 2 that a fact of acme's state 1 may reject. */
 const REJECTIONS = {
   "the check of the same resource": (facts: RunFacts) => facts.declarerOf("w", "acme"),
-  "the check of another resource": (facts: RunFacts) => facts.declarerOf("w", "other"),
+  "the check of a different resource": (facts: RunFacts) => facts.declarerOf("w", "other"),
   "a delete in the workspace": (facts: RunFacts) => facts.declarerOf("w"),
   "the delete of the same state": (facts: RunFacts) => facts.otherHolderOf("b", "1"),
-  "the delete of another state": (facts: RunFacts) => facts.otherHolderOf("b", "2"),
-  "a diff of another state": (facts: RunFacts) => facts.rivalOf(held("diff", "2", "acme")),
+  "the delete of a different state": (facts: RunFacts) => facts.otherHolderOf("b", "2"),
+  "a diff of a different state": (facts: RunFacts) => facts.rivalOf(held("diff", "2", "acme")),
   "a create of the same resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "acme")),
-  "a create of another resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "other")),
+  "a create of a different resource": (facts: RunFacts) => facts.rivalOf(held("write", "2", "other")),
 };
 type Refusal = keyof typeof REJECTIONS;
 
 const HELD: Refusal[] = [
-  "the delete of another state",
-  "a diff of another state",
-  "a create of another resource",
+  "the delete of a different state",
+  "a diff of a different state",
+  "a create of a different resource",
 ];
-/** Each row with all that it rejects. A row without an entry here does not compile. */
+/** Each row with everything that it rejects. A row without an entry here does not compile. */
 const ROWS: Record<RowOf<Fact>, { facts: Fact[]; refuses: Refusal[] }> = {
   declared: {
     facts: [{ fact: "declared", workspace: "w", resource: "acme", name: "acme" }],
-    refuses: ["the check of another resource", "a delete in the workspace"],
+    refuses: ["the check of a different resource", "a delete in the workspace"],
   },
   "held by diff": { facts: [held("diff", "1", "acme")], refuses: HELD },
   "held by write": {

@@ -4,10 +4,10 @@ import { getApiChatWebhook, type GetApiChatWebhookResult } from "../../../provid
 import { API_KEY, VERIFICATION_KEY, isolateRuns, startAcme } from "./harness.js";
 
 isolateRuns();
-// Empty counts as not given.
+// An empty string counts as not given.
 afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
 
-/** What the engine awaits of an output. */
+/** Resolves an output as the engine does. */
 interface Awaited {
   promise(): Promise<GetApiChatWebhookResult>;
   isSecret: Promise<boolean>;
@@ -18,14 +18,14 @@ const WRONG = "a-wrong-key-0123456789";
 
 test.each<[string, (baseUrl: string) => Parameters<typeof getApiChatWebhook>[0]]>([
   [
-    "arguments come before all others",
+    "arguments take precedence",
     (baseUrl) => {
       vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", WRONG);
       return { baseUrl, apiKey: API_KEY };
     },
   ],
   [
-    "configuration gives the base URL before the environment, and the environment the API key before it",
+    "configuration precedes the environment for the base URL, and follows it for the API key",
     (baseUrl) => {
       runtime.setConfig("apichat:baseUrl", baseUrl);
       runtime.setConfig("apichat:apiKey", WRONG);
@@ -34,7 +34,7 @@ test.each<[string, (baseUrl: string) => Parameters<typeof getApiChatWebhook>[0]]
     },
   ],
   [
-    "environment gives the base URL, and the configuration the API key",
+    "environment sets the base URL, and the configuration the API key",
     (baseUrl) => {
       runtime.setConfig("apichat:apiKey", API_KEY);
       vi.stubEnv("APICHAT_BASE_URL", baseUrl);

@@ -20,9 +20,12 @@ import { answerHandshake } from "../diagnosis/harness.js";
 
 export { API_KEY, VERIFICATION_KEY, failureOf } from "../client/harness.js";
 
-/** What the provider knows, and its lifecycle: of the run in progress. */
-export let run: Run;
-export let ApiChatWebhook: ReturnType<typeof createWebhookProvider>;
+let run: Run;
+let resource: ReturnType<typeof createWebhookProvider>;
+/** The facts of the run in progress. */
+export const currentRun = (): Run => run;
+/** The lifecycle of the resource in that run. */
+export const lifecycle = (): typeof resource => resource;
 
 export const OTHER_KEY = "ak-other-0123456789";
 /** Somebody else's webhook. */
@@ -30,11 +33,11 @@ export const FOREIGN = {
   webhook_url: "http://127.0.0.1:9/foreign",
   webhook_verification_key: "foreign-key-0123456789",
 };
-/** The calls that look, and those that set. */
+/** The calls of a read, and of a set. */
 export const GET = ["get-webhook"];
 export const SET = ["get-webhook", "set-webhook", "get-webhook"];
 
-/** The first look finds what to do, the second is to confirm or to recover what was done. */
+/** The first get-webhook decides what to do; the second confirms or recovers what was done. */
 export const secondLookFails = {
   operation: "get-webhook",
   every: 2,
@@ -43,7 +46,7 @@ export const secondLookFails = {
 } as const;
 export const rejectHandshake = { operation: "handshake", fault: { status: 500 } } as const;
 
-/** Each test is a run of its own: nothing declared, no configuration, no environment. Gives the lines it printed. */
+/** Starts a new run for each test, without configuration and environment. Returns its printed lines. */
 export function isolateRuns(): string[] {
   const lines: string[] = [];
   let stateHome = "";
@@ -64,11 +67,11 @@ export function isolateRuns(): string[] {
   return lines;
 }
 
-/** A new run of the engine: a new provider process with this configuration. */
+/** Starts a new run of the engine: a new provider process with this configuration. */
 export function startRun(config: Record<string, string> = {}, log = memoryLog()): void {
   run = new Run(log);
-  ApiChatWebhook = unmarked(createWebhookProvider(run));
-  ApiChatWebhook.configure({ config: { get: (key) => config[key] } });
+  resource = unmarked(createWebhookProvider(run));
+  resource.configure({ config: { get: (key) => config[key] } });
 }
 
 export interface Endpoint {
@@ -76,7 +79,7 @@ export interface Endpoint {
   requests: Received[];
 }
 
-/** A webhook URL that answers every handshake with this token, as the responder does. */
+/** Starts an endpoint that responds to every handshake as the responder with this key does. */
 export async function startEndpoint(key = VERIFICATION_KEY, path = "/hook"): Promise<Endpoint> {
   const { url, requests } = await startServer(answerHandshake(key));
   return { url: url + path, requests };
@@ -87,14 +90,14 @@ type Args = { name: string } & Partial<WebhookInputs>;
 export interface Acme {
   emulator: Emulator;
   acme: Workspace;
-  /** What the program says of acme. */
+  /** The program's arguments for acme. */
   args: { baseUrl: string; apiKey: string; webhookUrl: string } & Args;
   endpoint: Endpoint;
-  /** The actions that were called since it was last asked, in their order. */
+  /** Returns the actions that were called since its last call, in order. */
   actions: () => (string | undefined)[];
 }
 
-/** An emulator with the workspaces acme and other, and acme's endpoint. */
+/** Starts an emulator with the workspaces acme and other, and acme's endpoint. */
 export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
   const workspaces = [
     { name: "acme", apiKey: API_KEY },
@@ -128,7 +131,7 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
   };
 }
 
-/** A created webhook, at the start of the next run, which knows nothing of the program yet. */
+/** Creates a webhook, and starts the next run, in which the program has declared nothing yet. */
 export async function startCreated(options: EmulatorOptions = {}): Promise<Acme & { state: WebhookState }> {
   const started = await startAcme(options);
   const state = await create(started.args);
@@ -137,49 +140,49 @@ export async function startCreated(options: EmulatorOptions = {}): Promise<Acme 
   return { ...started, state };
 }
 
-/** The inputs as check leaves them; throws if it finds them wrong. */
+/** Returns the inputs as check returns them. Throws if it rejects them. */
 export async function checked(args: Args): Promise<WebhookInputs> {
-  const { inputs, failures } = await ApiChatWebhook.check({}, args);
+  const { inputs, failures } = await resource.check({}, args);
   if (failures.length > 0) throw new Error(JSON.stringify(failures));
   return inputs;
 }
 
-/** The state after a create. */
+/** Creates the webhook and returns its state. */
 export async function create(args: Args): Promise<WebhookState> {
-  const { id, outs } = await ApiChatWebhook.create(await checked(args));
+  const { id, outs } = await resource.create(await checked(args));
   if (id !== outs.botUrl) throw new Error(`the id is ${id}`);
   return outs;
 }
 
 /** Whether the next `up` has something to do. */
 export async function hasChanges(state: WebhookState, args: Args): Promise<boolean> {
-  return (await ApiChatWebhook.diff(state.botUrl, state, await checked(args))).changes;
+  return (await resource.diff(state.botUrl, state, await checked(args))).changes;
 }
 
-/** The state after an update. */
+/** Updates the webhook and returns its state. */
 export async function update(state: WebhookState, args: Args): Promise<WebhookState> {
-  const { outs } = await ApiChatWebhook.update(state.botUrl, state, await checked(args));
+  const { outs } = await resource.update(state.botUrl, state, await checked(args));
   return outs;
 }
 
-/** What read gives for a state; undefined if the registration is gone. */
+/** Reads the webhook of a state. Returns undefined if the registration is gone. */
 export async function read(
   state: WebhookState,
 ): Promise<{ id: string; props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const { id, props, inputs } = await ApiChatWebhook.read(state.botUrl, state);
+  const { id, props, inputs } = await resource.read(state.botUrl, state);
   return id && props && inputs ? { id, props, inputs } : undefined;
 }
 
-/** What a refresh makes of the state. Throws if the registration is gone. */
+/** Returns the state after a refresh. Throws if the registration is gone. */
 export async function refresh(state: WebhookState): Promise<WebhookState> {
   const seen = await read(state);
   if (seen === undefined) throw new Error("gone");
   return seen.props;
 }
 
-export const remove = (state: WebhookState): Promise<void> => ApiChatWebhook.delete(state.botUrl, state);
+export const remove = (state: WebhookState): Promise<void> => resource.delete(state.botUrl, state);
 
-/** The state of a create or an update that is only partly done, and what it printed. */
+/** Returns the state and the reasons of a create or update that is only partly done. */
 export async function unfinishedBy(
   work: Promise<unknown>,
 ): Promise<{ id: string; state: WebhookState; reasons: string[] }> {

@@ -23,7 +23,7 @@ import {
 
 isolateRuns();
 
-/** The readings of switches that are numbers or texts, and of those that need another beside them. */
+/** The readings of switches whose values are numbers or strings, and of those that need another switch. */
 const written: Partial<Record<keyof Switches, Switches[]>> = {
   statusAfterSet: [{ statusAfterSet: "pending", verifyAfterMs: 300 }],
   verifyAfterMs: [{ statusAfterSet: "pending", verifyAfterMs: 10 }],
@@ -42,7 +42,7 @@ const written: Partial<Record<keyof Switches, Switches[]>> = {
   ],
 };
 
-/** Every reading of one switch, from its schema where that lists them. */
+/** Every reading of one switch, from its schema if that lists them. */
 function readingsOf([name, schema]: [string, z.ZodType]): Switches[] {
   const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
   if (inner instanceof z.ZodEnum) {
@@ -58,7 +58,7 @@ function readingsOf([name, schema]: [string, z.ZodType]): Switches[] {
 
 const NEXT_KEY = "the-next-key-0123456789";
 
-/** A webhook URL whose verification key changes without a stop: it answers whichever token comes. */
+/** A webhook URL that accepts any token, so that its verification key can change without interruption. */
 async function startRotating(options: Switches): Promise<Acme> {
   const started = await startAcme(options);
   const { url } = await startServer(answerAnyToken);
@@ -69,7 +69,7 @@ async function startRotating(options: Switches): Promise<Acme> {
   return started;
 }
 
-/** What a status that comes late shows is no change of ours: the registration as it stands once it is verified. */
+/** A status that changes later is not our change: returns the registration once it is verified. */
 async function refreshUntilVerified(state: WebhookState): Promise<WebhookState> {
   for (;;) {
     const seen = await refresh(state);
@@ -77,7 +77,7 @@ async function refreshUntilVerified(state: WebhookState): Promise<WebhookState> 
   }
 }
 
-describe("the life of a webhook where the specification is read as", () => {
+describe("the lifecycle of a webhook if the specification is read as", () => {
   test.each(Object.entries(switches).flatMap(readingsOf))("%j", { timeout: 60_000 }, async (options) => {
     const { acme, args } = await startRotating(options);
     const created = await create(args);
@@ -113,7 +113,7 @@ describe("the life of a webhook where the specification is read as", () => {
   });
 });
 
-test("HTTP 404 means nothing registered only where a webhook is about to be set", async () => {
+test("HTTP 404 means nothing registered only if a webhook is about to be set", async () => {
   const { args } = await startAcme({ beforeFirstSet: "not-found" });
   const client = new RegistrationClient(args);
   expect(await getWebhookIfAny(client)).toBeUndefined();
@@ -128,7 +128,7 @@ test.each<Switches>([
   { failedHandshake: "clears" },
   ...(["errors", "text", "empty"] as const).map((errorShape) => ({ errorShape })),
 ])(
-  "a handshake that the service does not see pass at first is waited out where it is read as %j",
+  "a handshake that the service does not see pass at first is repeated if it is read as %j",
   async (options) => {
     const { acme, args, emulator, actions } = await startRotating(options);
     emulator.injectFault({ ...rejectHandshake, times: 2 });

@@ -17,7 +17,7 @@ import {
 } from "../diagnosis/harness.js";
 import { VERIFICATION_KEY, failureOf, isolateRuns, startCreated, update } from "./harness.js";
 
-/** Each pause is over at once, and then the clock has moved on: only handshakes take real time, and none of the clock's. */
+/** Each pause ends at once and advances the clock: only handshakes take real time, which the clock does not count. */
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
   ...(await load()),
   sleep: async (ms) => void vi.advanceTimersByTime(ms),
@@ -35,7 +35,7 @@ const lines = isolateRuns();
 
 type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & TryHandshakeOptions>;
 
-/** Makes one round unless there is more time. */
+/** Runs a preflight, with one round unless there is more time. */
 const run = (url: string, { deadline = performance.now(), rejectedRounds, ...inputs }: Settings = {}) =>
   tryHandshake(
     {
@@ -54,10 +54,10 @@ const inSeconds = (seconds: number): { deadline: number } => ({
 const inAMinute = (): { deadline: number } => inSeconds(60);
 const startNobody = async (): Promise<string> => `http://127.0.0.1:${await freePort()}/`;
 
-/** Of one in which all fail. */
+/** The results of a round in which all encodings fail. */
 const REQUESTS_OF_A_ROUND = 4;
 
-/** Answers with one status for each round, and passes after them. */
+/** Responds with one status for each round, and then passes. */
 const inRounds =
   (...statuses: number[]): Answer =>
   (request, response, index) => {
@@ -65,7 +65,7 @@ const inRounds =
     (status === undefined ? answerHandshake() : respond(status))(request, response, index);
   };
 
-test("the handshake is posted as form and as JSON, each with a challenge of its own", async () => {
+test("the handshake is posted as form and as JSON, each with its own challenge", async () => {
   const { url, requests } = await startServer(answerAnyToken);
   await run(`${url}/hook?tenant=a%20b`);
   expect(new Set(requests.map(encodingOf))).toEqual(new Set(["form", "json"]));
@@ -81,7 +81,7 @@ test("the handshake is posted as form and as JSON, each with a challenge of its 
   expect(lines).toEqual([]);
 });
 
-test("one encoding that passes is enough, and the others are named; the query is the last to be tried", async () => {
+test("one passing encoding is enough, and the others are reported; the query is tried last", async () => {
   const { url, requests } = await startServer((request, ...more) =>
     (encodingOf(request) === "query" ? answerHandshake() : respond(503))(request, ...more),
   );
@@ -120,7 +120,7 @@ describe("an endpoint that breaks a rule", () => {
     expect(error.message).not.toContain("query-value");
   });
 
-  test("(nothing listens) names the way out where this machine may be the one that cannot reach it", async () => {
+  test("(nothing listens) names the solution if this machine may be the one that cannot reach it", async () => {
     const error = await failureOf(run(await startNobody()));
     expect(error.transcript).toMatchObject({ rule: "unreachable", addresses: ["127.0.0.1"] });
     expect(error.httpStatus).toBeUndefined();
@@ -129,11 +129,14 @@ describe("an endpoint that breaks a rule", () => {
 });
 
 describe("waiting", () => {
-  test.each([500, 503, 404, 401, 403])("ends well once the endpoint stops answering %i", async (status) => {
-    const { url, requests } = await startServer(inRounds(status));
-    await run(url, inAMinute());
-    expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
-  });
+  test.each([500, 503, 404, 401, 403])(
+    "succeeds once the endpoint stops responding with %i",
+    async (status) => {
+      const { url, requests } = await startServer(inRounds(status));
+      await run(url, inAMinute());
+      expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
+    },
+  );
 
   test.each<[string, Answer]>([
     ["a wrong challenge", respond(200, "wrong")],
@@ -141,17 +144,17 @@ describe("waiting", () => {
     ["400", respond(400)],
     ["405", respond(405)],
     [
-      "one encoding that is wrong for good, whatever the others are",
+      "one encoding that is permanently wrong, whatever the others are",
       (request, ...more) =>
         (encodingOf(request) === "json" ? respond(200, "wrong") : respond(503))(request, ...more),
     ],
-  ])("is not done for %s", async (_, answer) => {
+  ])("is skipped for %s", async (_, answer) => {
     const { url, requests } = await startServer(answer);
     await failureOf(run(url, inAMinute()));
     expect(requests).toHaveLength(REQUESTS_OF_A_ROUND);
   });
 
-  test("says after two seconds what was seen and how many seconds are left", async () => {
+  test("reports after two seconds what was seen and how many seconds are left", async () => {
     const { url } = await startServer((...request) =>
       (lines.length === 0 ? respond(503) : answerHandshake())(...request),
     );
@@ -164,7 +167,7 @@ describe("waiting", () => {
   test.each<[string, () => Promise<string>, number]>([
     ["at the deadline", async () => (await startServer(respond(503))).url, 600],
     ["after ten seconds for a port of this machine on which nothing listens", startNobody, 10],
-  ])("ends %s, with the count of its rounds", async (_, start, seconds) => {
+  ])("ends %s, with the number of its rounds", async (_, start, seconds) => {
     const url = await start();
     const begun = performance.now();
     vi.mocked(diagnoseHandshake).mockClear();
@@ -193,8 +196,8 @@ test.each<[HandshakeCause, () => Promise<string>]>([
 describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
-    ["as many rounds as were asked for", 2, 2],
-  ])("in the same way again and again is given up after %s", async (_, rejectedRounds, rounds) => {
+    ["the configured number of rounds", 2, 2],
+  ])("in the same way repeatedly is given up after %s", async (_, rejectedRounds, rounds) => {
     vi.mocked(backOffMs).mockReturnValue(1);
     const { url, requests } = await startServer(respond(401));
     const error = await failureOf(run(url, { rejectedRounds, ...inAMinute() }));
@@ -203,9 +206,9 @@ describe("an endpoint that rejects the token", () => {
   });
 
   test.each([
-    ["if it answers otherwise in between", [401, 503, 401], 2],
-    ["if it refuses in another way each time", [401, 403, 401], 2],
-    ["a few rounds where no number is asked for", [401, 401], undefined],
+    ["if it responds differently in between", [401, 503, 401], 2],
+    ["if it rejects differently each time", [401, 403, 401], 2],
+    ["a few rounds by default", [401, 401], undefined],
   ])("is waited for %s", async (_, statuses, rejectedRounds) => {
     const { url, requests } = await startServer(inRounds(...statuses));
     await run(url, { rejectedRounds, ...inAMinute() });
@@ -216,7 +219,7 @@ describe("an endpoint that rejects the token", () => {
 test.each([
   ["which this run changes is waited for until readySeconds", "next-key-0123456789", "verified"],
   ["which this run does not change is given up early", VERIFICATION_KEY, "handshake_failed"],
-])("a refused key of an update %s", async (_, webhookVerificationKey, outcome) => {
+])("a rejected key of an update %s", async (_, webhookVerificationKey, outcome) => {
   const { state, args } = await startCreated();
   const refuse = respond(401);
   const { url: webhookUrl } = await startServer((request, response, index) =>
@@ -248,7 +251,7 @@ describe("the mode", () => {
   });
 });
 
-test("a service in the internet cannot reach a private address: nothing is sent, also by mode warn", async () => {
+test("a service on the internet cannot reach a private address: nothing is sent, even in mode warn", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const baseUrl = "https://93.184.216.34/";
   const error = await failureOf(run(url, { baseUrl, ...inAMinute() }));

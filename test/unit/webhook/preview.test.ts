@@ -14,7 +14,7 @@ import {
   checked,
   failureOf,
   isolateRuns,
-  run,
+  currentRun,
   startAcme,
   startCreated,
   type Acme,
@@ -22,19 +22,19 @@ import {
 
 const lines = isolateRuns();
 
-/** Of a value that a preview does not know, the type says that it is known. */
+/** The type claims that the value is known, although a preview does not know it. */
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
-/** The registration that would be adopted. The rest is printed or thrown, as the plugin does. */
+/** Returns the registration that would be adopted. Prints or throws the rest, as the plugin does. */
 async function previewCreate(inputs: WebhookInputs): Promise<Registration | undefined> {
-  const { seen, conflict, line } = await foresee.previewCreate(inputs, { run });
+  const { seen, conflict, line } = await foresee.previewCreate(inputs, { run: currentRun() });
   if (conflict) throw conflict;
   if (line) lines.push(`${line.kind}: ${line.text}`);
   return seen;
 }
 
 describe("the preview of a create", () => {
-  test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
+  test("finds nothing if nothing is registered, or if a different URL will be replaced", async () => {
     const { args, actions, acme } = await startAcme();
     expect(await previewCreate(await checked(args))).toBeUndefined();
     acme.takeOver(FOREIGN);
@@ -44,14 +44,14 @@ describe("the preview of a create", () => {
     expect(lines).toEqual([]);
   });
 
-  test("fails with the conflict that the create would meet", async () => {
+  test("fails with the conflict of the create", async () => {
     const { args, acme } = await startAcme();
     acme.takeOver(FOREIGN);
     const failure = await failureOf(previewCreate(await checked(args)));
     expect(failure).toMatchObject({ code: "conflict", facts: { registered: FOREIGN.webhook_url } });
   });
 
-  test("finds two resources that reach one workspace by two addresses", async () => {
+  test("finds two resources that reach one workspace through two addresses", async () => {
     const { args } = await startCreated();
     await previewCreate(await checked(args));
     const again = await checked({ ...args, name: "again", baseUrl: `${args.baseUrl}?of=another` });
@@ -59,7 +59,7 @@ describe("the preview of a create", () => {
   });
 
   test.each(["webhookUrl", "onExisting"] as const)(
-    "says what is registered where %s is not known",
+    "reports the registration if %s is not known",
     async (name) => {
       const { args, acme } = await startAcme();
       acme.takeOver(FOREIGN);
@@ -95,7 +95,7 @@ describe("the preview of a create", () => {
 
 const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
 
-test("a preview on a user's mocks asks nobody", async () => {
+test("a preview on a user's mocks queries nobody", async () => {
   const { args, actions } = await startAcme();
   await runtime.setMocks({ call: () => ({}), newResource }, "project", "dev", true);
   const { name, baseUrl, apiKey, webhookUrl } = args;
@@ -107,7 +107,7 @@ test("a preview on a user's mocks asks nobody", async () => {
   });
   expect(webhook.botUrl).toBe(webhook.id);
   await runtime.disconnect();
-  // Other files of this worker have no mocks.
+  // Other files in this worker use no mocks.
   runtime.resetOptions("", "", -1, "", "", false, "");
   expect(actions()).toEqual([]);
 });
@@ -117,11 +117,11 @@ const previewUpdate = async (
   news: Partial<WebhookInputs>,
 ) => {
   const inputs = await checked({ ...args, ...news });
-  return (await foresee.previewUpdate(state, inputs, { run }))?.text;
+  return (await foresee.previewUpdate(state, inputs, { run: currentRun() }))?.text;
 };
 
 describe("the preview of an update", () => {
-  test("says nothing where the update may write", async () => {
+  test("reports nothing if the update may write", async () => {
     const created = await startCreated();
     expect(await previewUpdate(created, { webhookUrl: `${created.args.webhookUrl}/moved` })).toBeUndefined();
     expect(created.actions()).toEqual(GET);

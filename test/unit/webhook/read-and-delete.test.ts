@@ -3,7 +3,6 @@ import type { Fault } from "../../../provider/emulator/index.js";
 import { memoryLog, type RunLog } from "../../../provider/webhook/run-log.js";
 import { DRIFTED_KEY, KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/state.js";
 import {
-  ApiChatWebhook,
   API_KEY,
   FOREIGN,
   GET,
@@ -22,6 +21,7 @@ import {
   startRun,
   update,
   type Acme,
+  lifecycle,
 } from "./harness.js";
 
 const lines = isolateRuns();
@@ -32,7 +32,7 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-  test("shows a changed URL, status and bot URL in outputs and inputs, and keeps the record of what is ours", async () => {
+  test("shows a changed URL, status and bot URL in outputs and inputs, and keeps our own record", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
     acme.change({
@@ -58,7 +58,7 @@ describe("read", () => {
     });
   });
 
-  test("never takes a key from an answer: a changed one is marked until it is ours again", async () => {
+  test("never stores a key from a response: a changed one is marked until it is ours again", async () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
     const seen = await read(state);
@@ -69,7 +69,7 @@ describe("read", () => {
     expect(await refresh(drifted)).toEqual(state);
   });
 
-  test("of nothing registered is gone, and of another bot a conflict", async () => {
+  test("reports a missing registration as gone, and a different bot as a conflict", async () => {
     const { state, acme } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect((await failureOf(read(state))).code).toBe("conflict");
@@ -84,13 +84,13 @@ describe("read", () => {
     ["html", "protocol"],
     ["broken-json", "protocol"],
     [{ statusField: "error" }, "rejected"],
-  ])("answered %j is an error, and never gone", async (fault, code) => {
+  ])("with the response %j is an error, and never gone", async (fault, code) => {
     const { state, emulator } = await startCreated();
     emulator.injectFault({ operation: "get-webhook", fault, times: 9 });
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
-  test("of a workspace that no longer exists names the way to forget it; so does delete", async () => {
+  test("of a deleted workspace names the way to forget it; so does delete", async () => {
     const { state, emulator } = await startCreated();
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
@@ -100,8 +100,8 @@ describe("read", () => {
     }
   });
 
-  test("by id alone is refused, with the way to read a registration", async () => {
-    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as WebhookState));
+  test("by id alone is rejected, with the way to read a registration", async () => {
+    const error = await failureOf(lifecycle().read("some-id", { name: "acme" } as WebhookState));
     expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
     expect(error.message).toContain("getApiChatWebhook()");
   });
@@ -110,9 +110,12 @@ describe("read", () => {
 describe("delete", () => {
   test.each<[string, (acme: Acme["acme"], url: string) => void]>([
     ["what is ours", () => {}],
-    ["what is ours, with another key", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
-    ["what is ours, not verified", (acme) => acme.change({ webhook_status: "failed" })],
-    ["what is ours, written in another way", (acme, url) => acme.change({ webhook_url: `${url}/` })],
+    [
+      "our webhook with a different key",
+      (acme) => acme.change({ webhook_verification_key: "key-0123456789" }),
+    ],
+    ["our webhook, not verified", (acme) => acme.change({ webhook_status: "failed" })],
+    ["our webhook, written differently", (acme, url) => acme.change({ webhook_url: `${url}/` })],
   ])("removes %s", async (_, change) => {
     const { state, acme, actions } = await startCreated();
     change(acme, state.webhookUrl);
@@ -126,9 +129,9 @@ describe("delete", () => {
 
   test.each<[string, (acme: Acme["acme"]) => void]>([
     ["another URL and key", (acme) => acme.takeOver(FOREIGN)],
-    ["another URL with our key", (acme) => acme.change({ webhook_url: FOREIGN.webhook_url })],
+    ["a different URL with our key", (acme) => acme.change({ webhook_url: FOREIGN.webhook_url })],
     ["another bot", (acme) => acme.change({ botCode: "another-bot" })],
-  ])("leaves %s alone, with a warning, also after a refresh", async (_, change) => {
+  ])("keeps %s, with a warning, even after a refresh", async (_, change) => {
     const { state, acme, actions } = await startCreated();
     change(acme);
     const before = acme.registration;
@@ -141,7 +144,7 @@ describe("delete", () => {
     expect(lines).toEqual(states.map(() => line));
   });
 
-  test("with another API key that reaches another workspace is a conflict, and deletes nothing", async () => {
+  test("with another API key that reaches a different workspace is a conflict, and deletes nothing", async () => {
     const { state, emulator, actions } = await startCreated();
     const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
     for (const registered of [FOREIGN, undefined]) {
@@ -154,7 +157,7 @@ describe("delete", () => {
   });
 
   test.each<Fault>(["close-after", "truncated", { status: 503 }])(
-    "is repeated after %j, and looks again first",
+    "is repeated after %j, after another get-webhook",
     async (fault) => {
       const { state, acme, emulator, actions } = await startCreated();
       emulator.injectFault({ operation: "delete-webhook", fault });
@@ -164,7 +167,7 @@ describe("delete", () => {
     },
   );
 
-  test("that is repeated leaves alone what somebody else registered in between", async () => {
+  test("that is repeated keeps what somebody else registered in between", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
     const removed = remove(state);
@@ -200,22 +203,22 @@ describe("delete within a run of the program", () => {
   });
 });
 
-test("a replacement that deletes first leaves the live webhook, and the create sets a changed URL", async () => {
+test("a replacement that deletes first keeps the live webhook, and the create sets a changed URL", async () => {
   const { state, args, acme, actions } = await startCreated();
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
   const inputs = await checked({ ...args, webhookUrl });
   await remove(state);
   expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
   actions();
-  await ApiChatWebhook.create(inputs);
+  await lifecycle().create(inputs);
   expect(actions()).toEqual(SET);
   expect(acme.registration?.webhook_url).toBe(webhookUrl);
 });
 
-/** Adopts what is registered already. */
+/** Adopts the existing registration. */
 const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
 
-describe("delete where the providers of a run cannot share what they know", () => {
+describe("delete if the providers of a run cannot share their facts", () => {
   const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
   const STAYS =
     /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
@@ -265,7 +268,7 @@ describe("delete where the providers of a run cannot share what they know", () =
 });
 
 describe("a resource whose name an alias changed", () => {
-  test("is named as the program names it in every error, and in the state after the update", async () => {
+  test("has its program's name in every error, and in the state after the update", async () => {
     const { state, args, emulator } = await startCreated();
     expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
     emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });
@@ -276,7 +279,7 @@ describe("a resource whose name an alias changed", () => {
 });
 
 describe("a replacement that the program declares", () => {
-  test("goes on where nothing is registered for another API key than the last used", async () => {
+  test("continues if nothing is registered for an API key other than the last used", async () => {
     const { state, args, acme } = await startCreated();
     await checked({ ...args, apiKey: ROTATED });
     acme.apiKey = ROTATED;
@@ -289,7 +292,7 @@ describe("a replacement that the program declares", () => {
     ]);
   });
 
-  test("of another API key removes the webhook of the previous one, where that still works", async () => {
+  test("of another API key removes the webhook of the previous one, if that still works", async () => {
     const { state, acme, emulator } = await startCreated();
     emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
     await checked({ ...inputsOf(state), apiKey: ROTATED });
@@ -298,12 +301,12 @@ describe("a replacement that the program declares", () => {
   });
 });
 
-describe("the API key to read and delete with is the first that the service takes:", () => {
+describe("read and delete use the first API key that the service accepts:", () => {
   test.each<[string, string | undefined, string | undefined, string[]]>([
     ["the environment's", ROTATED, undefined, [API_KEY, ROTATED]],
     ["the configuration's", undefined, ROTATED, [API_KEY, ROTATED]],
     ["the configuration's, after the environment's", WRONG, ROTATED, [API_KEY, WRONG, ROTATED]],
-  ])("%s, if the recorded one is refused", async (_, environment, config, tried) => {
+  ])("%s, if the recorded one is rejected", async (_, environment, config, tried) => {
     const { state, acme, emulator } = await startCreated();
     acme.apiKey = ROTATED;
     vi.stubEnv("APICHAT_API_KEY", environment);

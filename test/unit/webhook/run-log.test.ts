@@ -46,7 +46,7 @@ test.each([
   expect(one.read().otherHolderOf("b", "1")).toBeUndefined();
 });
 
-test("another engine's facts are not read", () => {
+test("a different engine's facts are not read", () => {
   openRunLog(ADDRESS, folder).append(declared("acme"));
   expect(openRunLog("127.0.0.1:50124", folder).read().declarerOf("w")).toBeUndefined();
 });
@@ -65,7 +65,7 @@ test("facts of an earlier engine with the same address end at a gap; own facts s
   expect(log.read().declarerOf("w", "now")).toBe("after");
 });
 
-test("a line is read once it is whole, and a damaged one is an error", () => {
+test("a line is read once it is complete, and a damaged one is an error", () => {
   const log = openRunLog(ADDRESS, folder);
   log.append(declared("acme"));
   log.read();
@@ -96,6 +96,6 @@ test.each([
   expect(log.read().declarerOf("w")).toBe("acme");
 });
 
-test("without a home folder, nothing is written where the program is", () => {
+test("without a home folder, nothing is written to the program's folder", () => {
   expect(openRunLog(ADDRESS, "pulumi-apichat/runs").problem).toBe("HOME is not set");
 });

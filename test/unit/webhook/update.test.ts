@@ -34,7 +34,7 @@ describe("a change of", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("the URL to one that fails the preflight leaves the live registration alone", async () => {
+  test("the URL to one that fails the preflight keeps the live registration", async () => {
     const { state, args, actions, acme } = await startCreated();
     const change = { webhookUrl: "http://127.0.0.1:9/", timeouts: hasty };
     expect((await failureOf(update(state, { ...args, ...change }))).code).toBe("handshake_failed");
@@ -42,7 +42,7 @@ describe("a change of", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("the URL to one that the service refuses puts the live registration back", async () => {
+  test("the URL to one that the service rejects restores the live registration", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
@@ -53,7 +53,7 @@ describe("a change of", () => {
   });
 });
 
-describe("what changed behind our back:", () => {
+describe("a change behind our back:", () => {
   type Change = Parameters<Acme["acme"]["change"]>[0];
 
   test.each<[Change | "gone", boolean]>([
@@ -90,7 +90,7 @@ describe("what changed behind our back:", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("URL and key: somebody else's, a conflict also after a refresh, unless it may be replaced", async () => {
+  test("URL and key: somebody else's, a conflict even after a refresh, unless it may be replaced", async () => {
     const { state, args, acme } = await startCreated();
     acme.takeOver(FOREIGN);
     for (const seen of [state, await refresh(state)]) {
@@ -108,7 +108,7 @@ describe("what changed behind our back:", () => {
     expect(lines).toEqual([expect.stringMatching(/^acme: replaced .*may be removed now$/)]);
   });
 
-  test("the URL, to the one that the program now wants: it is taken as it is", async () => {
+  test("the URL, to the one that the program now wants: it is accepted", async () => {
     const { state, args, acme, actions } = await startCreated();
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     acme.change({ webhook_url: url });
@@ -125,7 +125,7 @@ describe("what changed behind our back:", () => {
     expect(actions()).toEqual([...GET, ...GET]);
   });
 
-  test("the bot: a conflict, also with onExisting replace", async () => {
+  test("the bot: a conflict, even with onExisting replace", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect(await failureOf(update(state, { ...args, onExisting: "replace" }))).toMatchObject({
@@ -151,7 +151,7 @@ describe("a changed address or API key", () => {
 
   test.each([
     ["another bot", FOREIGN],
-    ["an empty workspace: nothing tells whose it is", undefined],
+    ["an empty workspace: nothing shows whose it is", undefined],
   ])("that reaches %s is a conflict, and nothing is written", async (_, registered) => {
     const { state, args, emulator, actions } = await startCreated();
     const other = emulator.workspace("other");

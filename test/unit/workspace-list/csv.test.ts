@@ -6,7 +6,7 @@ const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
 const NO_HEADER = `the first row must name the columns: ${NAMES}`;
 
 describe("a list of workspaces in CSV", () => {
-  test("gives each workspace what its row says, and leaves out what its cells do not give", async () => {
+  test("returns for each workspace the values of its row, and omits empty cells", async () => {
     setVariable("ACME_API_KEY", SECRET);
     const text = [
       ALL,
@@ -30,13 +30,13 @@ describe("a list of workspaces in CSV", () => {
   const rows = ["baseUrl,name", `${ADDRESS}/1,acme`, `${ADDRESS}/2,globex`];
   const marked = `\uFEFF${rows.join("\r\n")}\r\n`;
   test.each([
-    ["columns in another order", "list.csv", rows.join("\n")],
+    ["columns in a different order", "list.csv", rows.join("\n")],
     ["a byte order mark, CRLF, an extension in capitals", "LIST.CSV", marked],
     ["CR alone", "list.csv", rows.join("\r")],
     ["line breaks of several kinds", "list.csv", `${rows[0]}\r\n${rows[1]}\n${rows[2]}\r\n`],
     ["blank lines and empty rows", "list.csv", `\n  \n${rows.join("\n\n,\n \t\n")}\n,\n\n`],
     ["semicolons", "list.csv", rows.join("\n").replaceAll(",", ";")],
-    ["white space around cells", "list.csv", rows.join("\n").replaceAll(",", " ,\t")],
+    ["whitespace around cells", "list.csv", rows.join("\n").replaceAll(",", " ,\t")],
     ["quotes around everything", "list.csv", rows.join("\n").replaceAll(/[^,\n]+/g, '"$&"')],
   ])("is read with %s", async (_, fileName, text) => {
     expect(await read(fileName, text)).toEqual([
@@ -45,7 +45,7 @@ describe("a list of workspaces in CSV", () => {
     ]);
   });
 
-  test("has all its problems reported at once, each with line and column, and none of its values", async () => {
+  test("reports all problems at once, each with line and column, and none of its values", async () => {
     const lines = [
       "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
       `acme,${ADDRESS}/acme,,,`,
@@ -78,7 +78,7 @@ describe("a list of workspaces in CSV", () => {
 
   test.each([
     ["nothing", "", [`1: ${NO_HEADER}`]],
-    ["only a first row", "name,baseUrl\n", ["1: must have at least one row below it"]],
+    ["only a header row", "name,baseUrl\n", ["1: must have at least one row below it"]],
     ["no first row", `\n${SECRET},x\n`, [`2: ${NO_HEADER}`]],
     ["no column for a needed field: once", "name,apiKey\na,\nb,\n", ["1: baseUrl: the column is missing"]],
     [
@@ -87,7 +87,7 @@ describe("a list of workspaces in CSV", () => {
       ["1: name: the column appears twice"],
     ],
     [
-      "a value for the name of a column",
+      "a value instead of a column name",
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
       [`1: the name of column 3 is not one of the columns ${NAMES}`],
     ],
@@ -101,11 +101,11 @@ describe("a list of workspaces in CSV", () => {
       `name,baseUrl\n"a\n",${ADDRESS}/1\n${SECRET}"b,\n`,
       ["4: a quote is not closed, or is inside a cell"],
     ],
-  ])("is refused with %s", async (_, text, problems) => {
+  ])("is rejected with %s", async (_, text, problems) => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
   });
 
-  test("must give the webhook URL of each workspace to a plan", async () => {
+  test("must contain the webhook URL of each workspace for a plan", async () => {
     const row = `a b,${ADDRESS}/1`;
     expect(await problemsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
       "fleet.csv:1: webhookUrl: the column is missing",

@@ -11,7 +11,7 @@ export const ADDRESS = "https://platform.example";
 
 const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
 
-/** What a reader finds in a file of this name. */
+/** Returns what a reader finds in a file of this name. */
 export async function read(
   fileName: string,
   content: string | Uint8Array,
@@ -23,7 +23,7 @@ export async function read(
   return READERS[reader](path);
 }
 
-/** The lines of the failure, from the file's name on, without how to fix it. Nothing that is secret is in them. */
+/** Returns the lines of the failure, from the file's name on, without the hint. They must contain no secret. */
 export async function problemsOf(
   fileName: string,
   content: string,

@@ -5,7 +5,7 @@ import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
 const WEBHOOK = "https://chat.example/hook";
 
 describe("a list of workspaces in YAML or JSON", () => {
-  test("gives each workspace what stands at the top, unless it has its own", async () => {
+  test("uses the values at the top for each workspace, unless it has its own", async () => {
     setVariable("FLEET_API_KEY", SECRET);
     const list = {
       webhookUrl: WEBHOOK,
@@ -23,7 +23,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await read("fleet.yaml", JSON.stringify(list, null, 2), "plan")).toStrictEqual(expected);
   });
 
-  test("needs no webhook URL for a fleet, whose program may make it; a plan compares with it", async () => {
+  test("needs no webhook URL for a fleet, whose program may create it; a plan compares with it", async () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
@@ -31,7 +31,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
-  test("takes only names that resources may have for a fleet, and any for a plan", async () => {
+  test("accepts only names of resources for a fleet, and any for a plan", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
@@ -44,7 +44,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
-  test("cannot send any secret of the environment to a base URL: the variable's name contains API_KEY", async () => {
+  test("sends only variables whose name contains API_KEY to a base URL", async () => {
     setVariable("PULUMI_CONFIG_PASSPHRASE", SECRET);
     const workspace = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme\n`;
     const entry = `${workspace}    apiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n`;
@@ -59,7 +59,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     }
   });
 
-  test("has all its problems reported at once, also where an entry is no entry at all", async () => {
+  test("reports all problems at once, even if an entry is not an object", async () => {
     const text = [
       "webhookUrl: chat.example/hook",
       "workspaces:",
@@ -97,32 +97,37 @@ const list = (top: object, ...[first, second]: [object, object]): string =>
 describe("two entries with one address", () => {
   test.each([
     ["that of the environment", {}, {}, {}],
-    ["one that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
-    ["one that the other has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
-  ])("and one API key, %s, are one workspace for a fleet, and named both", async (_, top, first, second) => {
-    setVariable("SAME_API_KEY", SECRET);
-    const text = list(top, first, second);
-    const lines = text.split("\n").flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
-    expect(await problemsOf("fleet.json", text)).toEqual([
-      `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
-      `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
-    ]);
-  });
+    ["a name that both use", {}, { apiKey: SECRET }, { apiKey: SECRET }],
+    ["a value that the other has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
+  ])(
+    "and one API key, %s, are one workspace for a fleet, and both are named",
+    async (_, top, first, second) => {
+      setVariable("SAME_API_KEY", SECRET);
+      const text = list(top, first, second);
+      const lines = text
+        .split("\n")
+        .flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
+      expect(await problemsOf("fleet.json", text)).toEqual([
+        `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
+        `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
+      ]);
+    },
+  );
 
   test.each([
     ["fleet", { apiKey: "one" }, { apiKey: "two" }],
     ["fleet", { apiKey: "one" }, {}],
     ["plan", {}, {}],
   ] as const)(
-    "are taken by a %s with the keys %j and %j; a plan sees itself what is one",
+    "are accepted by a %s with the keys %j and %j; a plan finds duplicates itself",
     async (reader, first, second) => {
       expect(await read("fleet.json", list({}, first, second), reader)).toHaveLength(2);
     },
   );
 });
 
-describe("the workspaces that a program gives", () => {
-  test("are checked as those of a file are", () => {
+describe("the workspaces that a program passes", () => {
+  test("are checked like those of a file", () => {
     const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
     expect(checkWorkspaces([sound])).toStrictEqual([sound]);
     const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
@@ -133,7 +138,7 @@ describe("the workspaces that a program gives", () => {
   });
 });
 
-test("a list of 3,000 workspaces is read, also where many entries repeat an anchor", async () => {
+test("a list of 3,000 workspaces is read, even if many entries repeat an anchor", async () => {
   const names = Array.from({ length: 3000 }, (_, index) => `customer-${index}`);
   const toEntry = (name: string, index: number): string =>
     `  - { name: ${name}, baseUrl: ${ADDRESS}/${name}, webhookUrl: ${index < 300 ? "*hook" : WEBHOOK} }`;
@@ -143,7 +148,7 @@ test("a list of 3,000 workspaces is read, also where many entries repeat an anch
   expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
 });
 
-test("of a file that is not there the failure says what may be given", async () => {
+test("the error of a missing file says what may be given", async () => {
   await expect(readWorkspaceList("/none/fleet.csv")).rejects.toThrow(
     "/none/fleet.csv: cannot be read (ENOENT); give the path of a YAML, JSON or CSV file",
   );

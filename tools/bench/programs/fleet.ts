@@ -1,4 +1,4 @@
-/** The same webhooks as a fleet, as the file that a user runs: `fleet.ts <number of stacks> <command>`. */
+/** Runs the same webhooks as a fleet, as a user's file does: `fleet.ts <number of stacks> <command>`. */
 import { readFileSync } from "node:fs";
 import { runFleetCommand } from "pulumi-apichat/fleet";
 import type { Declared } from "./programs.mjs";

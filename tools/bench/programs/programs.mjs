@@ -1,4 +1,4 @@
-/** The programs of the rows on the engine. Each declares the webhooks that the benchmark has written into its folder. */
+/** The programs of the rows on the engine. Each declares the webhooks that the benchmark wrote to its folder. */
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook } from "pulumi-apichat";
@@ -8,7 +8,7 @@ import { ApiChatWebhook } from "pulumi-apichat";
 /** @type {Declared[]} */
 const webhooks = JSON.parse(readFileSync("webhooks.json", "utf8"));
 
-/** With this package. */
+/** Declares them with this package. */
 export const ours = () => webhooks.map(({ name, ...args }) => new ApiChatWebhook(name, args));
 
 const NO_OP_SOURCE =
@@ -17,7 +17,10 @@ const NO_OP_SOURCE =
 
 class NoOp extends pulumi.CustomResource {}
 
-/** The least that a dynamic resource can cost: our inputs and outputs, a constant `__provider`, and no work at all. */
+/**
+ * The minimum that a dynamic resource can cost: our inputs and outputs, a constant `__provider`, and no work
+ * at all.
+ */
 export const noOp = () =>
   webhooks.map(
     (args) =>

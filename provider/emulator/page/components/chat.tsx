@@ -51,8 +51,7 @@ const withKey = (command: string, { baseUrl, apiKey }: WorkspaceView): string =>
 /** What connects an endpoint to a workspace. A copy has the API key; a command that is shown without it asks for it. */
 function Start() {
   const key = "APICHAT_VERIFICATION_KEY=a-key-that-nobody-guesses ";
-  const isRegistered = workspace.value?.registration?.webhook_url;
-  const set = `${key}${commandLine.value} webhook set --webhook-url http://127.0.0.1:4002/${isRegistered ? " --replace" : ""}`;
+  const set = `${key}${commandLine.value} webhook set --webhook-url http://127.0.0.1:4002/ --replace`;
   return (
     <div class="vstack p-4" data-testid="start">
       <p class="text-light">Choose a conversation or start a new one.</p>
@@ -61,12 +60,6 @@ function Start() {
         <Value label="API key" of={({ apiKey }) => apiKey} />
         <Value label="Start an endpoint" of={() => `${key}${commandLine.value} listen --port 4002`} />
         <Value label="Register it in another terminal" of={(place) => withKey(set, place)} />
-        {isRegistered && (
-          <Value
-            label="Show what is registered"
-            of={(place) => withKey(`${commandLine.value} webhook get`, place)}
-          />
-        )}
       </dl>
     </div>
   );

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedKeyboardEvent } from "preact";
 import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
-import { replyAsAgent, writeAsContact } from "../actions.js";
-import type { Draft, Party } from "../messages.js";
+import { replyAsAgent, writeAsContact, type Draft } from "../actions.js";
+import type { Party } from "../data.js";
 import { Field, Form, Select } from "./form.js";
 import { AUTHORS } from "./message.js";
 

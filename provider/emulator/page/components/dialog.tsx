@@ -1,25 +1,32 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { dialogOpen, dismiss, notices } from "../notices.js";
+import { attempt, dialogOpen, dismiss, notices } from "../notices.js";
 import { Tool } from "./buttons.js";
 import { Form, type Fields } from "./form.js";
 import { visibleText } from "./untrusted.js";
 
 interface DialogProps {
+  /** Names the dialog and the button that opens it. */
   title: string;
-  /** The control that opens it. */
-  opener: (open: () => void) => ComponentChildren;
+  /** Shown on the button after its name. */
+  badge?: ComponentChildren;
+  /** Called before it opens. Its failure is shown. */
+  onOpen?: () => Promise<void>;
   /** The content, which is created each time it opens. */
-  children: (close: () => void) => ComponentChildren;
+  children: ComponentChildren;
+  "data-testid": string;
 }
 
-/** A control and the modal dialog that it opens. Esc and the cross close it. */
-export function Dialog({ title, opener, children }: DialogProps) {
+/** A button and the modal dialog that it opens. Esc and the cross close it. */
+export function Dialog({ title, badge, onOpen, children, ...button }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const open = useSignal(false);
   const heading = useId();
-  const close = () => element.current?.close();
+  async function show(): Promise<void> {
+    await onOpen?.();
+    open.value = true;
+  }
   useEffect(() => {
     if (!open.value) return undefined;
     element.current?.showModal();
@@ -28,17 +35,19 @@ export function Dialog({ title, opener, children }: DialogProps) {
   }, [open.value]);
   return (
     <>
-      {opener(() => (open.value = true))}
+      <button {...button} type="button" class="outline small" onClick={() => void attempt(show)}>
+        {title} {badge}
+      </button>
       <dialog ref={element} aria-labelledby={heading} onClose={() => (open.value = false)}>
         {open.value && (
           <>
             <header>
               <div class="hstack justify-between">
                 <h2 id={heading}>{title}</h2>
-                <Tool short="×" label="Close" action={close} />
+                <Tool short="×" label="Close" action={() => element.current?.close()} />
               </div>
             </header>
-            {children(close)}
+            {children}
             <Notices />
           </>
         )}
@@ -47,39 +56,26 @@ export function Dialog({ title, opener, children }: DialogProps) {
   );
 }
 
-interface FormDialogProps extends Pick<DialogProps, "title" | "opener"> {
+interface FormDialogProps extends DialogProps {
   action: (fields: Fields) => Promise<unknown>;
-  /** Called after it has closed. */
-  onDone?: () => void;
   /** The text of the button that submits it. */
   submit: string;
-  danger?: boolean;
-  children: ComponentChildren;
 }
 
-/** A dialog with a form. It closes after success, or when it is cancelled. */
-export function FormDialog({ action, onDone, submit, danger, children, ...dialog }: FormDialogProps) {
+/** A dialog with a form, which closes after success. */
+export function FormDialog({ action, submit, children, ...dialog }: FormDialogProps) {
+  async function perform(fields: Fields): Promise<void> {
+    await action(fields);
+    document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
+  }
   return (
     <Dialog {...dialog}>
-      {(close) => (
-        <Form
-          action={async (fields) => {
-            await action(fields);
-            close();
-            onDone?.();
-          }}
-        >
-          <div class="vstack">{children}</div>
-          <footer>
-            <button type="button" class="outline" onClick={close}>
-              Cancel
-            </button>
-            <button data-variant={danger && "danger"} data-testid="submit">
-              {submit}
-            </button>
-          </footer>
-        </Form>
-      )}
+      <Form action={perform}>
+        <div class="vstack">{children}</div>
+        <footer>
+          <button data-testid="submit">{submit}</button>
+        </footer>
+      </Form>
     </Dialog>
   );
 }

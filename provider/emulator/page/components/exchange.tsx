@@ -55,8 +55,9 @@ function EditDelivery({ id }: { id: string }) {
   }
   return (
     <FormDialog
-      title="Send with another body"
-      opener={(open) => <Tool label="Edit and send" action={() => load().then(open)} data-testid="edit" />}
+      title="Edit and send"
+      data-testid="edit"
+      onOpen={load}
       action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
       submit="Send"
     >

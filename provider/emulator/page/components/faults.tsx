@@ -23,34 +23,23 @@ const FAULTS = [...new Set(["status", "delayMs", ...ANSWER_FAULTS, ...DELIVERY_F
 /** Injects faults, and lists those that can still match. */
 export function FaultPanel() {
   const active = data.value.faults.filter(({ left }) => left !== 0);
+  const badge = active.length > 0 && (
+    <span class="badge" data-variant="danger">
+      {active.length} active
+    </span>
+  );
   return (
-    <Dialog
-      title="Inject faults"
-      opener={(open) => (
-        <button type="button" class="outline" onClick={open} data-testid="open-faults">
-          Inject faults
-          {active.length > 0 && (
-            <span class="badge" data-variant="danger">
-              {active.length} active
-            </span>
-          )}
-        </button>
-      )}
-    >
-      {() => (
-        <>
-          <FaultForm />
-          <section class="vstack gap-2" aria-label="Active faults">
-            <h3>Active faults</h3>
-            {active.length === 0 && <p class="text-light">No active faults.</p>}
-            <ol class="vstack gap-2" data-testid="faults">
-              {active.map((fault, index) => (
-                <FaultItem key={fault.id} fault={fault} number={index + 1} />
-              ))}
-            </ol>
-          </section>
-        </>
-      )}
+    <Dialog title="Inject faults" badge={badge} data-testid="open-faults">
+      <FaultForm />
+      <section class="vstack gap-2" aria-label="Active faults">
+        <h3>Active faults</h3>
+        {active.length === 0 && <p class="text-light">No active faults.</p>}
+        <ol class="vstack gap-2" data-testid="faults">
+          {active.map((fault, index) => (
+            <FaultItem key={fault.id} fault={fault} number={index + 1} />
+          ))}
+        </ol>
+      </section>
     </Dialog>
   );
 }

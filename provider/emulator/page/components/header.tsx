@@ -38,18 +38,13 @@ export function Header() {
 function ResetDialog() {
   return (
     <FormDialog
-      title="Reset the emulator"
-      opener={(open) => (
-        <button type="button" class="outline" onClick={open} data-testid="open-reset">
-          Reset
-        </button>
-      )}
+      title="Reset"
+      data-testid="open-reset"
       action={async () => {
         await send("POST", ["reset"]);
         showDone("The emulator is reset.");
       }}
       submit="Reset now"
-      danger
     >
       <p>Deletes everything except workspaces and registrations. This cannot be undone.</p>
     </FormDialog>

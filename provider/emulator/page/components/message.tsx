@@ -4,7 +4,7 @@ import type { Button, GenericTemplateItem } from "../../../../schema/outbound.js
 import type { MessageRecord } from "../../state.js";
 import { pressAsContact, showExchange } from "../actions.js";
 import { clockOf } from "../times.js";
-import { kindOf } from "../messages.js";
+import { kindOf } from "../wire.js";
 import { attempt } from "../notices.js";
 import { party } from "../store.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";

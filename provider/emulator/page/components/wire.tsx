@@ -20,13 +20,7 @@ import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
 
-const WIRE_NAMES = {
-  all: "Everything",
-  message: "Messages",
-  delivery: "Deliveries",
-  handshake: "Handshakes",
-  registration: "Registration",
-} as const;
+const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
 
 /** A linked exchange is shown whatever was chosen before, not whatever is chosen after. */
 function choose<T>(choice: Signal<T>, value: T): void {
@@ -36,7 +30,7 @@ function choose<T>(choice: Signal<T>, value: T): void {
 
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
-  const kind = useSignal<keyof typeof WIRE_NAMES>("all");
+  const kind = useSignal<(typeof KINDS)[number]>("all");
   const search = useSignal("");
   const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
@@ -49,8 +43,7 @@ export function Wire() {
           <Select
             label="Kind"
             value={kind.value}
-            options={Object.keys(WIRE_NAMES) as (keyof typeof WIRE_NAMES)[]}
-            nameOf={(name) => WIRE_NAMES[name]}
+            options={KINDS}
             onChange={(chosen) => choose(kind, chosen)}
             hideLabel
             data-testid="wire-kind"

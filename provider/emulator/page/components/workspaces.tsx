@@ -6,8 +6,8 @@ import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf } from "../times.js";
 import { attempt } from "../notices.js";
-import { begun, connection, conversations, data, flows, workspace } from "../store.js";
-import { CopyButton, Tool, walk } from "./buttons.js";
+import { begun, connection, conversations, data, flows, focusIn, workspace } from "../store.js";
+import { CopyButton, walk } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Field, Select } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
@@ -163,11 +163,11 @@ function NewConversation() {
   return (
     <FormDialog
       title="New conversation"
-      opener={(open) => <Tool label="New conversation" action={open} data-testid="new-conversation" />}
-      action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
-        begin({ contactId, contactName, conversationId })
-      }
-      onDone={() => document.querySelector<HTMLElement>("#composer textarea")?.focus()}
+      data-testid="new-conversation"
+      action={async ({ contactId = "", contactName = "", conversationId = "" }) => {
+        begin({ contactId, contactName, conversationId });
+        focusIn("chat", "#composer textarea");
+      }}
       submit="Start conversation"
     >
       <PartyFields />

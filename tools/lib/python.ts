@@ -2,26 +2,26 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheEntry, fillEntry } from "../engine/cache.ts";
 import { compareVersions } from "../engine/engine.ts";
-import { withProgress } from "../lib/progress.mjs";
-import { CommandError, run } from "../lib/run.ts";
+import { withProgress } from "./progress.mjs";
+import { CommandError, run } from "./run.ts";
 
-/** The oldest that the packages of the tools and the tests run on. */
+/** The oldest version that the Python packages of tools and tests support. */
 export const MIN_PYTHON = "3.11";
 
-/** A Python that can make virtual environments. */
+/** A Python that can create virtual environments. */
 export interface Python {
   command: string;
   /** Such as `3.13`. */
   version: string;
 }
 
-/** `python3` is often the system's own and old, while a newer one is there too. */
+/** In addition to `python3`, which is often the system's old one although a newer one is installed. */
 const commands = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 
-/** On Debian `ensurepip` is what is missing without the package python3-venv. */
+/** Imports `ensurepip` too, which Debian lacks without the package python3-venv. */
 const script = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
 
-/** The first Python on PATH that is new enough and has venv and pip; undefined if there is none. */
+/** Returns the first Python on PATH that is new enough and has venv and pip; undefined if there is none. */
 export async function findPython(signal: AbortSignal): Promise<Python | undefined> {
   for (const command of commands) {
     try {
@@ -35,8 +35,8 @@ export async function findPython(signal: AbortSignal): Promise<Python | undefine
 }
 
 /**
- * The Python of a virtual environment with the packages of a requirements.txt, in the tools' cache. Makes it once per machine, Python
- * and contents of the file. Throws with the end of pip's output if it cannot.
+ * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per
+ * machine, Python and contents of the file, in the tools' cache. Throws the end of pip's output if it cannot.
  */
 export async function preparePackages(
   { command, version }: Python,
@@ -51,7 +51,10 @@ export async function preparePackages(
 
 const pythonIn = (folder: string): string => join(folder, "bin", "python");
 
-/** Makes a virtual environment with packages for pip, with progress on stderr. Throws with the end of pip's output if it cannot. */
+/**
+ * Creates a virtual environment with packages for pip, with progress on stderr. Throws the end of pip's
+ * output if it cannot.
+ */
 export async function makeEnvironment(
   command: string,
   folder: string,

@@ -1,6 +1,6 @@
 import packageJson from "../../package.json" with { type: "json" };
 
-/** A package of the npm registry with Node's own binary of one platform. */
+/** An npm package with Node's own binary for one platform. */
 export interface NodePackage {
   name: string;
   version: string;
@@ -8,12 +8,13 @@ export interface NodePackage {
   integrity: string;
 }
 
-/** A new version here needs a new integrity below. */
+/** A new version needs new values of `integrity` below. */
 const { node } = packageJson.devDependencies;
 
 /**
- * The platforms of the archives, by the engine's names, and the package of Node for each. The registry lacks some builds of the
- * version that the project runs on: those are the newest that it has with all fixes of a supported line.
+ * The platforms of the archives by the engine's names, and the npm package of Node for each. The registry
+ * lacks some builds of the version that the project uses: there, the newest patched build of a supported line
+ * is used.
  */
 export const PLATFORMS = {
   "linux-amd64": {

@@ -1,7 +1,8 @@
 /**
- * `npm run test:portable`: the npm package as its users have it, on Linux, macOS and Windows. Installs the tarball into a fresh folder and runs
- * there the emulator, the responder, the client, the command line, and a program on each provider with the installed `pulumi`.
- * Takes Node's own modules only and no shell. If TARBALL_FOLDER has a tarball, it needs no set-up of the clone; else it packs one there.
+ * `npm run test:portable`: tests the npm package as its users have it, on Linux, macOS and Windows. Installs
+ * the tarball into a new folder, and runs the emulator, the responder, the client, the command line, and a
+ * program on each provider with the installed `pulumi`. Uses only Node's own modules, and no shell. If
+ * TARBALL_FOLDER contains a tarball, the clone needs no set-up; else a tarball is packed there.
  */
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -15,7 +16,7 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type * as clients from "../../provider/client/index.ts";
-import { signalIfAlive } from "../lib/processes.ts";
+import { signalIfAlive } from "../../tools/lib/processes.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
 const isWindows = process.platform === "win32";
@@ -24,7 +25,7 @@ const repository = resolve(import.meta.dirname, "../..");
 const PROGRAM = "node_modules/pulumi-apichat/dist/provider/cli/main.js";
 const KEY = "a-key-that-nobody-guesses";
 
-// The space is for Windows, where the names of users have some.
+// With a space, as in user names on Windows.
 const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat portable-")));
 const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));
 const env: NodeJS.ProcessEnv = {
@@ -101,13 +102,13 @@ async function main(): Promise<void> {
     await pulumi(program, "destroy", "--yes", "--skip-preview");
     assert.equal(await client.getWebhook(), undefined);
   }
-  // On Windows it would end the process at once.
+  // On Windows a signal would end the process at once.
   if (isWindows) return;
   responder.child.kill("SIGTERM");
   assert.deepEqual(await once(responder.child, "exit"), [0, null], "the responder after SIGTERM");
 }
 
-/** On the dynamic provider, and on the plugin. */
+/** The programs: on the dynamic provider, and on the plugin. */
 function programsOf(webhookUrl: string): Record<string, Record<string, string>> {
   const nodejs = {
     "package.json": '{ "type": "module", "main": "index.js" }',
@@ -138,7 +139,10 @@ async function findTarball(where: string): Promise<string> {
   return join(resolve(where), (await find()) ?? "");
 }
 
-/** npm names its own program to the scripts that it runs. On Windows `npm` is one that only a shell can run. */
+/**
+ * Runs npm's own script, whose path npm passes to the scripts that it runs: on Windows, only a shell can run
+ * `npm`.
+ */
 function npm(cwd: string, ...args: string[]): Promise<string> {
   const { npm_execpath: program } = process.env;
   assert(program, "run this as npm run test:portable");
@@ -156,7 +160,7 @@ function apichat(...args: string[]): Promise<string> {
   return run(process.execPath, [PROGRAM, ...args], folder);
 }
 
-/** Returns what a command prints on stdout. Throws with all that it prints if it fails. */
+/** Returns the stdout of a command. Throws with its whole output if it fails. */
 async function run(...command: Parameters<typeof start>): Promise<string> {
   const child = start(...command);
   const [[code], output, errors] = await Promise.all([
@@ -168,7 +172,7 @@ async function run(...command: Parameters<typeof start>): Promise<string> {
   return output;
 }
 
-/** Starts a command that runs until it is ended, and waits for the first line that it prints. */
+/** Starts a command that runs until it is ended, and waits for its first line of output. */
 async function listen(...args: string[]): Promise<{ child: ChildProcess; line: string }> {
   const child = start(process.execPath, [PROGRAM, ...args], folder);
   const input = args.includes("--json") ? child.stdout : child.stderr;
@@ -178,7 +182,10 @@ async function listen(...args: string[]): Promise<{ child: ChildProcess; line: s
   return { child, line };
 }
 
-/** In a process group of its own, to be ended as one; on Windows that would open a console, and taskkill finds the processes. */
+/**
+ * Starts a command in its own process group, so that it ends as a whole. On Windows that would open a
+ * console, and taskkill finds the processes.
+ */
 function start(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env, detached: !isWindows, windowsHide: true });
   running.add(child);
@@ -187,7 +194,7 @@ function start(command: string, args: string[], cwd: string) {
   return child;
 }
 
-/** Ends a process with all that it has started. */
+/** Ends a process and everything that it has started. */
 function endTree({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   if (isWindows) spawn("taskkill", ["/pid", String(pid), "/T", "/F"]);

@@ -1,6 +1,6 @@
 /**
- * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they agree, or if there is no
- * Python that it runs on.
+ * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they
+ * agree, or if there is no suitable Python.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempDisposable } from "node:fs/promises";
@@ -12,13 +12,13 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
 import samples from "../../schema/samples.json" with { type: "json" };
-import { listen } from "../lib/listen.ts";
-import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
-import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
+import { listen } from "../../tools/lib/listen.ts";
+import { abortOnSignals, CommandError, run, runTool } from "../../tools/lib/run.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** A run whose requests are all rejected for their key would find nothing wrong: each operation must have each response. */
+/** Each operation must return each of these statuses: a run in which all keys are rejected would find nothing. */
 const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].flatMap((operation) =>
   [200, 401, 422].map((status) => `${operation} ${status}`),
 );
@@ -26,7 +26,7 @@ const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].fla
 /** Returns the exit code. Everything listens on loopback. */
 async function test(python: string, signal: AbortSignal): Promise<number> {
   await using resources = new AsyncDisposableStack();
-  // It accepts any verification key, because schemathesis makes them up.
+  // Accepts any verification key, because schemathesis generates them.
   const acceptHandshake = createServer((request, response) => {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
@@ -38,7 +38,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
   const emulator = resources.adopt(await startEmulator(options), (it) => it.close());
   // schemathesis writes into its working directory.
   const { path: cwd } = resources.use(await mkdtempDisposable(join(tmpdir(), "apichat-openapi-")));
-  // Keys go by environment: a command line is visible to every user of the machine.
+  // Keys are passed in the environment, because every user of the machine can read command lines.
   const env = {
     ...process.env,
     PYTHONDONTWRITEBYTECODE: "1",
@@ -58,7 +58,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     try {
       await run(python, args, { cwd, env, signal, onLine: console.log });
     } catch (error) {
-      // Its report has been printed.
+      // schemathesis has printed its report.
       if (error instanceof CommandError) return 1;
       throw error;
     }

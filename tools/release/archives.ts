@@ -24,7 +24,10 @@ import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 const clone = fileURLToPath(new URL("../..", import.meta.url));
 const EXECUTABLE = "pulumi-resource-apichat";
 
-/** What the engine starts, and the command line, to which a link may lead. Each with how a shell finds its folder. */
+/**
+ * The programs of the archive: the one that the engine starts, and the command line, which may be started
+ * through a link. `folder` is the shell's expression for their folder.
+ */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
   { name: "apichat", script: "cli/apichat.js", folder: '$(dirname "$(readlink -f "$0")")' },
@@ -38,9 +41,9 @@ interface ArchiveOptions {
 }
 
 /**
- * Writes the archive of the plugin for a platform: the folder of the npm package, the command line, and Node's own binary, unchanged,
- * because a signature of macOS or Windows is valid for that only. Returns its path. Throws if npm has a different Node from the
- * pinned one.
+ * Writes the archive of the plugin for a platform: the folder of the npm package, the command line, and
+ * Node's binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path.
+ * Throws if npm has a Node that differs from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
@@ -61,12 +64,12 @@ export async function writeArchive(
   return path;
 }
 
-/** The version of the package in a checkout. */
+/** Returns the version of the package in a checkout. */
 export async function versionOf(source: string): Promise<string> {
   return (JSON.parse(await readFile(join(source, "package.json"), "utf8")) as { version: string }).version;
 }
 
-/** Writes a .tar.gz of what is in a folder: the same bytes for the same files, whenever and wherever. */
+/** Writes a .tar.gz of a folder: the same bytes for the same files, at any time and in any place. */
 export async function packFolder(folder: string, archive: string): Promise<void> {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -81,7 +84,7 @@ async function addPlugin(content: string, plugin: string): Promise<void> {
     await copyFile(join(plugin, name), join(content, name));
 }
 
-/** The command line, the page of its emulator, and the programs that its `init` writes. */
+/** Adds the command line, the page of its emulator, and the programs that its `init` writes. */
 async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
@@ -100,19 +103,19 @@ interface UnpackOptions {
   signal: AbortSignal;
 }
 
-/** Node, and its licence behind those of the plugin. */
+/** Adds Node, and appends its licence to the plugin's. */
 async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
   const folder = await unpackNode(PLATFORMS[platform], options);
   const binary = isWindows(platform) ? "node.exe" : "node";
   await copyFile(join(folder, "bin", binary), join(content, binary));
   await chmod(join(content, binary), 0o755);
-  // The packages for Windows have no licence file. It is the same for all.
+  // The packages for Windows have no licence file, and it is the same for all platforms.
   const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
   const licence = await readFile(join(licensed, "LICENSE"), "utf8");
   await appendFile(join(content, LICENCES), `\nNode.js\n\n${licence}`);
 }
 
-/** The bill of everything in the archive. */
+/** Writes the bill of everything in the archive. */
 async function addBill(content: string, version: string, platform: Platform): Promise<void> {
   const bills = ["", "cli", "page"].map((folder) => readFile(join(content, folder, BILL), "utf8"));
   const packages = (await Promise.all(bills)).flatMap(componentsIn);
@@ -132,7 +135,7 @@ async function addLaunchers(content: string, platform: Platform): Promise<void> 
 
 const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");
 
-/** Unpacks a package from npm's cache, or else the registry, into a new folder, and returns that. */
+/** Unpacks a package from npm's cache, or else the registry, into a new folder. Returns the folder. */
 async function unpackNode({ name, version, integrity }: NodePackage, { scratch, signal }: UnpackOptions) {
   const cwd = await mkdtemp(join(scratch, "node-"));
   const what = `${name}@${version}`;
@@ -141,7 +144,7 @@ async function unpackNode({ name, version, integrity }: NodePackage, { scratch, 
   const found = `sha512-${hash("sha512", await readFile(join(cwd, archive)), "base64")}`;
   if (found !== integrity)
     throw new Error(
-      `the npm registry's ${what} has the integrity ${found}, and tools/plugin-archives/platforms.ts pins ${integrity}. ` +
+      `the npm registry's ${what} has the integrity ${found}, and tools/release/platforms.ts pins ${integrity}. ` +
         `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`,
     );
   await run("tar", ["-xzf", archive], { cwd, signal });
