@@ -27,7 +27,7 @@ test("--help marks required options, and shows none that only HandshakeResponder
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
 
-describe("wrong use ends with 2, and what is not known names where the help is", () => {
+describe("a usage error ends with 2, and names where the help is for what is unknown", () => {
   test.each<[string, string | RegExp, string?]>([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
