@@ -32,7 +32,8 @@ const doors = [
   // The command line of a fleet, which the fleet's entry adds.
   "^provider/cli/fleet/program\\.ts$",
   "^provider/emulator/open-points\\.ts$",
-  "^provider/responder/(?:key-rules|lambda|node)\\.ts$",
+  "^provider/registration/(?:borrow|named)\\.ts$",
+  "^provider/responder/(?:key-rules|lambda|node|watch)\\.ts$",
   "^provider/server/(?:addresses|listener|remote|spool/index)\\.ts$",
 ];
 

@@ -63,8 +63,8 @@ Examples:
 Exit code: 0 success, 2 usage error.`;
 
 /**
- * The script for bash. The one from @bomb.sh/tab needs the bash-completion package and evaluates the typed words: `$(…)` would
- * run on Tab. If no suggestion of ours fits, bash completes file names.
+ * The script for bash. The one from @bomb.sh/tab needs the bash-completion package and evaluates the typed
+ * words: `$(…)` would run on Tab. If no suggestion of ours fits, bash completes file names.
  */
 const bashScript = (name: string): string => `# bash completion of ${name}
 _${name}_complete() {

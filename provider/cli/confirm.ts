@@ -7,7 +7,7 @@ import { UsageError } from "./usage-error.js";
 /** The answer to a (y/N) question that agrees. */
 const YES = /^y(es)?$/i;
 
-/** Asks, unless `yes`. Returns whether the answer was `agreed`; if not, prints `otherwise`. Rejects when the signal fires. */
+/** Asks, unless `yes`. Returns whether the answer was `agreed`; if not, prints `otherwise`. Rejects with the signal. */
 export async function confirm(
   question: string,
   {
@@ -30,8 +30,8 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
 }
 
 /**
- * Asks for a secret on a terminal, without echo. Returns "" at the end of the input. A terminal without echo does not turn Ctrl-C into a
- * signal, so this does.
+ * Asks for a secret on a terminal, without echo. Returns "" at the end of the input. A terminal without echo
+ * does not turn Ctrl-C into a signal, so this does.
  */
 export async function askSecret(
   question: string,

@@ -12,8 +12,8 @@ import { UsageError } from "./usage-error.js";
 const USE_KEY = "use the key alone, as the endpoint has it";
 
 /**
- * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and the variable. `hint` says
- * how to fix a malformed one.
+ * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and
+ * the variable. `hint` says how to fix a malformed one.
  */
 const SECRETS = {
   apiKey: {
@@ -113,11 +113,9 @@ export const CREDENTIALS_HELP = `
 Where the credentials come from: apichat help credentials.
 `;
 
-const THE_FILE = "the credentials file";
-
 /**
- * The credentials of one run of a command, from the options, the environment and the credentials file, in this order. Malformed ones
- * are thrown as a UsageError that shows nothing of them.
+ * The credentials of one run of a command, from the options, the environment and the credentials file, in
+ * this order. Malformed ones are thrown as a UsageError that shows nothing of them.
  */
 export class Credentials {
   readonly #options: CredentialOptions;
@@ -134,20 +132,16 @@ export class Credentials {
     const { label } = SECRETS[kind];
     if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
-    return requireValid(kind, `the ${label}`, await askSecret(question));
+    return requireValid(SECRETS[kind], `the ${label}`, await askSecret(question));
   }
 
   /** Returns the secret if a source has it. Never prompts. */
   async findSecret(kind: SecretKind): Promise<string | undefined> {
-    const { label, fileOption, fileFlag, variable } = SECRETS[kind];
-    const path = this.#options[fileOption];
-    if (path !== undefined) {
-      return requireValid(kind, `the ${label} in ${path}`, await readSecretFile(path, fileFlag, "key"));
-    }
-    const given = process.env[variable];
-    if (given) return requireValid(kind, variable, given);
+    const source = SECRETS[kind];
+    const given = await readGiven(source, this.#options[source.fileOption]);
+    if (given !== undefined) return given;
     const kept = (await this.#readFile())[kind];
-    return kept === undefined ? undefined : requireValid(kind, THE_FILE, kept);
+    return kept === undefined ? undefined : requireValid(source, "the credentials file", kept);
   }
 
   /** Returns the address. Throws a UsageError if no source has it. */
@@ -176,7 +170,9 @@ export class Credentials {
   }
 }
 
-const FROM_PROJECT = `. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"`;
+const FROM_PROJECT =
+  '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
+  'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"';
 
 /** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readCredentialsFile(
@@ -197,19 +193,28 @@ function warnOfMode(path: string, what: string): void {
   if (warning !== undefined) warn(warning);
 }
 
-/** Reads a file that contains one secret, without the line break at its end, and warns if others can read it. */
-export async function readSecretFile(path: string, flag: string, what: "key" | "token"): Promise<string> {
-  try {
-    const text = await readFile(path, "utf8");
-    warnOfMode(path, `a ${what}`);
-    return text.replace(/\r?\n$/, "");
-  } catch (error) {
-    throw new UsageError(`${flag}: ${(error as Error).message}; name a file that contains only the ${what}`);
-  }
+interface Source {
+  label: string;
+  fileFlag: string;
+  variable: string;
+  /** How to fix a malformed one. */
+  hint: string;
 }
 
-function requireValid(kind: SecretKind, name: string, secret: string): string {
-  const problem = problemOfSecret(secret, SECRETS[kind].hint);
+/** Reads a secret from the file that an option names, else from the environment. Warns if others can read the file. */
+export async function readGiven(source: Source, path: string | undefined): Promise<string | undefined> {
+  const { label, fileFlag, variable } = source;
+  const given = process.env[variable];
+  if (path === undefined) return given ? requireValid(source, variable, given) : undefined;
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new UsageError(`${fileFlag}: ${error.message}; name a file that contains only the ${label}`);
+  });
+  warnOfMode(path, `the ${label}`);
+  return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
+}
+
+function requireValid({ hint }: Pick<Source, "hint">, name: string, secret: string): string {
+  const problem = problemOfSecret(secret, hint);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   return secret;
 }
@@ -220,6 +225,7 @@ function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
-    `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; ${commandLine()} webhook get prints it`,
+    `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to ` +
+      `the bot's own URL, which ends in its code, such as ${example}; ${commandLine()} webhook get prints it`,
   );
 }

@@ -19,10 +19,11 @@ export const openPointsTopic = (): Command =>
   );
 
 const CREDENTIALS = `
-Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the
+Each value comes from its option (for a secret, the file it names), else from its environment variable, else
+from the
 --credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
-itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it
-readable only by you (chmod 600):
+itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields;
+make it readable only by you (chmod 600):
   baseUrl, botUrl, apiKey, flowApiKey, verificationKey, earlierKey
 `;
 
@@ -30,7 +31,7 @@ readable only by you (chmod 600):
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY && columns > 0 ? columns : WIDTH;
 
-/** Wraps a help text: paragraphs as a whole, indented lines with a hanging indent. Examples and what fits stay as they are. */
+/** Wraps paragraphs as a whole, and indented lines with a hanging indent. Examples stay as they are. */
 export function wrapHelp(text: string, width: number): string {
   const lines: string[] = [];
   let isParagraph = false;

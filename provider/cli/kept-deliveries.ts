@@ -3,10 +3,10 @@ import { resolve } from "node:path";
 import { commandLine } from "../errors/index.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
-import type { SpoolChanges } from "../server/remote.js";
+import type { changeKept } from "../server/remote.js";
 import type { DeadLetter, KeptDelivery, SpoolStore } from "../server/spool/index.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
-import { JSON_FAILURES, note, print, printResult } from "./output.js";
+import { ENDINGS, EXIT, note, print, printResult } from "./output.js";
 import { runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
@@ -21,16 +21,8 @@ interface PlaceOptions {
   json?: boolean;
 }
 
-interface ListCommandOptions extends PlaceOptions {
-  limit: number;
-}
-
-interface ResendCommandOptions extends PlaceOptions {
-  to: string;
-  /** In seconds. */
-  requestSeconds: number;
-}
-
+type ListOptions = PlaceOptions & { limit: number };
+type ResendOptions = PlaceOptions & { to: string; requestSeconds: number };
 type Row = KeptDelivery | DeadLetter;
 type ReadPage = (spool: SpoolStore, page: Parameters<SpoolStore["list"]>[0]) => readonly Row[];
 
@@ -50,9 +42,9 @@ const resendCommand = (): Command =>
     .addOption(requestSecondsOption("how long the response may take"))
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
-    .action((id: string, options: ResendCommandOptions) =>
+    .action((id: string, options: ResendOptions) =>
       runToExit({}, ({ signal }) =>
-        withSpool(options, async (spool) => {
+        withSpool(options, async ({ spool }) => {
           const kept = spool.find(id);
           if (kept === undefined)
             throw new Error(
@@ -96,7 +88,7 @@ const listCommand = (name: string, read: ReadPage): Command =>
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "print one JSON object per line, with headers and body")
-    .action((options: ListCommandOptions) => list(options, name.replace("-", " "), read));
+    .action((options: ListOptions) => list(options, name.replace("-", " "), read));
 
 /** A command that works on the spool of a responder. */
 const placeCommand = (name: string): Command =>
@@ -108,32 +100,28 @@ const placeCommand = (name: string): Command =>
       Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
     });
 
-/** Ends the help of each command that works on a spool. */
-const EXIT_CODES = `
-${JSON_FAILURES}
-Exit code: 0 success, 1 failure, 2 usage or configuration error.`;
-
 const DELIVERIES_HELP = `
-For each failed delivery it prints the reason and when the next attempt is due ("failure" and "nextAttemptAt" with
+For each failed delivery it prints the reason and when the next attempt is due ("failure" and "nextAttemptAt"
+with
 --json). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
 
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
   $ apichat responder deliveries --data-dir /var/lib/apichat --workspace acme --limit 10 --json
-${EXIT_CODES}`;
+${ENDINGS}`;
 
 const RESEND_HELP = `
 The body is sent byte for byte, with the headers and the id that forwarding uses. Any 2xx is success.
 
 Examples:
-  $ apichat responder deliveries resend 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --to http://127.0.0.1:3000/ --data-dir /var/lib/apichat
-${EXIT_CODES}`;
+  $ apichat responder deliveries resend 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --to http://127.0.0.1:3000/ --data-dir kept
+${ENDINGS}`;
 
 const DEAD_LETTERS_HELP = `
 Examples:
   $ apichat responder dead-letters --config /etc/apichat/responder.json
   $ apichat responder dead-letters --data-dir /var/lib/apichat --workspace acme --json
-${EXIT_CODES}`;
+${ENDINGS}`;
 
 const REPLAY_HELP = `
 A running responder forwards them at once, otherwise the next one that starts. The ids stay the same.
@@ -141,18 +129,20 @@ A running responder forwards them at once, otherwise the next one that starts. T
 Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
-${EXIT_CODES} Also 1 if one of the ids is not a dead letter.`;
+${ENDINGS}
+Also 1 if one of the ids is not a dead letter.`;
 
 const RETRY_HELP = `
-After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After demands.
+After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's
+Retry-After demands.
 
 Examples:
   $ apichat responder retry --config /etc/apichat/responder.json
   $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
-${EXIT_CODES}`;
+${ENDINGS}`;
 
-const list = (options: ListCommandOptions, what: string, read: ReadPage): Promise<void> =>
-  withSpool(options, (spool) => {
+const list = (options: ListOptions, what: string, read: ReadPage): Promise<void> =>
+  onSpool(options, ({ spool }) => {
     const { workspace, limit, json } = options;
     let shown = 0;
     for (const row of readAll((after) => read(spool, { workspace, after, limit: ROWS_A_READ }))) {
@@ -214,13 +204,12 @@ function formatDelivery(row: Row): string {
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
 async function replay(ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> {
-  const { all = false, workspace } = options;
-  if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
-  if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-  const choice = all ? { workspace } : { ids };
-  await withSpool(options, async (spool, dataDir) => {
-    const unknown = spool.findUnknown(ids);
-    const place = { spool, dataDir };
+  await onSpool(options, async (place) => {
+    const { all = false, workspace } = options;
+    if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
+    if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
+    const unknown = place.spool.findUnknown(ids);
+    const choice = all ? { workspace } : { ids };
     const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
@@ -231,47 +220,46 @@ async function replay(ids: string[], options: PlaceOptions & { all?: boolean }):
 }
 
 const retry = (options: PlaceOptions): Promise<void> =>
-  withSpool(options, async (spool, dataDir) => {
+  onSpool(options, async (place) => {
     const { workspace } = options;
     const workspaces = workspace === undefined ? undefined : [workspace];
-    const place = { spool, dataDir };
     const retried = await change(options, "retried", place, (kept) => kept.retry(workspaces));
     if (retried === 0) note(noneOf("waiting deliveries", options));
   });
 
-/**
- * Makes a change through the responder that runs on the folder, or else in its spool, while no responder can start.
- * Prints and returns the count, under the name that scripts read.
- */
+/** Makes a change. Prints and returns its count, under the name that scripts read. */
 async function change(
-  { json }: PlaceOptions,
+  options: PlaceOptions,
   name: string,
-  { spool, dataDir }: { spool: SpoolStore; dataDir: string },
-  make: (kept: SpoolChanges) => number | Promise<number>,
+  { spool, dataDir }: KeptPlace,
+  make: Parameters<typeof changeKept>[2],
 ): Promise<number> {
   // Loaded here, because `--help` needs no HTTP.
-  const { findRunning, spoolOf, takeDataDir } = await import("../server/remote.js");
-  const running = await findRunning(dataDir);
-  const lock = running ? undefined : await takeDataDir(dataDir);
-  try {
-    const count = await make(running ? spoolOf(running) : spool);
-    const when = running ? "" : " when the responder starts";
-    printResult({ json }, { [name]: count }, () =>
-      count > 0 ? `${count} will be forwarded again${when}\n` : "",
-    );
-    return count;
-  } finally {
-    lock?.release();
-  }
+  const remote = await import("../server/remote.js");
+  const { count, isRunning } = await remote.changeKept(dataDir, spool, make);
+  const when = isRunning ? "" : " when the responder starts";
+  printResult(options, { [name]: count }, () =>
+    count > 0 ? `${count} will be forwarded again${when}\n` : "",
+  );
+  return count;
 }
 
+interface KeptPlace {
+  spool: SpoolStore;
+  dataDir: string;
+}
+
+/** Does the work of a command on a spool, and ends the process. */
+const onSpool = (options: PlaceOptions, work: (place: KeptPlace) => unknown): Promise<void> =>
+  runToExit({}, () => withSpool(options, work).then(() => EXIT.done));
+
 /**
- * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError unless exactly one
- * option names the data folder, or if there is no spool in it.
+ * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a
+ * UsageError unless exactly one option names the data folder, or if there is no spool in it.
  */
 async function withSpool<T>(
   { dataDir: named, config }: PlaceOptions,
-  work: (spool: SpoolStore, dataDir: string) => T | Promise<T>,
+  work: (place: KeptPlace) => T | Promise<T>,
 ): Promise<T> {
   if ((named === undefined) === (config === undefined)) {
     throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
@@ -289,7 +277,7 @@ async function withSpool<T>(
     );
   }
   try {
-    return await work(spool, dataDir);
+    return await work({ spool, dataDir });
   } finally {
     spool.close();
   }

@@ -17,9 +17,6 @@ ${JSON_FAILURES}`;
 /** Prints the result, for people or scripts. */
 export const print = (text: string): void => void process.stdout.write(text);
 
-/** Prints the result for scripts. */
-export const printJson = (value: unknown): void => print(toJsonText(value));
-
 /** Prints the result as JSON with `--json`, else as text. */
 export const printResult = (
   { json }: { json?: boolean | undefined },

@@ -28,8 +28,8 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
 }
 
 /**
- * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by default it prints
- * its own and exits with 1.
+ * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by
+ * default it prints its own and exits with 1.
  */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({

@@ -11,8 +11,8 @@ interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
 }
 
 /**
- * The command `apichat responder`: the responder as a server, until SIGTERM or SIGINT. Its subcommands list kept deliveries and forward
- * dead letters again, whether it runs or not.
+ * The command `apichat responder`: the responder as a server, until SIGTERM or SIGINT. Its subcommands list
+ * kept deliveries and forward dead letters again, whether it runs or not.
  */
 export function responderCommand(): Command {
   return (
@@ -56,7 +56,8 @@ A configuration:
     }
   }
 
-The page "The responder as a server" has all fields. Paths of files are relative to the folder of the configuration.
+The page "The responder as a server" has all fields. Paths of files are relative to the folder of the
+configuration.
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json

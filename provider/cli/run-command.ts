@@ -13,8 +13,8 @@ export interface CommandRun {
 }
 
 /**
- * Runs a command's work, which returns the exit code, and ends the process: a connection attempt in progress would keep it alive.
- * Ctrl-C ends it at once with 130. A failure is reported on stderr.
+ * Runs a command's work, which returns the exit code, and ends the process: a connection attempt in progress
+ * would keep it alive. Ctrl-C ends it at once with 130. A failure is reported on stderr.
  */
 export async function runToExit(
   options: CredentialOptions,
@@ -36,8 +36,9 @@ export async function runToExit(
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until then: work in progress
- * can be ended cleanly. A second signal ends the process at once, with exit code 1. `more`: signals to obey too.
+ * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until
+ * then: work in progress can be ended cleanly. A second signal ends the process at once, with exit code 1.
+ * `more`: signals to obey too.
  */
 export function untilStopped(...more: NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {

@@ -83,8 +83,9 @@ const messageCommand = (name: string, description: string): Command =>
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
 
 const helpWith = (...examples: string[]): string => `
-A message is sent again only if no connection was made, or after HTTP 429 or 503, which are assumed to mean that it was not
-accepted. The specification does not say how the flow's API key is presented. --flow-api-key-as:
+A message is sent again only if no connection was made, or after HTTP 429 or 503, which are assumed to mean
+that it was not accepted. The specification does not say how the flow's API key is presented.
+--flow-api-key-as:
   bearer       Authorization: Bearer <key>
   raw          Authorization: <key>
   body         the field ChaveApi of the message

@@ -21,7 +21,8 @@ export const signCommand = (): Command =>
     .action((file: string, options: SignOptions) => runToExit(options, (run) => sign(file, options, run)));
 
 const HELP = `
-It prints the value of the header X-Hub-Signature-256. Every byte counts, including a line break at the end of the file.
+It prints the value of the header X-Hub-Signature-256. Every byte counts, including a line break at the end of
+the file.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat sign body.json --key-file acme.key

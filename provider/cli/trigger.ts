@@ -18,7 +18,7 @@ interface TriggerOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat trigger <url>`: sends one signed delivery to an endpoint, as the service would (section 6.2). */
+/** The command `apichat trigger <url>`: sends one signed delivery, as the service would (section 6.2). */
 export const triggerCommand = (): Command =>
   addCredentialOptions(new Command("trigger"), ["verificationKey"])
     .description("send one signed delivery to an endpoint, as the service would")

@@ -17,8 +17,8 @@ interface VerifyOptions extends CredentialOptions {
 }
 
 /**
- * The command `apichat verify <url>`: performs the handshake of section 6.1 and prints why it fails. Ends with exit code 0 if the
- * handshake passed, 1 if it failed.
+ * The command `apichat verify <url>`: performs the handshake of section 6.1 and prints why it fails. Ends
+ * with exit code 0 if the handshake passed, 1 if it failed.
  */
 export function verifyCommand(): Command {
   const command = new Command("verify")
@@ -34,11 +34,12 @@ export function verifyCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-The rows form, json, multipart and query are the encodings of the three parameters. The specification does not say
-which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and warnings.
+The rows form, json, multipart and query are the encodings of the three parameters. The specification does not
+say which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and
+warnings.
 
-With --deliveries the endpoint takes genuine deliveries for messages of contact 7 in conversation 1, so the command
-asks first. The page "An endpoint in any language" has the rule behind each check.
+With --deliveries the endpoint takes genuine deliveries for messages of contact 7 in conversation 1, so the
+command asks first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
@@ -106,10 +107,11 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
 
-/** Whether the endpoint may get deliveries: `--yes`, or somebody on the terminal agrees. Throws a UsageError without a terminal. */
+/** Whether the endpoint may get deliveries: `--yes`, or somebody agrees. Throws a UsageError without a terminal. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
-  const question = `The endpoint at ${formatUrl(url)} will take deliveries for messages of contact 7 in conversation 1. Send them? (y/N) `;
+  const what = "deliveries for messages of contact 7 in conversation 1";
+  const question = `The endpoint at ${formatUrl(url)} will take ${what}. Send them? (y/N) `;
   return confirm(question, { yes, otherwise: "nothing was sent", signal });
 }
 

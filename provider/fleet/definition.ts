@@ -15,15 +15,16 @@ export interface FleetDefinition {
   /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
-   * How many stacks, from 1 to 999. It is part of the name of each stack, and a different number is rejected while stacks of the old
-   * one exist. Default: the number of the stacks that exist; for a new fleet, one for each 500 workspaces of the list.
+   * How many stacks, from 1 to 999. It is part of the name of each stack, and a different number is rejected
+   * while stacks of the old one exist. Default: the number of the stacks that exist; for a new fleet, one for
+   * each 500 workspaces of the list.
    */
   stacks?: number;
   /** The workspaces, or the file that lists them (YAML, JSON or CSV). A relative path starts at the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
-   * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process, for each workspace,
-   * before any engine starts.
+   * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
+   * for each workspace, before any engine starts.
    */
   webhook: (
     workspace: ListedWorkspace,
@@ -38,15 +39,13 @@ export interface FleetDefinition {
   folder?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
   secretsProvider?: string;
-  /**
-   * For derived keys: the rotations for `webhook`, the current one first. To rotate, put a new name in front, and run `rotate`.
-   */
+  /** For derived keys: the rotations for `webhook`, the current one first. To rotate, prepend one and run `rotate`. */
   rotations?: readonly string[];
 }
 
 /**
- * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a `VerificationKey` if they
- * contain the arguments of one. Both have the workspace's name.
+ * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a
+ * `VerificationKey` if they contain the arguments of one. Both have the workspace's name.
  */
 export interface WebhookArguments extends Plain<
   Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
@@ -88,7 +87,8 @@ const definitionShape = z.strictObject({
   }),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>
-      `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })`,
+      `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ` +
+      "({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })",
   }),
   project: z
     .string({ error: project })

@@ -32,7 +32,7 @@ export interface StackTask {
   onEvent: (event: StackEvent) => void;
 }
 
-/** The stacks of a fleet in the engine's backend. It works in the fleet's folder, where only running commands have programs. */
+/** The stacks of a fleet in the engine's backend. In the fleet's folder, only running commands have programs. */
 export class Engine {
   readonly #fleet: ResolvedFleet;
   readonly #environment: Readonly<Record<string, string>>;
@@ -151,7 +151,7 @@ export class Engine {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. The marker is removed unless the engine was killed, now or in an earlier `up` that no other has completed. */
+  /** Runs an `up`. The marker stays if the engine was killed, now or in an earlier `up` that no other has completed. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);
@@ -167,7 +167,7 @@ export class Engine {
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
+  /** Throws if a killed run may have created what the state lacks: a destroy would leave it, an `up` adopts it. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -7,8 +7,8 @@ import { openFleet, type FleetDefinition } from "./index.js";
 export * from "./index.js";
 
 /**
- * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`, `refresh`, `rotate`,
- * `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
+ * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`,
+ * `refresh`, `rotate`, `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
  *
  * @example
  * ```ts

@@ -20,8 +20,9 @@ import { toYaml } from "./yaml-program.js";
 export const WORKSPACES_PER_STACK = 500;
 
 /**
- * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a problem found before it
- * starts (an `ApiChatError` `invalid_config`, or an `Error` if the backend cannot be reached) or if `onEvent` throws.
+ * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a
+ * problem found before it starts (an `ApiChatError` `invalid_config`, or an `Error` if the backend cannot be
+ * reached) or if `onEvent` throws.
  */
 export interface Fleet {
   /** The prefix of each stack's name. */
@@ -47,8 +48,9 @@ export interface Fleet {
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: RunOptions): Promise<DriftReport>;
   /**
-   * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains secrets, so only its
-   * owner can read it. Throws `invalid_config` for an unknown stack, or if the folder has a different project.
+   * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains
+   * secrets, so only its owner can read it. Throws `invalid_config` for an unknown stack, or if the folder
+   * has a different project.
    */
   write(stack: string, folder: string): Promise<void>;
   /** The bot URLs of the index stack, by workspace; empty before the first `up`. */

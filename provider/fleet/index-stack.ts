@@ -33,19 +33,20 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would give them new keys.
- * A killed engine can leave a state as a copy only, if it was about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
+ * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would
+ * give them new keys. A killed engine can leave a state as a copy only, if it was about to rewrite it for
+ * another `PULUMI_DIY_BACKEND_GZIP`.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
   throw invalidConfig([
-    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new keys, ` +
-      "and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may have left a " +
-      `copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak (or .json.gz.bak) to the ` +
-      "same name without .bak. After an unfinished destroy, run destroy again. If somebody removed the stack on purpose, " +
-      "create an empty one with pulumi stack init",
+    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new ` +
+      "keys, and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may " +
+      `have left a copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak ` +
+      "(or .json.gz.bak) to the same name without .bak. After an unfinished destroy, run destroy again. " +
+      "If somebody removed the stack on purpose, create an empty one with pulumi stack init",
   ]);
 }
 
@@ -62,14 +63,15 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   const { length } = removals;
   if (length <= max) return;
   const text =
-    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook (${listNames(removals)}). ` +
-    "Nothing was changed. If the list was cut short, fix it; set this only if they must be removed";
+    `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook ` +
+    `(${listNames(removals)}). Nothing was changed. If the list was cut short, fix it; ` +
+    "set this only if they must be removed";
   throw wrongOption("maxRemovals", text);
 }
 
 /**
- * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation is
- * an `up`, so it would register the first without a plan, and delete the others.
+ * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A
+ * rotation is an `up`, so it would register the first without a plan, and delete the others.
  */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
@@ -118,10 +120,7 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
   };
 }
 
-/**
- * Writes the bot URLs after a run, even one with failures, to the index stack, unless it has them already. Returns why that
- * failed.
- */
+/** Writes the bot URLs to the index stack, even after failures, unless it has them. Returns why that failed. */
 export async function updateIndex(
   { fleet, engine, existing }: Backend,
   previous: FleetIndex,

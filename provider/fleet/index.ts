@@ -2,7 +2,8 @@ import type { ListedWorkspace } from "../workspace-list/index.js";
 import type { FleetDefinition } from "./definition.js";
 import type { Fleet, OpenFleetOptions } from "./fleet.js";
 
-// What others import of this room. It loads what it needs on first use: the command line's help needs none of it.
+// What others import of this room. It loads what it needs on first use: the command line's help needs none of
+// it.
 
 export type { FleetDefinition, KeyArguments, WebhookArguments } from "./definition.js";
 export type { Fleet, OpenFleetOptions } from "./fleet.js";
@@ -27,8 +28,8 @@ export type { ListedWorkspace } from "../workspace-list/index.js";
 export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 
 /**
- * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the
- * definition or the list.
+ * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is
+ * wrong with the definition or the list.
  */
 export async function openFleet(definition: FleetDefinition, options?: OpenFleetOptions): Promise<Fleet> {
   const fleet = await import("./fleet.js");
@@ -36,8 +37,9 @@ export async function openFleet(definition: FleetDefinition, options?: OpenFleet
 }
 
 /**
- * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with
- * everything that is wrong with it, each with file, line and field, and none of its values.
+ * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws
+ * `invalid_config` with everything that is wrong with it, each with file, line and field, and none of its
+ * values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
   const list = await import("../workspace-list/index.js");

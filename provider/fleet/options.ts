@@ -30,10 +30,7 @@ export interface UpOptions extends RunOptions {
 
 /** The options of `rotate`. */
 export interface RotateOptions extends RunOptions {
-  /**
-   * The name of the rotation. Default: the first of the definition's `rotations`, an unfinished one, or today, such as
-   * "2026-11-21" (UTC).
-   */
+  /** The rotation's name. Default: the first of the definition's `rotations`, an unfinished one, or today (UTC). */
   rotation?: string;
   /** How many stacks are in each wave after the first, which is one stack alone. Default: `stacksAtOnce`. */
   waveSize?: number;

@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
- * Which stack of `count` has a workspace, from 0. Only its name and the count decide, so that adding or removing a workspace
- * moves no other. With rendezvous hashing, a larger count moves only the workspaces of the new stacks.
+ * Which stack of `count` has a workspace, from 0. Only its name and the count decide, so that adding or
+ * removing a workspace moves no other. With rendezvous hashing, a larger count moves only the workspaces of
+ * the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {
   let best = { index: 0, score: -1 };

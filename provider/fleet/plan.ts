@@ -10,9 +10,9 @@ import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, typ
 import { countRandomKeys } from "./webhooks.js";
 
 /**
- * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, which `up` leaves as it is.
- * `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says. `unknown`: a failure says why, or the
- * plan was stopped.
+ * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, which `up` leaves
+ * as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says.
+ * `unknown`: a failure says why, or the plan was stopped.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -20,17 +20,17 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 export interface FleetPlan extends FleetReport<"plan"> {
   /** How many webhooks would be created, by what is registered there now. */
   creates: CreateCounts;
-  /** How many random keys there are: with one, a state is written after each resource, because a killed run would lose it. */
+  /** How many random keys there are. With one, a state is written after each resource: a killed run would lose it. */
   randomKeys: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
-  /** `stale`: the index stack does not match the stacks, because a run was killed before writing it. `up` updates it. */
+  /** `stale`: it does not match the stacks, because a run was killed before writing it. `up` updates it. */
   index: "current" | "stale";
 }
 
 /**
- * Previews every stack that `up` would run, and queries the service where a webhook would be created. Changes nothing. Throws
- * `invalid_config` if more workspaces would be removed than `up` may remove.
+ * Previews every stack that `up` would run, and queries the service where a webhook would be created. Changes
+ * nothing. Throws `invalid_config` if more workspaces would be removed than `up` may remove.
  */
 export async function planFleet(context: FleetContext, options: UpOptions): Promise<FleetPlan> {
   const run = await beginRun(context, "plan", options);
@@ -56,8 +56,8 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
 }
 
 /**
- * Queries each workspace where a webhook would be created, and counts. Names nobody's registration. Ends early when there are too
- * many failures: a wrong key is wrong for all.
+ * Queries each workspace where a webhook would be created, and counts. Names nobody's registration. Ends
+ * early when there are too many failures: a wrong key is wrong for all.
  */
 async function observeCreates(
   run: FleetRun,
@@ -83,7 +83,7 @@ async function observeCreates(
   return { creates, failures };
 }
 
-/** Throws an `ApiChatError` if the service rejects the query, does not respond, or cannot be asked for lack of an API key. */
+/** Throws an `ApiChatError` if the service rejects the query or does not respond, or if there is no API key. */
 async function observeCreate(
   { engine, stop: { signal }, webhooks }: FleetRun,
   workspace: string,

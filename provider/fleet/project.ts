@@ -49,7 +49,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a complete project, for those who run `pulumi` themselves. Throws `invalid_config` if the folder has a different one. */
+/** Writes a whole project, for those who run `pulumi` themselves. Throws `invalid_config` over a different one. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,

@@ -17,7 +17,7 @@ export interface PulumiCall {
   environment: Readonly<Record<string, string>>;
   /** Asks the engine once to stop: it finishes its current steps and writes the state. */
   signal?: AbortSignal;
-  /** With `--json`: called for every event. If it throws, the engine is asked to stop, and the call rejects with that error. */
+  /** With `--json`: called for every event. If it throws, the engine is asked to stop, and the call rejects. */
   onEvent?: (event: EngineEvent) => void;
 }
 
@@ -47,9 +47,11 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end the engine at once.
+    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end
+    // the engine at once.
     detached: !isWindows,
-    // On Windows a hidden console of the engine's own has that effect; a detached process would have none, and its children open some.
+    // On Windows a hidden console of the engine's own has that effect; a detached process would have none,
+    // and its children open some.
     windowsHide: true,
   });
   // First of all: a command that cannot be started has no streams, and says so in an event.
@@ -60,7 +62,8 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   // Once, and when the engine listens for it: one that comes earlier would kill it.
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
-      // Windows has no such signal: Node would end the engine at once, with its lock and without its state. So it finishes.
+      // Windows has no such signal: Node would end the engine at once, with its lock and without its state.
+      // So it finishes.
       () => isWindows || child.kill("SIGINT"),
     );
   signal?.addEventListener("abort", interrupt, { once: true });
@@ -118,11 +121,13 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   const reason = [...new Set(texts)].filter(Boolean).join("\n");
   // A lock has no code of its own: the Automation API looks for these words too.
   if (/currently locked|\[409\]/.test(reason)) {
-    const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${call.args[call.args.indexOf("--stack") + 1]}`;
+    const stack = call.args[call.args.indexOf("--stack") + 1];
+    const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${stack}`;
     // The engine names the lock's owner on lines of its own.
     const owner = reason.replaceAll("\n", " ");
     throw new Error(
-      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ${command}`,
+      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ` +
+        command,
     );
   }
   const unexplained = `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;

@@ -25,9 +25,9 @@ export interface RotationWave {
 }
 
 /**
- * How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It contains no keys.
- * The workspaces of a stack that is done have the new key, those of one that was not started the old key, which the receiver
- * keeps. Run the same rotation again to settle the others.
+ * How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It
+ * contains no keys. The workspaces of a stack that is done have the new key, those of one that was not
+ * started the old key, which the receiver keeps. Run the same rotation again to settle the others.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation; the same name continues it. */
@@ -37,10 +37,11 @@ export interface RotationReport extends FleetReport<"rotate"> {
 }
 
 /**
- * Rotates the verification key of each workspace: one stack first, then wave by wave. Each wave is verified at the service before
- * the next starts, and one that fails is the last. Meanwhile both keys are accepted, as long as the receiver keeps earlier ones.
- * An interrupted rotation continues under its name. Only what is deployed is rotated. Throws `invalid_config` before anything runs
- * if the list and the stacks differ, or if `webhook` does not pass the rotation to derived keys.
+ * Rotates the verification key of each workspace: one stack first, then wave by wave. Each wave is verified
+ * at the service before the next starts, and one that fails is the last. Meanwhile both keys are accepted, as
+ * long as the receiver keeps earlier ones. An interrupted rotation continues under its name. Only what is
+ * deployed is rotated. Throws `invalid_config` before anything runs if the list and the stacks differ, or if
+ * `webhook` does not pass the rotation to derived keys.
  */
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
@@ -68,7 +69,8 @@ function chooseRotation(run: FleetRun): string {
   if (defined !== undefined && given !== undefined && given !== defined) {
     throw wrongOption(
       "rotation",
-      `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; put the new name in front of them`,
+      `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; ` +
+        "put the new name in front of them",
     );
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
@@ -83,7 +85,7 @@ function chooseRotation(run: FleetRun): string {
   );
 }
 
-/** Throws `invalid_config` if a derived key would stay as it is. Only its update shows that of a key that is a string. */
+/** Throws `invalid_config` if a derived key would stay as it is. If a string does, only its update shows it. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -94,7 +96,8 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
 }
 
 const NOT_ROTATED =
-  "the key does not follow the rotation; webhook must return another one, as with webhookVerificationKey: { derivedFrom, rotations }";
+  "the key does not follow the rotation; webhook must return another one, " +
+  "as with webhookVerificationKey: { derivedFrom, rotations }";
 
 /** Runs one wave after the other. The first that is not done is the last. */
 async function runWaves(

@@ -29,7 +29,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   options: FilledOptions;
   /** The stacks that it runs. */
   places: readonly PlacedStack[];
-  /** Whether it has all stacks. A run of some leaves the index stack alone: two such runs at once would both write it. */
+  /** Whether it has all stacks. If not, it leaves the index stack alone: two such runs at once would both write it. */
   isWhole: boolean;
   /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
@@ -75,9 +75,10 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   if (first === undefined) return;
   const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to other ` +
-      "stacks, and delete their live webhooks on the way. Nothing was changed. " +
-      `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the old stacks`,
+    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to ` +
+      "other stacks, and delete their live webhooks on the way. Nothing was changed. " +
+      `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
+      "old stacks",
   ]);
 }
 
@@ -121,8 +122,8 @@ class RunStop {
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
- * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires or there are
- * too many failures. Rejects only with what `onEvent` threw.
+ * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires
+ * or there are too many failures. Rejects only with what `onEvent` threw.
  */
 export async function runStacks(
   run: FleetRun,
@@ -183,7 +184,7 @@ export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, 
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
 }
 
-/** The report of a run, by what came of its stacks, and the failures of what followed them, such as the index stack. */
+/** The report of a run: what became of its stacks, and the failures of what followed, such as the index stack. */
 export function toFleetReport<Action extends FleetAction>(
   { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
   ran: StackResults,

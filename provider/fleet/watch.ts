@@ -32,8 +32,8 @@ export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "sta
 }
 
 /**
- * Checks whether the service, the stacks and the list agree. Changes nothing, neither at the service nor in the stacks. Throws
- * `invalid_config` if the backend has stacks of another split.
+ * Checks whether the service, the stacks and the list agree. Changes nothing, neither at the service nor in
+ * the stacks. Throws `invalid_config` if the backend has stacks of another split.
  */
 export async function watchFleet(context: FleetContext, options: RunOptions = {}): Promise<DriftReport> {
   const run = await beginRun(context, "watch", options);

@@ -2,7 +2,8 @@ import { SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack, in YAML: for it the engine loads neither Node nor the SDK, which are more than half of a stack's cost.
+// The program of a stack, in YAML: for it the engine loads neither Node nor the SDK, which are more than half
+// of a stack's cost.
 
 /** A Pulumi program in YAML. */
 export interface YamlProgram {
@@ -19,8 +20,9 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 });
 
 /**
- * Writes a key and a webhook for each workspace. `rotation` rotates random keys. Labels within the program are numbered, because
- * YAML may read a name as something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
+ * Writes a key and a webhook for each workspace. `rotation` rotates random keys. Labels within the program
+ * are numbered, because YAML may read a name as something else. Secrets are variables, because an error of
+ * the YAML host quotes the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

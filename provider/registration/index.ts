@@ -10,13 +10,7 @@ export {
 } from "./applied.js";
 export { Confirmations } from "./confirm.js";
 export { ensure, type Ensured } from "./ensure.js";
-export {
-  isSameWorkspace,
-  rejectForeign,
-  rejectTakeover,
-  removeOther,
-  requireSameWorkspace,
-} from "./foreign.js";
+export { isSameWorkspace, rejectForeign, rejectTakeover, requireSameWorkspace } from "./foreign.js";
 export { remove } from "./remove.js";
 export { VERIFIED, type OnExisting, type Preflight, type WantedWebhook } from "./wanted.js";
 export {
@@ -27,5 +21,4 @@ export {
   observe,
   workspaceOf,
   type Observed,
-  type WorkspaceClient,
 } from "./workspace.js";

@@ -1,10 +1,18 @@
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
-import { CONTROL_HOST, INSTANCE_HEADER, isHeld, nameOf, readInstance, type Instance } from "./data-dir.js";
+import {
+  CONTROL_HOST,
+  INSTANCE_HEADER,
+  isHeld,
+  nameOf,
+  readInstance,
+  takeDataDir,
+  type Instance,
+} from "./data-dir.js";
 import type { DeadLetterChoice, SpoolCounts } from "./spool/store.js";
 
-export { makeDataDir, readInstance, takeDataDir, type Instance } from "./data-dir.js";
+export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
 
 /** How long things may take, in milliseconds. */
@@ -93,6 +101,24 @@ export const spoolOf = (running: Instance): SpoolChanges => ({
   retry: async (workspaces) => (await command(running, "/retry", { workspaces })) as number,
   replay: async (choice) => (await command(running, "/replay", choice)) as number,
 });
+
+/**
+ * Changes what a data folder keeps: through the responder that runs on it, or else in its spool, while no responder can
+ * start. Returns how many deliveries or conversations that were.
+ */
+export async function changeKept(
+  dataDir: string,
+  spool: SpoolChanges,
+  make: (kept: SpoolChanges) => number | Promise<number>,
+): Promise<{ count: number; isRunning: boolean }> {
+  const running = await findRunning(dataDir);
+  const lock = running ? undefined : await takeDataDir(dataDir);
+  try {
+    return { count: await make(running ? spoolOf(running) : spool), isRunning: running !== undefined };
+  } finally {
+    lock?.release();
+  }
+}
 
 /**
  * Counts the deliveries left in the folder of a stopped responder: acknowledged but not forwarded, including dead

@@ -10,6 +10,7 @@ export {
   workspacesShape,
 } from "./config.js";
 export {
+  changeKept,
   countKept,
   findRunning,
   INSPECT_EVERY_MS,
@@ -20,8 +21,6 @@ export {
   requestStop,
   RESERVE_FILE,
   SPOOL_FILE,
-  spoolOf,
-  takeDataDir,
   waitUntilReleased,
   type Instance,
   type SpoolChanges,

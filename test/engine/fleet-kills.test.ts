@@ -157,7 +157,7 @@ async function expectAgreement(names: readonly string[]): Promise<void> {
 }
 
 test.each(rounds)(
-  `round $round: kill -9 of $target during $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  `round $round: kill -9 of $target during $action, after $changes changes, $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
     // The receiver and the definition get the new rotation before the run.
@@ -170,7 +170,8 @@ test.each(rounds)(
     const runs = await converge(action);
     const made = changes() - before;
     console.log(
-      `round ${round.round}, ${action}: killed with ${registered} registered; ${runs} runs and ${made} changes later done, after ${(Date.now() - begun) / 1000} s`,
+      `round ${round.round}, ${action}: killed with ${registered} registered; ` +
+        `done after ${runs} runs, ${made} changes and ${(Date.now() - begun) / 1000} s`,
     );
     // A registered webhook is not registered again, and a removed one is not removed again.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];

@@ -1,9 +1,8 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createResponder } from "../../provider/responder/index.js";
-import { toNodeListener } from "../../provider/responder/node.js";
-import { freePort, startListener } from "../support/http.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { freePort } from "../support/http.ts";
 import { API_KEY, runCli, startLive, startService, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
@@ -14,11 +13,8 @@ const STAND_INS = {
   tailscale: `console.log("Available on the internet:\\n\\n" + process.argv.at(-1) + "through\\n|-- proxy");`,
 };
 
-async function prepare(
-  program: keyof typeof STAND_INS,
-  { life = 60_000, script = STAND_INS[program], maskKey = false } = {},
-) {
-  const service = startService({ maskKey });
+async function prepare(program: keyof typeof STAND_INS, { life = 60_000, script = STAND_INS[program] } = {}) {
+  const service = startService();
   const [folder, state, emulator] = await Promise.all([makeFolder(), makeFolder(), service]);
   const file = join(folder, program);
   await writeFile(file, `#!${process.execPath}\n${script}\nsetTimeout(() => {}, ${life});\n`);
@@ -31,35 +27,21 @@ async function prepare(
     APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
     NO_COLOR: "1",
   };
-  const acme = emulator.workspace("acme");
-  return { environment, acme, registered: () => acme.registration?.webhook_url };
+  return { environment, registered: () => emulator.workspace("acme").registration?.webhook_url };
 }
 
-/** Registers the user's own endpoint, as it was before. */
-async function registerOwn(environment: Record<string, string>) {
-  const verificationKeys = environment["APICHAT_VERIFICATION_KEY"] ?? "";
-  const responder = createResponder({ verificationKeys, onDelivery: () => undefined });
-  const { port, close } = await startListener(toNodeListener(responder));
-  const own = `http://127.0.0.1:${port}/own`;
-  expect(await runCli(["webhook", "set", "--webhook-url", own], { environment })).toMatchObject({
-    exitCode: 0,
-  });
-  return { own, close };
+/** Registers an endpoint of the user's own, as it stands before. */
+async function registerOwn(environment: Record<string, string>): Promise<string> {
+  const { url } = await startEndpoint();
+  const set = await runCli(["webhook", "set", "--webhook-url", `${url}/own`], { environment });
+  expect(set).toMatchObject({ exitCode: 0 });
+  return `${url}/own`;
 }
 
 async function start(program: string, environment: Record<string, string>, ...options: string[]) {
   const live = startLive(["listen", "--tunnel", program, ...options], { environment });
   await live.waitFor(/handshake {2}passed.*\n.*handshake {2}passed .* as form$/m);
   return live;
-}
-
-/** A killed run, whose webhook has a port that the next run can use too. Its tunnel still runs. */
-async function killOne(environment: Record<string, string>, registered: () => string | undefined) {
-  const port = String(await freePort());
-  const { end } = await start("ngrok", environment, "--replace", "--port", port);
-  await expect.poll(registered).toMatch(/\/through$/);
-  await end("SIGKILL");
-  return port;
 }
 
 describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
@@ -82,121 +64,31 @@ describe("apichat listen --tunnel, with a stand-in for the tunnel", () => {
     },
   );
 
-  test("leaves a different webhook unchanged; with --replace it restores it at the end", async () => {
+  test("restores what was there before, also when the tunnel ends by itself", async () => {
     const { environment, registered } = await prepare("cloudflared", { life: 4000 });
-    const { own } = await registerOwn(environment);
-    const refused = await runCli(["listen", "--tunnel", "cloudflared"], { environment });
-    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("already has a webhook") });
-    expect(registered()).toBe(own);
+    const own = await registerOwn(environment);
     const { ended } = await start("cloudflared", environment, "--replace");
     expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`restored ${own}`) });
     expect(registered()).toBe(own);
   });
 
-  test("is rejected while another run uses the workspace, whose registration stays", async () => {
+  test("after a kill -9, the next start names the tunnel, and prints the command that restores", async () => {
     const { environment, registered } = await prepare("ngrok");
-    const { own } = await registerOwn(environment);
+    const own = await registerOwn(environment);
     const { end } = await start("ngrok", environment, "--replace");
     await expect.poll(registered).toMatch(/\/through$/);
     const through = registered();
-    const refused = await runCli(["listen", "--tunnel", "ngrok"], { environment });
-    expect(refused).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining("another apichat listen --tunnel has registered its URL"),
-    });
+    await end("SIGKILL");
+    const next = await runCli(["listen", "--tunnel", "ngrok"], { environment });
+    expect(next).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("an earlier run has left") });
     expect(registered()).toBe(through);
-    expect((await end()).stderr).toContain(`restored ${own}`);
-  });
-
-  test("reports what stays registered if the earlier endpoint is gone at its end", async () => {
-    const { environment, registered } = await prepare("ngrok");
-    const { own, close } = await registerOwn(environment);
-    const { end } = await start("ngrok", environment, "--replace");
-    await expect.poll(registered).toMatch(/\/through$/);
-    const through = registered() ?? "";
-    await close();
-    const { exitCode, stderr } = await end();
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(
-      `${through} may still be registered at ${environment.APICHAT_BASE_URL}; to register ${own} again: `,
-    );
-  });
-
-  test.each([
-    ["a webhook", true, "set --replace --webhook-url"],
-    ["nothing", false, "delete --webhook-url"],
-  ])(
-    "after a killed run over %s, the next one changes nothing, and prints the command that does",
-    async (_, hasOwn, command) => {
-      const { environment, registered } = await prepare("ngrok");
-      const { own } = hasOwn ? await registerOwn(environment) : {};
-      await killOne(environment, registered);
-      const through = registered();
-      const next = await runCli(["listen", "--tunnel", "ngrok"], { environment });
-      expect(next).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("an earlier run has left") });
-      expect(registered()).toBe(through);
-      const [, words = ""] =
-        new RegExp(`: npx --package pulumi-apichat apichat (webhook ${command} '.*')`).exec(next.stderr) ??
-        [];
-      const parameters = words.replaceAll("'", "").split(" ");
-      expect(await runCli(parameters, { environment })).toMatchObject({ exitCode: 0 });
-      expect(registered() || undefined).toBe(own);
-      expect((await (await start("ngrok", environment, "--replace")).end()).exitCode).toBe(0);
-    },
-  );
-
-  test("after a killed run, a later registration of the same URL stays", async () => {
-    const { environment, acme, registered } = await prepare("ngrok");
-    const port = await killOne(environment, registered);
-    const theirs = {
-      webhook_url: registered() ?? "",
-      webhook_verification_key: "their-own-verification-key",
-    };
-    acme.takeOver(theirs);
-    const refused = await runCli(["listen", "--tunnel", "ngrok", "--port", port], { environment });
-    expect(refused).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("a different verification key"),
-    });
-    expect(acme.registration).toMatchObject(theirs);
-  });
-
-  test("a registration of the same URL while it runs stays", async () => {
-    const { environment, acme, registered } = await prepare("ngrok");
-    const { end, waitFor } = await start("ngrok", environment);
-    await waitFor(/^registered/m);
-    const theirs = {
-      webhook_url: registered() ?? "",
-      webhook_verification_key: "their-own-verification-key",
-    };
-    acme.takeOver(theirs);
-    expect(await end()).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining("has changed in the meantime, and stays as it is"),
-    });
-    expect(acme.registration).toMatchObject(theirs);
-  });
-
-  test("if the service masks keys, it removes what it has set, and nothing of a killed run", async () => {
-    const { environment, registered } = await prepare("ngrok", { maskKey: true });
-    const { end, waitFor } = await start("ngrok", environment);
-    await waitFor(/^registered/m);
-    expect((await end()).stderr).toContain("the registration is removed");
-    const port = await killOne(environment, registered);
-    const left = registered();
-    const refused = await runCli(["listen", "--tunnel", "ngrok", "--port", port], { environment });
-    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("apichat webhook delete") });
-    expect(registered()).toBe(left);
-  });
-
-  test("the next start reports the tunnel of a killed run, with its pid, and does not end it", async () => {
-    const { environment, registered } = await prepare("ngrok");
-    await killOne(environment, registered);
-    const { stderr } = await runCli(["listen", "--tunnel", "ngrok"], { environment });
-    const pid = Number(/^warning: .*ngrok.* kill (\d+)$/m.exec(stderr)?.[1]);
-    expect(pid).toBeGreaterThan(1);
-    // Throws if the process does not exist.
-    process.kill(pid);
+    // Throws if there is no such process: the tunnel still runs.
+    process.kill(Number(/^warning: .*ngrok.* kill (\d+)$/m.exec(next.stderr)?.[1]));
+    const [, words = ""] = /: npx --package pulumi-apichat apichat (webhook set .*)/.exec(next.stderr) ?? [];
+    const parameters = words.trimEnd().replaceAll("'", "").split(" ");
+    expect(await runCli(parameters, { environment })).toMatchObject({ exitCode: 0 });
+    expect(registered()).toBe(own);
+    expect((await (await start("ngrok", environment, "--replace")).end()).exitCode).toBe(0);
   });
 
   test("Ctrl-C before anything is registered changes nothing, and the output says so", async () => {

@@ -35,7 +35,8 @@ describe("apichat listen", () => {
     expect(await deliver(`${url}acme?token=x`, { text: "Olá" })).toBe(200);
     expect(await deliver(url, {}, "another")).toBe(401);
     expect(await post(url, "{}")).toBe(401);
-    expect((await fetch(url)).status).toBe(405);
+    expect((await fetch(new URL("/other?token=secret-of-a-query", url))).status).toBe(405);
+    await diagnoseHandshake({ url, verificationKey: KEY });
     const said = await end();
     expect(said).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
     const lines = said.stdout.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, "").replaceAll(/ {2,}/g, "  ");
@@ -48,7 +49,9 @@ describe("apichat listen", () => {
       expect.stringContaining("not the signature of this body"),
       "#5 delivery  refused 401  POST /  signature missing  unknown",
       expect.stringContaining("X-Hub-Signature-256 is missing"),
-      "#6 request  refused 405  GET /: this endpoint accepts only POST",
+      "#6 request  refused 405  GET /other?token=***: this endpoint accepts only POST",
+      "#7 handshake  passed  POST /  as form  (looks like the preflight, not the service)",
+      "#8 handshake  passed  POST /  as json  (looks like the preflight, not the service)",
       "",
     ]);
     expect(said.stdout).not.toContain("\u001b");
@@ -120,16 +123,6 @@ describe("apichat listen", () => {
     ]);
   });
 
-  it("marks a preflight, and shows no value of a query", async () => {
-    const { url, end } = await listen();
-    await diagnoseHandshake({ url, verificationKey: KEY });
-    expect((await fetch(new URL("/other?token=secret-of-a-query", url))).status).toBe(405);
-    const { stdout } = await end();
-    expect(stdout).toMatch(/#1 handshake {2}passed {2}POST \/ {2}as form {2}\(looks like the preflight/);
-    expect(stdout).toMatch(/#3 request {4}refused 405 {2}GET \/other\?token=\*\*\*: /);
-    expect(stdout).not.toContain("secret-of");
-  });
-
   it.each([[[]], [["--json"]]])("lets nothing from the wire drive the terminal, with %j", async (options) => {
     const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
     const { url, end } = await listen(...options);
@@ -142,20 +135,11 @@ describe("apichat listen", () => {
   });
 });
 
-const runListen = (...parameters: string[]) => runCli(["listen", "--json", ...parameters], { environment });
-
-describe("a usage error of apichat listen", () => {
-  it("ends with 2 for an invalid port", async () => {
-    expect(await runListen("--port", "70000")).toMatchObject(usageError(/0 to 65535/));
-  });
-
-  it("ends with 2 if it would forward to itself", async () => {
-    const port = await freePort();
-    const target = `http://localhost:${port}/?token=***`;
-    const said = await runListen("--port", `${port}`, "--forward", target.replace("***", "secret"));
-    expect(said).toMatchObject(
-      usageError(/^--forward: must be the URL of your own program, .*itself listens/),
-    );
-    expect(said.stderr).toContain(target);
-  });
+it("ends with 2 if it would forward to itself", async () => {
+  const port = await freePort();
+  const target = `http://localhost:${port}/?token=***`;
+  const forward = target.replace("***", "secret");
+  const said = await runCli(["listen", "--json", "--port", `${port}`, "--forward", forward], { environment });
+  expect(said).toMatchObject(usageError(/^--forward: must be the URL of your own program, .*itself listens/));
+  expect(said.stderr).toContain(target);
 });

@@ -2,8 +2,10 @@ import { dirname } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
-import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError } from "./cli-harness.ts";
+import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
 import { PROGRAM, startProgram } from "./program.ts";
+
+const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
 
 let writeFile: Awaited<ReturnType<typeof makeWriter>>;
 beforeAll(async () => {
@@ -25,8 +27,8 @@ test("--help marks required options, and shows none that only HandshakeResponder
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
 
-describe("an unknown command or option is a usage error, and the error names where the help is", () => {
-  test.each([
+describe("a usage error ends with 2, and names where the help is for what is unknown", () => {
+  test.each<[string, string | RegExp, string?]>([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
     [
@@ -40,9 +42,31 @@ describe("an unknown command or option is a usage error, and the error names whe
       /^option '--to <url>' must be an absolute http.*got text that may be a key/,
     ],
     ["verify", "missing required argument 'url'; see apichat verify --help"],
+    ["verify http://me:secret-word@127.0.0.1/", /^argument 'url' (?!.*secret-word).*user name and password/],
+    ["verify http://a.example --timeout soon", /number of seconds/],
+    ["trigger http://127.0.0.1/ sticker", /text, image, audio/],
+    ["trigger http://127.0.0.1/ image no-url", /http/],
+    ["listen --port 70000", /0 to 65535/],
+    ["send text Hello --sender-id 42", /--sender-name/],
+    [`send text Hello ${CONTACT} --conversation-id 9007199254740992`, /--conversation-id/],
+    [`send text Hello ${CONTACT} --bot-url=`, /bot URL/],
+    [
+      `send text Hello ${CONTACT} --bot-url http://127.0.0.1:9/acme/apichat`,
+      /npx --package pulumi-apichat apichat webhook get prints it/,
+    ],
+    [`send image not-a-url ${CONTACT} --bot-url http://127.0.0.1:9/f0123`, /url/, "invalid_config"],
+    ["emulator --fault {", /must be JSON/],
+    ['emulator --fault {"operation":"explode"}', /--fault: operation: must be one of/],
+    ["emulator --host 0.0.0.0", /--host: 0\.0\.0\.0 .*--token-file/],
+    ["emulator --workspace a/b", /--workspace: must start with a letter.*, got "a\/b"/],
     [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
-  ])("apichat %s", async (words, message) => {
-    expect(await runCli([...words.split(" "), "--json"])).toMatchObject(usageError(message));
+  ])("apichat %s", async (words, message, code) => {
+    const environment = {
+      APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
+      APICHAT_FLOW_API_KEY: "a-flow-api-key",
+    };
+    const said = await runCli([...words.split(" "), "--json"], { environment });
+    expect(said).toMatchObject(usageError(message, code));
   });
 });
 
@@ -50,7 +74,7 @@ test("in the folder of a Pulumi project, the error for a missing setting has the
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
-      /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/,
+      /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(.* apichat:apiKey\)"$/,
     ),
   );
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createResponder, type Delivery } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
 import { freePort, startListener } from "../support/http.ts";
-import { runCli, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
+import { runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const trigger = (...parameters: string[]) =>
@@ -48,12 +48,4 @@ test("it ends with 1 if the endpoint rejects the delivery or is not there", asyn
     exitCode: 1,
     error: { message: expect.stringMatching(/token=\*\*\*.*ECONNREFUSED/) },
   });
-});
-
-test.each<[string[], RegExp]>([
-  [["http://127.0.0.1/", "sticker"], /text, image, audio/],
-  [[], /'url'/],
-  [["http://127.0.0.1/", "image", "no-url"], /http/],
-])("%j is a usage error", async (parameters, message) => {
-  expect(await trigger(...parameters, "--json")).toMatchObject(usageError(message));
 });

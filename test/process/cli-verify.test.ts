@@ -35,13 +35,6 @@ test("it ends with 1 if the handshake fails, and prints the whole diagnosis as J
   });
 });
 
-test.each<[string[], RegExp]>([
-  [["http://me:secret-word@127.0.0.1/"], /^argument 'url' (?!.*secret-word).*user name and password/],
-  [["http://a.example", "--timeout", "soon"], /number of seconds/],
-])("%j is a usage error: 2, and nothing on stdout, even with --json", async (parameters, message) => {
-  expect(await verify(...parameters, "--json")).toMatchObject(usageError(message));
-});
-
 test("a slow endpoint is reported after two seconds, and a timeout is JSON", async () => {
   const { url } = await startServer(() => undefined);
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");

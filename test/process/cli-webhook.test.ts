@@ -160,9 +160,8 @@ describe("apichat webhook get", () => {
     acme().takeOver(FOREIGN);
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
     expect(stdout).toContain("  key      set, different from yours\n");
-    expect(stderr).toBe(
-      `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode}; check the base URL and the API key\n`,
-    );
+    const bots = `the workspace has the bot ${acme().botCode}, not ${globex().botCode}`;
+    expect(stderr).toBe(`warning: ${bots}; check the base URL and the API key\n`);
     expect(await webhook(["get", "--json", "--bot-url", acme().botUrl])).toMatchObject({
       stderr: "",
       json: {

@@ -96,7 +96,8 @@ describe("a fleet's command line, with a fake fleet", () => {
     ],
     [
       "stacks",
-      "STACK              WORKSPACE\nproduction-0-of-2  acme\nproduction-0-of-2  globex\nproduction-1-of-2  initech\nproduction-1-of-2  umbrella",
+      "STACK              WORKSPACE\nproduction-0-of-2  acme\nproduction-0-of-2  globex\n" +
+        "production-1-of-2  initech\nproduction-1-of-2  umbrella",
     ],
   ])("%s prints %j", async (words, stdout) => {
     expect(await run(words.split(" "), { botUrls })).toMatchObject({ exitCode: 0, stdout });

@@ -11,7 +11,7 @@ await runFleetCommand({
   name: "production",
   stacks: 2,
   workspaces: "${workspaces}",
-  webhook: ({ baseUrl }) => ({ baseUrl, webhookUrl: "https://chat.example/", webhookVerificationKey: "0123456789abcdefghij" }),
+  webhook: ({ baseUrl }) => ({ baseUrl, webhookUrl: "https://chat.example/", webhookVerificationKey: {} }),
 });
 `;
 
@@ -69,7 +69,8 @@ describe("a usage error of a fleet's command line ends with 2", () => {
     ["up --frob", "unknown option '--frob'; see node fleet.ts up --help"],
     [
       "watch --stacks-at-once 0",
-      "option '--stacks-at-once <n>' argument '0' is invalid. It must be a whole number from 1; see node fleet.ts watch --help",
+      "option '--stacks-at-once <n>' argument '0' is invalid. It must be a whole number from 1; " +
+        "see node fleet.ts watch --help",
     ],
     [
       "bot-urls --env --json",

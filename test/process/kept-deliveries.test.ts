@@ -96,7 +96,9 @@ describe("a delivery that a responder keeps", () => {
     expect(await run("responder", "replay", String(first?.["id"]), "nope\u0007", ...place)).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; npx --package pulumi-apichat apichat responder dead-letters lists them\n`,
+      stderr:
+        `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; ` +
+        "npx --package pulumi-apichat apichat responder dead-letters lists them\n",
     });
 
     receiver.answerWith(422);

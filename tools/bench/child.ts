@@ -67,6 +67,8 @@ export interface ServiceOptions {
   workspaces: number;
   /** Deliveries to the endpoint. Default 0. */
   deliveriesPerSecond?: number;
+  /** How long each call takes. Default 0. */
+  delayMs?: number;
 }
 
 /** Starts the service with some workspaces, and an endpoint. */

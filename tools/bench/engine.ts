@@ -8,9 +8,9 @@ import { createProject, type Side } from "./project.ts";
 async function prepare(
   side: Side,
   resources: AsyncDisposableStack,
-  { webhooks, signal }: Pick<Context, "webhooks" | "signal">,
+  { webhooks, signal, delayMs = 0 }: Pick<Context, "webhooks" | "signal"> & { delayMs?: number },
 ) {
-  const service = resources.use(await startService({ workspaces: webhooks }));
+  const service = resources.use(await startService({ workspaces: webhooks, delayMs }));
   return { service, project: resources.use(await createProject(side, { service: service.ready, signal })) };
 }
 
@@ -42,4 +42,41 @@ export async function compareWays(context: Context): Promise<Samples> {
       results.map(([side, turns]) => [`${side} ${key}`, turns.map((turn) => turn[key])]),
     ),
   );
+}
+
+const LATENCY_MS = 150;
+const PARALLEL = 32;
+/** The calls that each command makes for one webhook. */
+const CALLS = [["up", 2] as const, ["refresh", 1] as const, ["destroy", 2] as const];
+
+/**
+ * A YAML program on the plugin, without checkpoints, and a service as slow as a real one. The other side is the time of the calls,
+ * with a service that answers at once for the rest.
+ */
+export async function waitForService(context: Context): Promise<Samples> {
+  const { webhooks, rounds } = context;
+  await using resources = new AsyncDisposableStack();
+  const options = { environment: { PULUMI_SKIP_CHECKPOINTS: "true" } };
+  const parallel = ["--parallel", String(PARALLEL)];
+  const sideWith = async (delayMs: number) => {
+    const { service, project } = await prepare("yaml", resources, { ...context, delayMs });
+    await project.declare(webhooks);
+    return async () => {
+      const times: number[] = [];
+      for (const [command] of CALLS) {
+        times.push(await timeOf(() => project.pulumi(command, parallel, options)));
+        await requireRegistered(service, command === "destroy" ? 0 : webhooks);
+      }
+      return times;
+    };
+  };
+  const sides = { slow: await sideWith(LATENCY_MS), fast: await sideWith(0) };
+  const { slow = [], fast = [] } = await alternate(context, sides, { rounds, warmUp: 1 });
+  const samples: Samples = {};
+  for (const [index, [command, calls]] of CALLS.entries()) {
+    const callsMs = ((calls * webhooks) / PARALLEL) * LATENCY_MS;
+    samples[`ours ${command}`] = slow.map((times) => times[index] ?? Number.NaN);
+    samples[`floor ${command}`] = fast.map((times) => (times[index] ?? Number.NaN) + callsMs);
+  }
+  return samples;
 }

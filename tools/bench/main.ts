@@ -24,8 +24,8 @@ function parseCount(text: string): number {
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--webhooks <n>", "webhooks of the row engine", parseCount, 200)
-  .option("--rounds <n>", "repetitions of this row", parseCount, 3)
+  .option("--webhooks <n>", "webhooks of the rows engine and latency", parseCount, 200)
+  .option("--rounds <n>", "repetitions of these rows", parseCount, 3)
   .option("--workspaces <n>", "workspaces of the rows fleet and rotation", parseCount, 1000)
   .option("--json <file>", "write the results as JSON")
   .addHelpText(

@@ -1,5 +1,5 @@
 /** The table of the benchmark: what it measures, against what, and the target. */
-import { compareWays } from "./engine.ts";
+import { compareWays, waitForService } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
 import { compareForwarding, compareResponder, compareStrangers, rejectBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
@@ -31,6 +31,7 @@ const LOAD = "1 KiB, 50 connections";
 const NO_OP = "a no-op dynamic resource";
 const DYNAMIC = "the dynamic provider";
 const YAML = "on the plugin, YAML program";
+const LATENCY = "a service of 150 ms, --parallel 32";
 const ALONE = "one stack without checkpoints";
 
 /** The rows, by the name for `--only`. */
@@ -69,6 +70,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ["destroy", NO_OP, "ours destroy / noOp destroy", "<= 1.15"],
     [`up ${YAML}`, NO_OP, "yaml up / noOp up", "<= 0.60"],
     [`CPU of provider and program ${YAML}`, DYNAMIC, "yaml cpu / ours cpu", "<= 0.60"],
+  ]),
+  latency: row("two minutes", waitForService, [
+    [`up, ${LATENCY}`, "2 calls each + up without latency", "ours up / floor up", "<= 1.25"],
+    ["refresh", "1 call each + refresh without latency", "ours refresh / floor refresh", "<= 1.25"],
+    ["destroy", "2 calls each + destroy without latency", "ours destroy / floor destroy", "<= 1.25"],
   ]),
   fleet: row("five minutes", compareSplits, [
     ["up of a fleet", "up of one stack with checkpoints", "fleet up / one stack up", "<= 0.10"],

@@ -53,12 +53,17 @@ const listeners: Record<string, () => RequestListener> = {
   reader: () => reading(() => 401),
 };
 
+const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
+
 /** Starts the emulator with some workspaces, and their endpoint. */
 async function startService(): Promise<() => ServiceReport> {
-  const { workspaces, deliveriesPerSecond = 0 } = JSON.parse(argument) as ServiceOptions;
+  const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
   const emulator = await startEmulator({
     workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
   });
+  for (const operation of delayMs > 0 ? CALLS : []) {
+    emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
+  }
   const { url } = await listen(createServer(respondToAll()));
   const deliveries = deliver(emulator, deliveriesPerSecond);
   return () => {

@@ -22,9 +22,9 @@ export function doctorCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current folder or
-above, and the configuration of its stacks. What is wrong with the program itself, pulumi preview reports.
-ok, warning and skipped are fine; failed is not.
+This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current
+folder or above, and the configuration of its stacks. What is wrong with the program itself, pulumi preview
+reports. ok, warning and skipped are fine; failed is not.
 
 Examples:
   $ apichat doctor

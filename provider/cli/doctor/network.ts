@@ -4,16 +4,8 @@ import { describeConnectionError, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
-import {
-  type DoctorCheck,
-  type DoctorFacts,
-  type Finding,
-  LIMIT_MS,
-  failed,
-  ok,
-  skipped,
-  warning,
-} from "./check.js";
+import { failed, LIMIT_MS, ok, skipped, warning } from "./check.js";
+import type { DoctorCheck, DoctorFacts, Finding } from "./check.js";
 
 /** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
 export const checkBaseUrl: DoctorCheck = async (facts) => {
@@ -65,7 +57,7 @@ async function checkHandshake(
   return remarks.length === 0 ? ok(text) : warning(text, `${commandLine()} verify shows more`);
 }
 
-/** Whether anything there responds to HTTP. Only the status 404 is conclusive, because this is a GET and the interfaces accept POST. */
+/** Whether anything there responds to HTTP. Only a 404 is conclusive: this is a GET, and the interfaces accept POST. */
 async function probe(url: string, remark: string, { signal }: DoctorFacts): Promise<Finding> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   try {

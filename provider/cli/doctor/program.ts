@@ -7,16 +7,8 @@ import { hasErrorCode } from "../../lib/files.js";
 import { formatUrl } from "../../lib/url.js";
 import { isOlder, MIN_PULUMI } from "../../lib/version.js";
 import { ADDRESSES } from "../credentials.js";
-import {
-  type DoctorCheck,
-  type DoctorFacts,
-  failed,
-  type Finding,
-  LIMIT_MS,
-  ok,
-  skipped,
-  warning,
-} from "./check.js";
+import { failed, LIMIT_MS, ok, skipped, warning } from "./check.js";
+import type { DoctorCheck, DoctorFacts, Finding } from "./check.js";
 import { readProject } from "./project.js";
 
 /** Checks Pulumi's command line on PATH. Without a program nothing here needs it. */
@@ -27,7 +19,9 @@ export const checkPulumi: DoctorCheck = async (facts) => {
 };
 
 async function readPulumi({ signal }: DoctorFacts): Promise<Finding> {
-  const hint = `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; or, in a clone, npm run engine`;
+  const hint =
+    `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; ` +
+    "or, in a clone, npm run engine";
   try {
     const version = (await runPulumi(["version"], signal)).trim();
     if (isOlder(version, MIN_PULUMI)) {
@@ -69,7 +63,8 @@ export const checkPlugin: DoctorCheck = async ({ projectFile, signal }) => {
   if (versions.length > 0) return ok(`installed: ${versions.join(", ")}`);
   return warning(
     "not installed",
-    "pulumi up downloads it if the SDK names a server; else: pulumi plugin install resource apichat VERSION --file ARCHIVE",
+    "pulumi up downloads it if the SDK names a server; else: " +
+      "pulumi plugin install resource apichat VERSION --file ARCHIVE",
   );
 };
 

@@ -2,15 +2,8 @@ import { RegistrationClient } from "../../client/index.js";
 import { findProjectFile } from "../../lib/files.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
-import {
-  type DoctorCheck,
-  type DoctorFacts,
-  failed,
-  type Finding,
-  LIMIT_MS,
-  ok,
-  type Surroundings,
-} from "./check.js";
+import { failed, LIMIT_MS, ok } from "./check.js";
+import type { DoctorCheck, DoctorFacts, Finding, Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkConfiguration, checkPlugin, checkPulumi } from "./program.js";
 import { readStacks } from "./project.js";

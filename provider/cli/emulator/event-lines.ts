@@ -27,8 +27,8 @@ interface Line {
 }
 
 /**
- * Returns a function that formats one event after the other for people. It returns undefined for an event without a line, such as a
- * request in progress, and for a record whose line has not changed.
+ * Returns a function that formats one event after the other for people. It returns undefined for an event
+ * without a line, such as a request in progress, and for a record whose line has not changed.
  */
 export function createEventFormatter(): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();
@@ -52,7 +52,14 @@ export function createEventFormatter(): (event: EmulatorEvent) => string | undef
 function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWidth: number): string {
   const verdict = paint(COLOURS[line.mood], toPlainText(line.verdict).padEnd(16));
   const shown = details.filter((detail) => detail !== "").map(toPlainText);
-  return `${[formatTime(at), toPlainText(workspace).padEnd(workspaceWidth), what.padEnd(9), verdict, ...shown].join("  ").trimEnd()}\n`;
+  const cells = [
+    formatTime(at),
+    toPlainText(workspace).padEnd(workspaceWidth),
+    what.padEnd(9),
+    verdict,
+    ...shown,
+  ];
+  return `${cells.join("  ").trimEnd()}\n`;
 }
 
 /** The line of an event, with the id of its record. */

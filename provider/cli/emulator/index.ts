@@ -4,11 +4,6 @@ import type { EmulatorCliOptions } from "./settings.js";
 import { parsePort } from "../option-values.js";
 import { untilStopped } from "../run-command.js";
 
-/** The built-in flows. */
-const FLOWS = ["echo", "menu", "silent"] as const;
-
-const DEFAULT_PORT = 4000;
-
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
     .description("run the whole service on this machine, with a page to play the contact, until Ctrl-C")
@@ -16,7 +11,7 @@ export function emulatorCommand(): Command {
       "--port <port>",
       "port of the registration interface, control API and page; 0 picks a free one",
       parsePort,
-      DEFAULT_PORT,
+      4000,
     )
     .option(
       "--bot-port <port>",
@@ -28,7 +23,13 @@ export function emulatorCommand(): Command {
     .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
     .option("--data <file>", "file that keeps the state between runs (default: in memory)")
-    .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOWS))
+    .addOption(
+      new Option("--flow <name>", "built-in flow that replies (default: echo)").choices([
+        "echo",
+        "menu",
+        "silent",
+      ]),
+    )
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "print no line for each request and delivery")
     .option("--json", "print one JSON object per line")
@@ -41,8 +42,8 @@ const HELP = `
 The options for the open points of the specification: apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-If an emulator with the workspace acme is already running at the port, the command without options prints where it is,
-and ends with 0.
+If an emulator with the workspace acme is already running at the port, the command without options prints
+where it is, and ends with 0.
 
 A seed file can set workspaces, flow, flows, faults and every open point; flags override it. The page
 "Emulator" has an example.

@@ -22,8 +22,8 @@ interface EmulatorFacts {
 }
 
 /**
- * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator is already running,
- * prints its addresses and returns undefined.
+ * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator
+ * is already running, prints its addresses and returns undefined.
  */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator | undefined> {
   const { host, json = false, quiet = false } = options;
@@ -35,16 +35,14 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const shown = isEmpty ? { ...options, workspace: [DEFAULT_WORKSPACE] } : options;
   const { url, botUrl } = emulator;
   const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
-  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${describeNext()}\n`);
+  const next =
+    `next: register an endpoint with the commands on the page, or write a program with ${commandLine()} init\n` +
+    "Press Ctrl-C to stop\n";
+  print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${next}`);
   const format = json ? toJsonLine : createEventFormatter();
   if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }
-
-/** What to do after the start. */
-const describeNext = (): string =>
-  `next: register an endpoint with the commands on the page, or write a program with ${commandLine()} init\n` +
-  "Press Ctrl-C to stop";
 
 /** How many workspaces the first lines show. */
 const SHOWN_WORKSPACES = 5;
@@ -64,7 +62,8 @@ async function startListening(
     const running = cause.code === "EADDRINUSE" ? await findEmulator(options) : undefined;
     if (running !== undefined && !isPlain)
       throw new Error(
-        `the port is taken by an emulator that runs already, at ${running.url}: end it to start one with these options, or choose a different --port and --bot-port`,
+        `the port is taken by an emulator that runs already, at ${running.url}: end it to start one with these ` +
+          "options, or choose a different --port and --bot-port",
         { cause: error },
       );
     if (running === undefined) throw describeListenFailure(cause, { host, port: cause.port ?? port });
@@ -96,7 +95,7 @@ async function findEmulator({ host, port }: EmulatorCliOptions): Promise<Emulato
   }
 }
 
-/** Whether to print the keys of a workspace: only generated ones, which were not given to this run or follow from the name. */
+/** Whether to print the keys of a workspace: only those that were generated in this run or follow from the name. */
 const mayShowKeys = (
   { name, apiKey }: EmulatorFacts["workspaces"][number],
   { host, workspace: names = [] }: EmulatorCliOptions,

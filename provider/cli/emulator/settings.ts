@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type * as z from "zod";
-import { readSeed, type EmulatorOptions, type Seed } from "../../emulator/index.js";
+import { readSeed, type EmulatorOptions } from "../../emulator/index.js";
 import { faultRule, pathSegment } from "../../emulator/internal.js";
-import { problemOfSecret } from "../../lib/values.js";
 import { describeProblems, problemsOf } from "../../lib/validate.js";
-import { readSecretFile } from "../credentials.js";
+import { readGiven } from "../credentials.js";
 import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
 import { isLoopback } from "../../lib/url.js";
@@ -29,23 +28,32 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
 /** The workspace if no other is given. */
 export const DEFAULT_WORKSPACE = "acme";
 
-const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
+const TOKEN = {
+  label: "token",
+  fileFlag: "--token-file",
+  variable: "APICHAT_EMULATOR_TOKEN",
+  hint: "give the token alone",
+};
 
-/** Returns the options of `startEmulator`, and reads files. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
+/** Returns the options of `startEmulator`. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
   const { port, host, data, flow, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
   for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
-  const token = await readToken(options.tokenFile);
+  const token = await readGiven(TOKEN, options.tokenFile);
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
-      `--host: ${host} can be reached from other machines, but there is no token; pass --token-file or set ${TOKEN_VARIABLE}`,
+      `--host: ${host} can be reached from other machines, but there is no token; ` +
+        `pass --token-file or set ${TOKEN.variable}`,
     );
   }
+  const flags: EmulatorOptions = { ...(flow === undefined ? {} : { flow }), ...pickSwitches(options) };
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
   return {
-    ...overrule(seed, { ...(flow === undefined ? {} : { flow }), ...pickSwitches(options) }),
+    ...seed,
+    ...flags,
+    handshake: { ...seed.handshake, ...flags.handshake },
     port,
     botPort: options.botPort ?? (port === 0 || port === 65_535 ? 0 : port + 1),
     host,
@@ -64,31 +72,13 @@ function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
-/** Handshake settings are merged; every other option comes from the flag if it is set, else from the seed. */
-function overrule(seed: Seed, flags: EmulatorOptions): EmulatorOptions {
-  const handshake = { ...seed.handshake, ...flags.handshake };
-  return { ...seed, ...flags, handshake };
-}
-
-async function readToken(file: string | undefined): Promise<string | undefined> {
-  const name = file === undefined ? TOKEN_VARIABLE : `the token in ${file}`;
-  const token =
-    file === undefined ? process.env[TOKEN_VARIABLE] : await readSecretFile(file, "--token-file", "token");
-  if (token === undefined || (file === undefined && token === "")) return undefined;
-  const problem = problemOfSecret(token, "give the token alone");
-  if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
-  return token;
-}
-
-const RANDOM_BYTES = 24;
-
 /**
- * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a program still works after a
- * restart; if others can reach the emulator, they are random.
+ * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a
+ * program still works after a restart; if others can reach the emulator, they are random.
  */
 export function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };
 }
 
-const random = (): string => randomBytes(RANDOM_BYTES).toString("base64url");
+const random = (): string => randomBytes(24).toString("base64url");

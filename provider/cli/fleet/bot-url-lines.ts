@@ -3,8 +3,9 @@ import { invalidConfig } from "../../lib/files.js";
 const PREFIX = "APICHAT_BOT_URL_";
 
 /**
- * The bot URLs of workspaces as lines `APICHAT_BOT_URL_ACME=https://…` that shells and readers of `.env` files read the same way, in
- * the order of the names and without a line break at the end. Throws `invalid_config` if two names map to one variable.
+ * The bot URLs of workspaces as lines `APICHAT_BOT_URL_ACME=https://…` that shells and readers of `.env`
+ * files read the same way, in the order of the names and without a line break at the end. Throws
+ * `invalid_config` if two names map to one variable.
  */
 export function formatEnvironmentLines(botUrls: Readonly<Record<string, string>>): string {
   const names = Object.keys(botUrls).toSorted();

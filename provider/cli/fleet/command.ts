@@ -40,7 +40,7 @@ interface CommandSpec<Options, Given = Session> {
   /** Ends its help. Default: the exit codes that most commands have. */
   endings?: string;
   /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
-  asks?: (options: Options) => boolean;
+  asks?: boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
   work: (session: Given, options: Options) => Promise<number>;
   /** The exit code after an error. Default 1. */
@@ -57,12 +57,11 @@ export function fleetCommand<Options>(
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
   const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
   return command.addHelpText("after", help).action(() => {
-    const { json, jsonFile, markdownFile, yes, ...rest } = command.opts<OutputOptions>();
-    const output = { json, jsonFile, markdownFile, yes };
-    const options = rest as Options;
+    const { json, jsonFile, markdownFile, yes, ...options } = command.opts<OutputOptions>();
     return runToEnd(failed, async (stop) => {
-      if (!yes && asks?.(options)) requireTerminal(command.name());
-      return work(createSession(source, output, stop), options);
+      if (!yes && asks) requireTerminal(command.name());
+      const output = { json, jsonFile, markdownFile, yes };
+      return work(createSession(source, output, stop), options as Options);
     });
   });
 }
@@ -110,8 +109,8 @@ const withReport = (command: Command): Command =>
     .option("--json-file <file>", "also write the report as JSON");
 
 const STOPPING = `
-Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it ends at once.
-SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
+Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
+ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
 
 /** Adds options, help and action to a command that runs stacks. */
 export function runCommand<Options>(

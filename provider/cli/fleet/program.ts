@@ -1,13 +1,14 @@
 import { basename } from "node:path";
-import { Command } from "commander";
-import { endProcess, ENDINGS } from "../output.js";
+import { Command, Option } from "commander";
+import type { Fleet, RotateOptions, RunOptions } from "../../fleet/index.js";
+import { parseCount } from "../option-values.js";
+import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, printResult } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
-import type { FleetSource } from "./command.js";
-import { destroyCommand, refreshCommand } from "./destroy.js";
-import { rotateCommand } from "./rotate.js";
-import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
+import { formatTable } from "../table.js";
+import { formatEnvironmentLines } from "./bot-url-lines.js";
+import { fleetCommand, runCommand, type FleetSource } from "./command.js";
+import { count } from "./render.js";
 import { planCommand, upCommand } from "./up.js";
-import { watchCommand } from "./watch.js";
 
 /** The commands of a fleet. */
 export const fleetProgram = (source: FleetSource): Command =>
@@ -43,3 +44,169 @@ export async function runFleet(open: FleetSource["open"]): Promise<void> {
     await endProcess(reportError(error));
   }
 }
+
+const rotateCommand = (source: FleetSource): Command =>
+  runCommand<RotateOptions>(
+    source,
+    new Command("rotate")
+      .description(
+        "give every workspace a new verification key, wave by wave; each is verified before the next",
+      )
+      .option(
+        "--rotation <name>",
+        "name of the rotation (default: the first of the definition, an unfinished one, or today)",
+      )
+      .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
+      .option("--yes", "do not ask"),
+    {
+      about: `The first wave is a single stack, the others --wave-size stacks each (default:
+--stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
+keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It asks on a terminal;
+without one it needs --yes.`,
+      examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
+      asks: true,
+      work: async ({ fleet, run, confirm, print }, options) => {
+        const workspaces = count(fleet.workspaces.length, "workspace");
+        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `))) return EXIT.failed;
+        return print(await run((given) => fleet.rotate({ ...given, ...options })));
+      },
+    },
+  );
+
+/** How `watch` ends: a job can tell drift from a watch that failed. */
+const CODES = { "no-drift": 0, drift: 1, failed: 2 } as const;
+
+const watchCommand = (source: FleetSource): Command =>
+  runCommand<RunOptions>(
+    source,
+    new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
+    {
+      about: `Reports each difference by workspace and property, with both values (for keys, only that they
+differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
+longer in the list, also count as drift.`,
+      examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json-file drift.json'],
+      endings: `
+Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted
+(Ctrl-C).
+${JSON_FAILURES}`,
+      failed: CODES.failed,
+      work: async ({ fleet, run, print }, options) => {
+        const report = await run((given) => fleet.watch({ ...given, ...options }));
+        await print(report);
+        return CODES[report.outcome];
+      },
+    },
+  );
+
+const destroyCommand = (source: FleetSource): Command =>
+  runCommand<RunOptions>(
+    source,
+    new Command("destroy")
+      .description("remove all webhooks of the fleet, and its stacks")
+      .option("--yes", "do not ask for the number of webhooks"),
+    {
+      about:
+        "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;\n" +
+        "without a terminal, pass --yes.",
+      examples: ["destroy", "destroy --yes --json"],
+      asks: true,
+      work: async ({ fleet, output, run, confirm, print }, options) => {
+        // With --yes it does not depend on what the index stack says.
+        const number = output.yes ? 0 : await countWebhooks(fleet);
+        const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
+        const question = `Remove ${what}? Type ${number} to continue: `;
+        if (!(await confirm(question, new RegExp(`^${number}$`)))) return EXIT.failed;
+        return print(await run((given) => fleet.destroy({ ...given, ...options })));
+      },
+    },
+  );
+
+const refreshCommand = (source: FleetSource): Command =>
+  runCommand<RunOptions>(
+    source,
+    new Command("refresh").description(
+      "record in the stacks what the service shows; nothing is written to the service",
+    ),
+    {
+      about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up
+then repairs what differs.`,
+      examples: ["refresh", "refresh --json"],
+      work: async ({ fleet, run, print }, options) =>
+        print(await run((given) => fleet.refresh({ ...given, ...options }))),
+    },
+  );
+
+/** Before the index stack is written, the number of webhooks is the maximum. */
+async function countWebhooks(fleet: Fleet): Promise<number> {
+  return Object.keys(await fleet.botUrls()).length || fleet.workspaces.length;
+}
+
+const stacksCommand = (source: FleetSource): Command =>
+  fleetCommand(
+    source,
+    new Command("stacks")
+      .description("print which stack each workspace is in; does not query the service")
+      .option("--json", "print JSON"),
+    {
+      about:
+        "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
+      examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
+      work: async ({ open, output }) => {
+        const stacks = (await open()).stacks.map(({ name, workspaces }) => ({
+          stack: name,
+          workspaces: workspaces.map((workspace) => workspace.name),
+        }));
+        printResult(output, stacks, () => formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
+        return EXIT.done;
+      },
+    },
+  );
+
+/** Includes a row for a stack without workspaces. */
+const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>
+  workspaces.length === 0 ? [[stack, "(none)"]] : workspaces.map((workspace) => [stack, workspace]);
+
+const writeCommand = (source: FleetSource): Command =>
+  fleetCommand<{ stack: string; folder: string }>(
+    source,
+    new Command("write")
+      .description("write the Pulumi project of one stack, for services that run pulumi themselves")
+      .requiredOption("--stack <name>", "name of the stack, as the command stacks prints it")
+      .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
+    {
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what
+up does with this stack, but does not write the index stack. The files contain secrets, and only you can
+read them: do not commit them.`,
+      examples: ["write --stack production-07-of-20 --folder stack"],
+      work: async ({ open }, { stack, folder }) => {
+        await (await open()).write(stack, folder);
+        note(`wrote the project of ${stack} to ${folder}: it contains secrets, so do not commit it`);
+        return EXIT.done;
+      },
+    },
+  );
+
+const botUrlsCommand = (source: FleetSource): Command =>
+  fleetCommand<{ env?: boolean }>(
+    source,
+    new Command("bot-urls")
+      .description("print the bot URLs of the fleet")
+      .addOption(new Option("--env", "print lines for an environment file").conflicts("json"))
+      .option("--json", "print JSON: an object by workspace"),
+    {
+      about: "They come from the index stack, which up writes. Before the first up there are none.",
+      examples: ["bot-urls --env > bots.env", "bot-urls --json | jq -r .acme"],
+      work: async ({ open, output, program }, { env }) => {
+        const botUrls = await (await open()).botUrls();
+        printResult(output, botUrls, () =>
+          env
+            ? `${formatEnvironmentLines(botUrls)}\n`.trimStart()
+            : formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)),
+        );
+        if (Object.keys(botUrls).length > 0) return EXIT.done;
+        note(`no bot URLs yet: ${program} up writes them`);
+        // None at all is a failure: a script would continue without.
+        return EXIT.failed;
+      },
+    },
+  );

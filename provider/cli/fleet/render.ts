@@ -32,60 +32,32 @@ export interface RenderOptions {
   program?: string;
 }
 
-/**
- * Formats the report of a command: what it did or would do, what failed, and what to do next. JSON has all of it; the other
- * formats shorten long lists, and say by how much.
- */
+/** Formats a report: JSON has all of it; the other formats shorten long lists, and say by how much. */
 export function renderReport(
   report: AnyReport,
   format: Format,
-  { paint = withoutColours, program = "node fleet.ts" }: RenderOptions = {},
+  { paint = (_style, text) => text, program = "node fleet.ts" }: RenderOptions = {},
 ): string {
   if (format === "json") return toJsonText(report);
-  const blocks = describeReport(report, program);
-  return format === "text" ? toText(blocks, paint) : toMarkdown(blocks);
+  const sections = describeReport(report, { paint, program }).filter((section) => section !== "");
+  const text = sections.join("\n");
+  return format === "text" ? text : toMarkdown(text);
 }
 
-const withoutColours: Paint = (_style, text) => text;
-
-interface Table {
-  type: "table";
-  /** In small letters. */
-  head: readonly string[];
-  rows: readonly (readonly string[])[];
-  /** The last row, which is never left out. */
-  totals?: readonly string[];
-  /** What the rows are, in the plural: "and 5 more failures". */
-  of: string;
+/** For the summary of a CI job: a block of code, in which markup, links and mentions have no effect. */
+function toMarkdown(text: string): string {
+  const longest = Math.max(...(text.match(/`+/g) ?? []).map((run) => run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return `${fence}text\n${text}${fence}\n`;
 }
 
-/** A part of a report. */
-type Block = { type: "heading" | "line"; text: string } | Table;
+type Place = Required<RenderOptions>;
 
-const heading = (text: string): Block => ({ type: "heading", text });
+/** Lines of one section. Untrusted text cannot drive the terminal. */
+const toLines = (...lines: (string | false)[]): string =>
+  lines.flatMap((line) => (line === false ? [] : [`${toPlainText(line)}\n`])).join("");
 
-const line = (text: string): Block => ({ type: "line", text });
-
-const lineIf = (isSo: boolean, text: string): Block[] => (isSo ? [line(text)] : []);
-
-/** A table, or nothing if it has no rows. */
-const tableOf = (table: Omit<Table, "type">): Block[] =>
-  table.rows.length === 0 ? [] : [{ type: "table", ...table }];
-
-/** For a terminal. Untrusted text cannot drive it. Only consecutive lines have no gap between them. */
-const toText = (blocks: readonly Block[], paint: Paint): string =>
-  blocks
-    .map((block, index) => {
-      const isJoined = index === 0 || (block.type === "line" && blocks[index - 1]?.type === "line");
-      return `${isJoined ? "" : "\n"}${formatBlock(block, paint)}`;
-    })
-    .join("");
-
-function formatBlock(block: Block, paint: Paint): string {
-  if (block.type === "table") return formatRows(block, paint);
-  const text = toPlainText(block.text);
-  return `${block.type === "heading" ? paint("bold", text) : text}\n`;
-}
+const heading = (text: string, { paint }: Place): string => `${paint("bold", toPlainText(text))}\n`;
 
 /** The most rows of a table. */
 const MAX_ROWS = 100;
@@ -93,19 +65,22 @@ const MAX_ROWS = 100;
 /** The colours of outcomes. A workspace of such a name gets them too. */
 const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
 
-function formatRows({ head, rows, totals, of }: Table, paint: Paint): string {
-  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
-  const names = head.map((word) => word.toUpperCase());
-  const more = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
-  return formatTable(names, shown, { paint, colours: COLOURS }) + more;
+interface Table {
+  /** In capital letters, with spaces between the columns. */
+  head: string;
+  rows: readonly (readonly string[])[];
+  /** The last row, which is never left out. */
+  totals?: readonly string[];
+  /** What the rows are, in the plural: "and 5 more failures". */
+  of: string;
 }
 
-/** For the summary of a CI job: a block of code, in which markup, links and mentions have no effect. */
-function toMarkdown(blocks: readonly Block[]): string {
-  const text = toText(blocks, withoutColours);
-  const longest = Math.max(...(text.match(/`+/g) ?? []).map((run) => run.length), 2);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}text\n${text}${fence}\n`;
+/** A section with a table; empty if it has no rows. */
+function toTable({ head, rows, totals, of }: Table, { paint }: Place): string {
+  if (rows.length === 0) return "";
+  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
+  const more = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
+  return formatTable(head.split(" "), shown, { paint, colours: COLOURS }) + more;
 }
 
 /** "1 stack", "4 stacks". */
@@ -117,33 +92,31 @@ export function duration(seconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-function describeReport(report: AnyReport, program: string): Block[] {
-  if (report.action === "plan") return describePlan(report, program);
-  if (report.action === "watch") return describeDrift(report, program);
+/** The sections of a report; empty ones are left out. */
+function describeReport(report: AnyReport, place: Place): string[] {
+  if (report.action === "plan") return describePlan(report, place);
+  if (report.action === "watch") return describeDrift(report, place);
+  const { fleet, action, outcome, seconds } = report;
   return [
-    ...(report.action === "rotate" ? describeRotation(report) : []),
-    heading(`Fleet ${report.fleet}, ${report.action}: ${report.outcome} in ${duration(report.seconds)}`),
-    ...describeStacks(report),
-    ...describeFailures(report.failures),
-    ...describeEnd(report, program),
+    ...(report.action === "rotate" ? describeRotation(report, place) : []),
+    heading(`Fleet ${fleet}, ${action}: ${outcome} in ${duration(seconds)}`, place),
+    describeStacks(report, place),
+    describeFailures(report.failures, place),
+    toLines(...describeEnd(report, place)),
   ];
 }
 
-const HEAD = ["stack", "outcome", "create", "update", "delete", "same", "drifted", "failed", "seconds"];
+const COLUMNS = "STACK OUTCOME CREATE UPDATE DELETE SAME DRIFTED FAILED SECONDS";
 
 /** What was done with each stack, or would be. */
-function describeStacks({ stacks, skipped, failures, seconds }: FleetReport<FleetAction>): Block[] {
+function describeStacks(report: FleetReport<FleetAction>, place: Place): string {
+  const { stacks, skipped, failures, seconds } = report;
   const rows = [
     ...stacks.map((stack) => [stack.stack, stack.outcome, ...cellsOf(stack)]),
-    ...skipped.map(({ stack }) => [stack, "not started", ...HEAD.slice(2).map(() => "")]),
+    ...skipped.map(({ stack }) => [stack, "not started"]),
   ];
-  const totals = { webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds };
-  return tableOf({
-    head: HEAD,
-    rows,
-    totals: ["total", "", ...cellsOf(totals)],
-    of: "stacks",
-  });
+  const totals = cellsOf({ webhooks: stacks.flatMap(({ webhooks }) => webhooks), failures, seconds });
+  return toTable({ head: COLUMNS, rows, totals: ["total", "", ...totals], of: "stacks" }, place);
 }
 
 const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"];
@@ -169,55 +142,53 @@ const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): strin
   seconds.toFixed(1),
 ];
 
-function describeEnd(report: FleetReport | RotationReport, program: string): Block[] {
+function describeEnd(report: FleetReport | RotationReport, { program }: Place): (string | false)[] {
   const { action, outcome, shard } = report;
   // An index that is not written is still that of the run before.
-  const index = lineIf(
-    shard !== undefined && ["up", "destroy"].includes(action),
-    `Shard ${shard} leaves the index stack as it was. When every shard is done, run ${program} ${action} without --shard.`,
-  );
-  if (outcome === "done") return index;
+  const index =
+    shard !== undefined &&
+    ["up", "destroy"].includes(action) &&
+    `Shard ${shard} leaves the index stack as it was. ` +
+      `When every shard is done, run ${program} ${action} without --shard.`;
+  if (outcome === "done") return [index];
   // What is done stays done; what failed has to be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
   const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
   const again = shard === undefined ? words : `${words} --shard ${shard}`;
-  return [...describeStop(report), line(`${next}: ${program} ${again}`), ...index];
+  return [...describeStop(report), `${next}: ${program} ${again}`, index];
 }
 
-function describePlan(plan: FleetPlan, program: string): Block[] {
-  const { creates, removals, index, stacks, randomKeys } = plan;
+function describePlan(plan: FleetPlan, place: Place): string[] {
+  const { creates, removals, index, stacks, randomKeys, failures } = plan;
+  const { program } = place;
   const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
-  const isUnauthorized = plan.failures.some(({ error }) => error?.code === "unauthorized");
+  const isUnauthorized = failures.some(({ error }) => error?.code === "unauthorized");
   const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
   const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
   const others = listOthers(plan);
   return [
-    heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
-    ...describeStacks(plan),
-    ...lineIf(created > 0, `To be created: ${describeCreates(creates)}.`),
-    // Foreign registrations are only counted here; apichat webhook plan names them.
-    ...lineIf(creates.taken + creates.unknown > 0, `To see which: ${commandLine()} webhook plan --file LIST`),
-    ...lineIf(
-      isUnauthorized,
-      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-        `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
+    heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`, place),
+    describeStacks(plan, place),
+    toLines(
+      created > 0 && `To be created: ${describeCreates(creates)}.`,
+      // Foreign registrations are only counted here; apichat webhook plan names them.
+      creates.taken + creates.unknown > 0 && `To see which: ${commandLine()} webhook plan --file LIST`,
+      isUnauthorized &&
+        "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
+          `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
+      takenOver > 0 &&
+        `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
+      removals.length > 0 &&
+        `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
+          listNames(removals, MAX_NAMES),
+      others !== "" && `In addition to the webhooks: ${others}.`,
+      index === "stale" && "The index stack is stale: up writes it.",
+      randomKeys > 0 &&
+        `${count(randomKeys, "random key")}: the state of their stacks is written after each resource, ` +
+          "because a killed run would lose new ones.",
     ),
-    ...lineIf(
-      takenOver > 0,
-      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
-    ),
-    ...lineIf(
-      removals.length > 0,
-      `${count(removals.length, "workspace")} left the list and would lose the webhook: ${listNames(removals, MAX_NAMES)}`,
-    ),
-    ...lineIf(others !== "", `In addition to the webhooks: ${others}.`),
-    ...lineIf(index === "stale", "The index stack is stale: up writes it."),
-    ...lineIf(
-      randomKeys > 0,
-      `${count(randomKeys, "random key")}: the state of their stacks is written after each resource, because a killed run would lose new ones.`,
-    ),
-    ...describeFailures(plan.failures),
-    ...describeStop(plan),
+    describeFailures(failures, place),
+    toLines(...describeStop(plan)),
   ];
 }
 
@@ -225,7 +196,10 @@ const describeCreates = ({ free, adopted, taken, unknown }: FleetPlan["creates"]
   `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown`;
 
 /** Which waves are done and verified. */
-function describeRotation({ fleet, rotation, outcome, waves, stacks }: RotationReport): Block[] {
+function describeRotation(
+  { fleet, rotation, outcome, waves, stacks }: RotationReport,
+  place: Place,
+): string[] {
   const { same, ...changed } = countChanges(stacks);
   const isUnchanged = outcome === "done" && Object.values(changed).every((number) => number === 0);
   const rows = waves.map((wave, index) => [
@@ -234,30 +208,32 @@ function describeRotation({ fleet, rotation, outcome, waves, stacks }: RotationR
     listNames(wave.stacks, MAX_NAMES),
   ]);
   return [
-    heading(`Rotation ${rotation} of the fleet ${fleet}`),
-    ...lineIf(
-      isUnchanged,
-      `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
+    heading(`Rotation ${rotation} of the fleet ${fleet}`, place),
+    toLines(
+      isUnchanged &&
+        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
     ),
-    ...tableOf({ head: ["wave", "outcome", "stacks"], rows, of: "waves" }),
+    toTable({ head: "WAVE OUTCOME STACKS", rows, of: "waves" }, place),
   ];
 }
 
 /** Which workspaces differ from what is declared, in what, and which command repairs it. */
-function describeDrift(report: DriftReport, program: string): Block[] {
+function describeDrift(report: DriftReport, place: Place): string[] {
   const { checked, seconds, startedAt, workspaces, failures } = report;
+  const when = `checked in ${duration(seconds)}, at ${startedAt}`;
   return [
-    heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
-    line(
-      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${startedAt}; ${workspaces.length} with drift.`,
+    heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`, place),
+    toLines(`${count(checked, "workspace")} ${when}; ${workspaces.length} with drift.`),
+    toTable(
+      {
+        head: "WORKSPACE STACK PROPERTY EXPECTED ACTUAL REPAIR",
+        rows: workspaces.flatMap((one) => rowsOf(one, place.program)),
+        of: "differences",
+      },
+      place,
     ),
-    ...tableOf({
-      head: ["workspace", "stack", "property", "expected", "actual", "repair"],
-      rows: workspaces.flatMap((one) => rowsOf(one, program)),
-      of: "differences",
-    }),
-    ...describeFailures(failures),
-    ...describeStop(report),
+    describeFailures(failures, place),
+    toLines(...describeStop(report)),
   ];
 }
 
@@ -311,18 +287,16 @@ const MAX_NAMES = 20;
 const MAX_STACKS = 3;
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
-const describeFailures = (failures: readonly FleetFailure[]): Block[] =>
-  tableOf({
-    head: ["failed", "stack", "why"],
-    rows: groupFailures(failures).map((group): string[] => {
-      const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
-      const stacks = [...new Set(group.map(({ stack }) => stack))];
-      const who = names.length === 0 ? "the stack" : listNames(names, MAX_NAMES);
-      const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-      return [who, where, whyOf(group)];
-    }),
-    of: "failures",
+function describeFailures(failures: readonly FleetFailure[], place: Place): string {
+  const rows = groupFailures(failures).map((group): string[] => {
+    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+    const stacks = [...new Set(group.map(({ stack }) => stack))];
+    const who = names.length === 0 ? "the stack" : listNames(names, MAX_NAMES);
+    const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
+    return [who, where, whyOf(group)];
   });
+  return toTable({ head: "FAILED STACK WHY", rows, of: "failures" }, place);
+}
 
 /** The whole line if it is the same for all, else what they have in common. */
 const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
@@ -343,13 +317,8 @@ export const listOthers = ({ stacks }: FleetPlan): string =>
   }).join(", ");
 
 /** Why a run ended early, and what it did not start. */
-function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
+function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">) {
   const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
-  return [
-    ...lineIf(stoppedBy !== undefined, `Stopped: ${stoppedBy}.`),
-    ...lineIf(
-      skipped.length > 0,
-      `Not started: ${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}.`,
-    ),
-  ];
+  const left = `${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}`;
+  return [stoppedBy !== undefined && `Stopped: ${stoppedBy}.`, skipped.length > 0 && `Not started: ${left}.`];
 }

@@ -1,7 +1,7 @@
 import { endProcess, EXIT, note } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 
-/** Does the work of a command, which returns the exit code, and ends the process. `failed` is the exit code after an error. */
+/** Does the work of a command, which returns the exit code, and ends the process. `failed`: the code after an error. */
 export async function runToEnd(failed: number, work: (stop: Stop) => Promise<number>): Promise<void> {
   // A closed pipe, as in `… | head`, or a closed terminal must not abort a run halfway.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -27,7 +27,7 @@ async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: nu
   }
 }
 
-/** `npm run` passes on a Ctrl-C that the terminal has already sent, so two of them this close are one. In milliseconds. */
+/** `npm run` passes on a Ctrl-C that the terminal has sent too, so two this close are one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
 /** How a command learns that it has to end. */
@@ -48,7 +48,8 @@ function listenForStop(): Stop {
     stoppedAt = Date.now();
     if (listening.isRunning) {
       note(
-        "stopping: the engine is finishing its current steps; press Ctrl-C again to stop at once (this may leave a lock)",
+        "stopping: the engine is finishing its current steps; " +
+          "press Ctrl-C again to stop at once (this may leave a lock)",
       );
     }
     controller.abort();

@@ -21,8 +21,9 @@ export const planCommand = (source: FleetSource): Command =>
       .option("--refresh", "query the service first, so that drift shows too")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `Previews each stack. For every webhook that would be created, it queries what is registered: free, adopted (your
-URL) or taken (a different URL). It names the workspaces that are no longer in the list, and changes nothing.`,
+      about: `Previews each stack. For every webhook that would be created, it queries what is registered:
+free, adopted (your URL) or taken (a different URL). It names the workspaces that are no longer in the list,
+and changes nothing.`,
       examples: ["plan", "plan --refresh --json-file plan.json"],
       endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
       work: async ({ fleet, run, print }, options) =>
@@ -40,11 +41,11 @@ export const upCommand = (source: FleetSource): Command =>
       .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits with 1. If there is
-nothing to do, it does not ask. One failing workspace does not stop the others. After a run that was interrupted or had
-failures, run up again: what is done stays done.`,
+      about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits
+with 1. If there is nothing to do, it does not ask. One failing workspace does not stop the others. After a
+run that was interrupted or had failures, run up again: what is done stays done.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json"],
-      asks: () => true,
+      asks: true,
       work: upOnFleet,
     },
   );
@@ -60,7 +61,7 @@ async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpComman
   return session.print(report);
 }
 
-/** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
+/** Shows the plan on stderr: stdout is for the report. Throws if it failed: it is then unknown what would be done. */
 async function planFirst(
   { fleet, program, run, signal }: RunSession,
   options: UpOptions,
@@ -70,7 +71,8 @@ async function planFirst(
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
-      `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; fix what it names, or run up --skip-plan`,
+      `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; ` +
+        "fix what it names, or run up --skip-plan",
     );
   }
   return plan;

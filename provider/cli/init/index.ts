@@ -46,20 +46,20 @@ export function initCommand(): Command {
 }
 
 const WITH_NPM = `
-Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json, Pulumi.yaml,
-index.ts and .gitignore. With --language the program uses the resource plugin, which is also in this package: Pulumi.yaml
-names its folder, so each of these programs has a package.json for npm install.
+Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json,
+Pulumi.yaml, index.ts and .gitignore. With --language the program uses the resource plugin, which is also in
+this package: Pulumi.yaml names its folder, so each of these programs has a package.json for npm install.
 `;
 
 const WITHOUT_NPM = `
-The program uses the plugin that this command came with, and needs no Node. The command of the npm package also writes
-programs in other languages.
+The program uses the plugin that this command came with, and needs no Node. The command of the npm package
+also writes programs in other languages.
 `;
 
 const HELP = `
-If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this machine.
-Without --webhook-url, it starts its own responder, which only a service on this machine can reach. The command never
-prompts, and sends and installs nothing.
+If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this
+machine. Without --webhook-url, it starts its own responder, which only a service on this machine can reach.
+The command never prompts, and sends and installs nothing.
 
 Examples:
   $ apichat init my-webhooks
@@ -68,8 +68,9 @@ Examples:
 ${ENDINGS}`;
 
 /**
- * Writes the program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if one of the files exists, if
- * a URL has a query, or if the service could not reach the responder of the program.
+ * Writes the program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if
+ * one of the files exists, if a URL has a query, or if the service could not reach the responder of the
+ * program.
  */
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
@@ -78,7 +79,8 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   rejectQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
-      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: pass the URL of your endpoint, or of a tunnel that leads to it`,
+      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: ` +
+        "pass the URL of your endpoint, or of a tunnel that leads to it",
     );
   }
   const folder = resolve(target);
@@ -89,7 +91,8 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; pass a different folder, such as ${commandLine()} init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; ` +
+        `pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
   await writeAll(folder, texts);
@@ -109,7 +112,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
 function rejectQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
-    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without the query`,
+    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without`,
   );
 }
 
@@ -130,8 +133,9 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
 }
 
 /**
- * The folder of the package that runs, and how the program's package.json refers to it: as the running clone, as the tarball or folder
- * it was installed from, or by the registry version. In the archive of the plugin there is no npm package to refer to.
+ * The folder of the package that runs, and how the program's package.json refers to it: as the running clone,
+ * as the tarball or folder it was installed from, or by the registry version. In the archive of the plugin
+ * there is no npm package to refer to.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };
@@ -162,9 +166,7 @@ function pathLine(clone: string, language: ProgramLanguage | undefined): string 
 const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
 const EMULATOR_API_KEY = "acme-api-key";
 
-/**
- * The shell commands that bring the program up, joined by `&&` so that a prompt does not take the next pasted line as its answer.
- */
+/** The commands that bring the program up. `&&` keeps a prompt from taking the next pasted line as its answer. */
 function nextCommands(
   folder: string,
   { language, source, webhookUrl, baseUrl }: ProgramOptions,
@@ -187,7 +189,8 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    `# In another terminal, where it stays, unless an emulator is running already:\n${chain([...enter, `${commandLine()} emulator`])}`,
+    "# In another terminal, where it stays, unless an emulator is running already:\n" +
+      chain([...enter, `${commandLine()} emulator`]),
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
 }

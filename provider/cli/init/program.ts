@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { VERSION } from "../../lib/version.js";
 
 /**
- * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and Pulumi.yaml. ".." marks a
- * file that the examples of a language share.
+ * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and
+ * Pulumi.yaml. ".." marks a file that the examples of a language share.
  */
 export const PROGRAM_LANGUAGES = {
   yaml: [],
@@ -31,10 +31,10 @@ export interface ProgramOptions {
   language: ProgramLanguage | undefined;
 }
 
-/** What Pulumi, npm and the languages create next to a program. npm packs no file of this name, so no example has it. */
+/** What Pulumi, npm and the languages create. npm packs no file of this name, so no example has it. */
 const GITIGNORE = ["node_modules/", ".pulumi/", "sdks/", "target/", "venv/", "__pycache__/", ""].join("\n");
 
-/** Returns a Pulumi program with one webhook, by the paths of its files: an example of the package with these settings. */
+/** Returns the files of a Pulumi program with one webhook: an example of the package with these settings. */
 export async function readProgram(
   packageFolder: string,
   options: ProgramOptions,

@@ -1,9 +1,8 @@
 import { Command, Option } from "commander";
 import { createRedactor } from "../../lib/redact.js";
-import type { BorrowOptions } from "./borrow.js";
 import { formatListenEvent } from "./lines.js";
 import { openTunnel, TUNNEL_PROGRAMS, type Tunnel, type TunnelProgram } from "./tunnel.js";
-import type { ListenEvent } from "./watch.js";
+import type { ListenEvent } from "./run.js";
 import {
   addCredentialOptions,
   CREDENTIALS_HELP,
@@ -26,8 +25,8 @@ interface ListenOptions extends CredentialOptions {
 }
 
 /**
- * The command `apichat listen`: a webhook endpoint for development, until Ctrl-C. It prints each request with its verdict and can
- * forward accepted deliveries.
+ * The command `apichat listen`: a webhook endpoint for development, until Ctrl-C. It prints each request with
+ * its verdict and can forward accepted deliveries.
  */
 export function listenCommand(): Command {
   const command = new Command("listen")
@@ -49,10 +48,10 @@ export function listenCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts cloudflared,
-ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At the end, what was
-registered before is registered again. Anyone who knows the tunnel's URL can reach the endpoint; it accepts only what
-is signed.
+It answers the handshake, so you can register its URL. If the service runs elsewhere, --tunnel starts
+cloudflared, ngrok or tailscale from PATH and registers the tunnel's URL with --base-url and the API key. At
+the end, what was registered before is registered again. Anyone who knows the tunnel's URL can reach the
+endpoint; it accepts only what is signed.
 
 The service gets its response without waiting for --forward. Nothing is stored or retried; for that, use
 apichat responder. With --json "type" is listening, registered, handshake, delivery, request or forward.
@@ -70,9 +69,9 @@ async function listen(options: ListenOptions): Promise<void> {
   const credentials = new Credentials(options);
   const verificationKey = await credentials.secret("verificationKey");
   const borrowing = tunnel && {
-    tunnel,
-    verificationKey,
-    replace,
+    program: tunnel,
+    webhookVerificationKey: verificationKey,
+    onExisting: replace ? ("replace" as const) : ("fail" as const),
     baseUrl: await credentials.address("baseUrl"),
     apiKey: await credentials.secret("apiKey"),
   };
@@ -93,29 +92,37 @@ async function listen(options: ListenOptions): Promise<void> {
   }
 }
 
-interface TunnelUse {
-  /** The URL to which the tunnel leads. */
-  local: string;
-  stopped: Promise<void>;
-  onEvent: (event: ListenEvent) => void;
+interface Borrowing {
+  program: TunnelProgram;
+  webhookVerificationKey: string;
+  onExisting: "fail" | "replace";
+  baseUrl: string;
+  apiKey: string;
 }
 
-/** Registers the URL of a tunnel until the command is stopped or the tunnel ends, which is an error. */
+/** Registers the URL of a tunnel to `local` until the command is stopped or the tunnel ends, which is an error. */
 async function listenThroughTunnel(
-  { tunnel: program, ...workspace }: Omit<BorrowOptions, "signal"> & { tunnel: TunnelProgram },
-  { local, stopped, onEvent }: TunnelUse,
+  { program, ...workspace }: Borrowing,
+  {
+    local,
+    stopped,
+    onEvent,
+  }: { local: string; stopped: Promise<void>; onEvent: (event: ListenEvent) => void },
 ): Promise<void> {
-  const { borrowRegistration, reserveWorkspace } = await import("./borrow.js");
+  const { borrowRegistration, reserveWorkspace } = await import("../../registration/borrow.js");
+  const { requireInputs } = await import("../webhook/workspace.js");
   divertLinesToStderr();
+  const { baseUrl, apiKey } = workspace;
   const interruption = new AbortController();
   const { signal } = interruption;
   void stopped.then(() => interruption.abort(new Error("interrupted")));
-  const reservation = reserveWorkspace(workspace.baseUrl, workspace.apiKey);
+  const reservation = reserveWorkspace(baseUrl, apiKey);
   let tunnel: Tunnel | undefined;
   try {
     tunnel = await openTunnel(program, local, signal);
     note(`${program} forwards ${tunnel.url} to this endpoint; registering it`);
-    const restore = await borrowRegistration({ ...workspace, signal }, reservation, tunnel);
+    const wanted = requireInputs({ name: "listen", ...workspace, webhookUrl: tunnel.url });
+    const restore = await borrowRegistration(wanted, reservation, { apiKey, signal, tunnel });
     onEvent({ type: "registered", at: new Date().toISOString(), url: formatUrl(tunnel.url) });
     const lastLines = await Promise.race([stopped, tunnel.ended]);
     await restore();

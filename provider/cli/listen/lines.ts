@@ -1,6 +1,7 @@
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatTime, paint } from "../output.js";
-import type { ForwardEvent, ListenEvent, SeenRequest } from "./watch.js";
+import type { SeenRequest } from "../../responder/watch.js";
+import type { ForwardEvent, ListenEvent } from "./run.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 const INDENT = " ".repeat(10);

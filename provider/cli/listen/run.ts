@@ -5,8 +5,29 @@ import { startListener, reachesAddress, type Listener } from "../../server/liste
 import { connectionCode, createDispatcher, postOnce, PostError } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { type ForwardEvent, type ListenEvent, type RawRequest, watchResponder } from "./watch.js";
+import { watchResponder, type RawRequest, type SeenRequest } from "../../responder/watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
+
+/** The result of forwarding one delivery. */
+export interface ForwardEvent {
+  type: "forward";
+  /** The id of the delivery. */
+  id: number;
+  at: string;
+  url: string;
+  /** Null if there was no response. */
+  status: number | null;
+  /** Why there was no response; empty if there was one. */
+  reason: string;
+  durationMs: number;
+}
+
+/** What `--json` prints: first where it listens, then the tunnel's URL once it is registered, and each request. */
+export type ListenEvent =
+  | { type: "listening"; at: string; url: string; forwardTo: string | null }
+  | { type: "registered"; at: string; url: string }
+  | SeenRequest
+  | ForwardEvent;
 
 interface ListeningOptions {
   host: string;
@@ -21,9 +42,9 @@ interface ListeningOptions {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress get their response, and
- * abandons forwards in progress. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if it would
- * forward to itself.
+ * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress
+ * get their response, and abandons forwards in progress. Throws `unavailable`, with a hint, if the address is
+ * not available, and a UsageError if it would forward to itself.
  */
 export async function startListening(
   options: ListeningOptions,
@@ -62,7 +83,8 @@ async function rejectLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(
-    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; pass a different URL, or a different --port`,
+    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; ` +
+      "pass a different URL, or a different --port",
   );
 }
 

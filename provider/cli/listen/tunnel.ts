@@ -37,8 +37,9 @@ export interface Tunnel {
 }
 
 /**
- * Starts a tunnel to a local URL with a program on PATH, and waits for its public URL. Throws a UsageError if there is no such program, and an
- * error with its last lines if it ends or prints no URL within 30 seconds. Rejects with the signal's reason.
+ * Starts a tunnel to a local URL with a program on PATH, and waits for its public URL. Throws a UsageError if
+ * there is no such program, and an error with its last lines if it ends or prints no URL within 30 seconds.
+ * Rejects with the signal's reason.
  */
 export async function openTunnel(
   program: TunnelProgram,

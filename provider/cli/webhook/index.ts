@@ -6,7 +6,7 @@ import { runToExit } from "../run-command.js";
 import type { PlanOptions } from "./plan.js";
 import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.js";
 
-/** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
+/** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the resource's guards. */
 export const webhookCommand = (): Command =>
   new Command("webhook")
     .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
@@ -16,7 +16,8 @@ export const webhookCommand = (): Command =>
     .addCommand(planCommand())
     .addHelpText("after", WEBHOOK_HELP);
 
-// The work of each command is loaded only when it runs, because `--help` needs neither an HTTP client nor zod.
+// The work of each command is loaded only when it runs, because `--help` needs neither an HTTP client nor
+// zod.
 
 const getCommand = (): Command =>
   workspaceCommand("get", "show what is registered")
@@ -64,7 +65,7 @@ const planCommand = (): Command =>
     .option("--json", "print JSON")
     .addHelpText("after", PLAN_HELP)
     .action((options: PlanOptions) =>
-      runToExit(options, async (run) => (await import("./plan.js")).planWebhooks(options, run)),
+      runToExit(options, async (run) => (await import("./plan.js")).runPlan(options, run)),
     );
 
 const workspaceCommand = (name: string, description: string): Command =>
@@ -89,9 +90,9 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is shown as "set", or compared with yours if a flag, the environment or a file has it; --show-key prints it.
-With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with --show-key. Values of the URL's
-query are hidden.
+The key is shown as "set", or compared with yours if a flag, the environment or a file has it; --show-key
+prints it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
+--show-key. Values of the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
@@ -99,8 +100,9 @@ Examples:
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL, it also
-fails if a different bot answers; if nothing was registered, that is only known after the set, which is then undone.
+If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL,
+it also fails if a different bot answers; if nothing was registered, that is only known after the set, which
+is then undone.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -108,9 +110,9 @@ Examples:
 ${ENDINGS}`;
 
 const DELETE_HELP = `
-Nothing records what you registered, so the URL, and the bot URL if given, decide whether the webhook is yours. If a
-different URL or bot is registered, the command fails and removes nothing, unless you pass --replace. If nothing is
-registered, it succeeds.
+Nothing records what you registered, so the URL, and the bot URL if given, decide whether the webhook is
+yours. If a different URL or bot is registered, the command fails and removes nothing, unless you pass
+--replace. If nothing is registered, it succeeds.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -118,12 +120,13 @@ ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list has an entry for each workspace, with name and baseUrl. Each of these may also be at the top for all:
-webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). An entry may also have botUrl:
+webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). An entry may also have
+botUrl:
 a different bot is then reported. The API key defaults to the command's.
 
-States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two entries
-reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the specification does not
-say what the service responds for a workspace that never had a webhook.
+States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two
+entries reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as
+free: the specification does not say what the service responds for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

@@ -24,10 +24,13 @@ function helpOf(command: Command): string {
 }
 
 test("help text wraps, with a hanging indent in columns", () => {
+  const example = "  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
   const text =
-    "One two\nthree four, five six seven eight nine ten.\n\nStates:\n  free  nothing at all is registered at the workspace\n  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
+    "One two\nthree four, five six seven eight nine ten.\n\nStates:\n" +
+    `  free  nothing at all is registered at the workspace\n${example}`;
   expect(wrapHelp(text, 48)).toBe(
-    "One two three four, five six seven eight nine\nten.\n\nStates:\n  free  nothing at all is registered at the\n        workspace\n  $ apichat webhook plan --file the-list-of-workspaces.yaml\n",
+    "One two three four, five six seven eight nine\nten.\n\nStates:\n" +
+      `  free  nothing at all is registered at the\n        workspace\n${example}`,
   );
 });
 

@@ -115,7 +115,8 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
     [{ creates: { free: 0, adopted: 0, taken: 0, unknown: 13 } }, "13 unknown.\n"],
     [
       { failures: [{ stack: "s", message: "", error: UNAUTHORIZED }] },
-      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
+      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
+        "or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
     [
       { stacks: [stackReport("s", {}, { others })] },
@@ -145,6 +146,8 @@ const driftReport = (more: Partial<DriftReport>): DriftReport => ({
 
 describe("the report of a watch", () => {
   const place = { workspace: "acme", stack: "s", baseUrl: "https://platform.example/acme" };
+  const up = "node fleet.ts up";
+  const orList = "or put the workspace back into the list";
   const properties: DriftReport["workspaces"][number]["properties"] = [
     { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
     { property: "webhookVerificationKey", expected: "the key", actual: "other key" },
@@ -161,11 +164,11 @@ describe("the report of a watch", () => {
 60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 4 with drift.
 
 WORKSPACE  STACK  PROPERTY                EXPECTED                   ACTUAL                 REPAIR
-acme       s      webhookUrl              https://chat.example/a     https://old.example/a  node fleet.ts up --refresh
-acme       s      webhookVerificationKey  [secret]                   [secret]               node fleet.ts up --refresh
-acme       s      webhook                 registered                 nothing is registered  node fleet.ts up --refresh
-acme       s      webhook                 registered                 not deployed yet       node fleet.ts up
-acme       s      webhook                 removed: it left the list  still deployed         node fleet.ts up, or put the workspace back into the list
+acme       s      webhookUrl              https://chat.example/a     https://old.example/a  ${up} --refresh
+acme       s      webhookVerificationKey  [secret]                   [secret]               ${up} --refresh
+acme       s      webhook                 registered                 nothing is registered  ${up} --refresh
+acme       s      webhook                 registered                 not deployed yet       ${up}
+acme       s      webhook                 removed: it left the list  still deployed         ${up}, ${orList}
 `);
   });
 
@@ -174,7 +177,8 @@ acme       s      webhook                 removed: it left the list  still deplo
     const text = renderReport(report, "text", { program: "node prod.ts" });
     expect(text).toContain("webhook   https://chat.example/a  https://old.example/a with a different key");
     expect(text).toContain(
-      "npx --package pulumi-apichat apichat webhook delete --base-url 'https://platform.example/acme' --webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
+      "npx --package pulumi-apichat apichat webhook delete --base-url 'https://platform.example/acme' " +
+        "--webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
     );
   });
 });

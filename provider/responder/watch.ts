@@ -1,50 +1,19 @@
-import { formatUrl } from "../../lib/url.js";
-import { looksLikePreflight } from "../../lib/version.js";
-import type {
-  Answer,
-  IncomingRequest,
-  RequestHead,
-  Responder,
-  ResponderErrorCode,
-} from "../../responder/index.js";
-import { SIGNATURE_HEADER, findHandshake, parseMessage, shortTextOf } from "../../responder/internal.js";
+// A door of its own: only `apichat listen` reports each request.
+
+import { formatUrl } from "../lib/url.js";
+import { looksLikePreflight } from "../lib/version.js";
+import type { Answer, ResponderErrorCode } from "./answers.js";
+import { parseMessage } from "./delivery.js";
+import { findHandshake, shortTextOf } from "./handshake.js";
+import type { IncomingRequest, RequestHead } from "./request.js";
+import type { Responder } from "./responder.js";
+import { SIGNATURE_HEADER } from "./signature.js";
 
 /** A request with its raw body, for forwarding. */
 export interface RawRequest {
   head: RequestHead;
   body: Uint8Array;
 }
-
-/** What `--json` prints first. */
-interface ListeningEvent {
-  type: "listening";
-  at: string;
-  url: string;
-  forwardTo: string | null;
-}
-
-/** The URL of the tunnel is registered. */
-interface RegisteredEvent {
-  type: "registered";
-  at: string;
-  url: string;
-}
-
-/** The result of forwarding one delivery. */
-export interface ForwardEvent {
-  type: "forward";
-  /** The id of the delivery. */
-  id: number;
-  at: string;
-  url: string;
-  /** Null if there was no response. */
-  status: number | null;
-  /** Why there was no response; empty if there was one. */
-  reason: string;
-  durationMs: number;
-}
-
-export type ListenEvent = ListeningEvent | RegisteredEvent | SeenRequest | ForwardEvent;
 
 /** A responder that answers as the given one does, and reports each request before its response is sent. */
 export function watchResponder(
@@ -75,10 +44,10 @@ export function watchResponder(
   };
 }
 
-/** The error codes about the signature or the signed body; every other rejection came before the signature was checked. */
+/** The error codes about the signature or the signed body; others come before the signature is checked. */
 const CODES_OF_DELIVERIES = new Set<ResponderErrorCode>(["invalid_signature", "invalid_json"]);
 
-/** What `--json` prints of a request: a handshake (section 6.1), a delivery (section 6.2), or neither. */
+/** A request and its verdict: a handshake (section 6.1), a delivery (section 6.2), or neither. */
 export type SeenRequest = ReturnType<typeof toSeen>;
 
 function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer: Answer }) {
@@ -134,7 +103,7 @@ const maskHeader = ([name, value]: readonly [string, string]): [string, string] 
   SECRET_HEADERS.has(name.toLowerCase()) ? "***" : value,
 ];
 
-/** Reads the content of a delivery (section 2.4), even with a wrong signature. A missing or malformed field is empty. */
+/** Reads a delivery (section 2.4), even with a wrong signature. A missing or malformed field is empty. */
 function readContent(body: string) {
   const { kind = "unknown" as const, message } = parseMessage(body) ?? {};
   const fields = Object(message) as Record<string, unknown>;

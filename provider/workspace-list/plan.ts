@@ -1,0 +1,85 @@
+import { type Registration, RegistrationClient, type RegistrationClientOptions } from "../client/internal.js";
+import { ApiChatError, renderFailure } from "../errors/index.js";
+import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../lib/url.js";
+import { mayMeanNeverSet } from "../registration/index.js";
+import type { PlannedWorkspace } from "./list-shape.js";
+
+/** What `up` would find in a workspace. The first two are fine. */
+export type PlanState =
+  "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
+
+/** What is registered in a workspace. Contains no secrets. */
+interface Found {
+  state: PlanState;
+  /** What is registered, or why that is not known; empty if there is nothing to say. */
+  detail: string;
+}
+
+/** One workspace of a plan. */
+interface PlannedRow extends Found {
+  name: string;
+  baseUrl: string;
+}
+
+interface Row extends PlannedRow {
+  /** The same for two entries of one workspace: the bot code, or base URL and API key if nothing is registered. */
+  identity: string;
+}
+
+/**
+ * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
+ * without their own. `onAnswer` is called for each that has answered.
+ */
+export async function planWebhooks(
+  listed: readonly PlannedWorkspace[],
+  { onAnswer, ...options }: Omit<RegistrationClientOptions, "baseUrl"> & { onAnswer: () => void },
+): Promise<PlannedRow[]> {
+  const query = async ({ apiKey = options.apiKey, ...workspace }: PlannedWorkspace): Promise<Row> => {
+    const { name, baseUrl } = workspace;
+    const client = new RegistrationClient({ ...options, baseUrl, apiKey });
+    const identity = JSON.stringify([canonicalUrl(baseUrl), apiKey]);
+    const found = await client.getWebhook().then((seen) => judge(workspace, seen), judgeFailure);
+    onAnswer();
+    return { identity, name, baseUrl: formatUrl(baseUrl), ...found };
+  };
+  return markSame(await Promise.all(listed.map(query)));
+}
+
+function judge(
+  { botUrl, webhookUrl }: PlannedWorkspace,
+  seen: Registration | undefined,
+): Found & { identity?: string } {
+  if (seen === undefined) return { state: "free", detail: "" };
+  const bot = botCodeOf(seen.botUrl);
+  const identity = seen.botUrl === "" ? {} : { identity: bot };
+  if (botUrl !== undefined && !isSameBot(seen.botUrl, botUrl)) {
+    const detail = `bot ${bot}, not ${botCodeOf(botUrl)}: ${formatUrl(seen.webhookUrl)}`;
+    return { ...identity, state: "other-bot", detail };
+  }
+  return isSameUrl(seen.webhookUrl, webhookUrl)
+    ? { ...identity, state: "yours", detail: seen.status }
+    : { ...identity, state: "foreign", detail: formatUrl(seen.webhookUrl) };
+}
+
+function judgeFailure(error: unknown): Found {
+  if (!(error instanceof ApiChatError)) throw error;
+  if (mayMeanNeverSet(error))
+    return { state: "free", detail: "HTTP 404: no webhook yet, or a wrong base URL" };
+  const { code } = error;
+  const isUnreachable = code === "unavailable" || code === "timeout";
+  const state = code === "unauthorized" ? code : isUnreachable ? "unreachable" : "unclear";
+  return { state, detail: renderFailure(error, "list") };
+}
+
+/** Marks the entries that reach the same workspace, because a workspace has one webhook. */
+const markSame = (rows: readonly Row[]): PlannedRow[] =>
+  rows.map(({ identity, ...row }) => {
+    const others = rows.filter((other) => other.identity === identity && other.name !== row.name);
+    if (others.length === 0 || !isReady(row)) return row;
+    const names = others.map(({ name }) => name).join(", ");
+    return { ...row, state: "same-bot", detail: `reaches the same workspace as ${names}` };
+  });
+
+/** Whether an `up` would succeed. */
+export const isReady = ({ state }: Pick<PlannedRow, "state">): boolean =>
+  state === "free" || state === "yours";
