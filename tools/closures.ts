@@ -17,7 +17,7 @@ const FLOWS: Record<string, { begins: readonly string[]; budget?: number }> = {
   "a delivery through the server of apichat responder": { begins: ["provider/server/server.ts"], budget: 45 },
   "a message into the emulator and its reply": {
     begins: ["provider/emulator/service/messages.ts"],
-    budget: 33,
+    budget: 31,
   },
   "all that the engine's provider process loads": { begins: ["provider/dynamic.ts"] },
 };

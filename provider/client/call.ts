@@ -70,7 +70,10 @@ export interface ServiceCall<Result> {
   headers: Readonly<Record<string, string>>;
   /** Removes from a response what no error may show. */
   redact: Redact;
-  /** The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does not count. */
+  /**
+   * The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does
+   * not count.
+   */
   options: ClientOptions;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal: AbortSignal | undefined;

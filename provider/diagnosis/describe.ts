@@ -78,10 +78,11 @@ export function titleOf(page: string): string | undefined {
 export const SLOW_MS = 5_000;
 
 /**
- * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`:
- * the other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: a
- * response took long. `not_200`: the body is right, but the status is a 2xx other than 200. `private_address`: only a
- * service on the same network can reach it. `token_not_checked`: a wrong token also passes.
+ * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`,
+ * `only_as_query`: the other encodings that were tried fail, and the specification does not say which one the
+ * service uses. `slow`: a response took long. `not_200`: the body is right, but the status is a 2xx other
+ * than 200. `private_address`: only a service on the same network can reach it. `token_not_checked`: a wrong
+ * token also passes.
  */
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";

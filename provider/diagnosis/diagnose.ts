@@ -31,8 +31,8 @@ export interface DiagnoseOptions {
   /** The key that the endpoint must accept as `hub_verify_token`. */
   verificationKey: string;
   /**
-   * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and nothing is sent.
-   * Without it such a URL is a warning.
+   * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and
+   * nothing is sent. Without it such a URL is a warning.
    */
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */

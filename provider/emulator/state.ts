@@ -208,7 +208,10 @@ export interface WorkspaceState extends WorkspaceRecord {
   deliveries: DeliveryRecord[];
   /** By conversation id and contact, the one idle longest first. */
   conversations: Map<string, Conversation>;
-  /** When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond` is set. */
+  /**
+   * When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond`
+   * is set.
+   */
   requestTimes: number[];
 }
 
@@ -253,7 +256,10 @@ interface Changed<Workspace, Talk> {
   faults: FaultView[];
 }
 
-/** Something is new or has changed, as the memory or as the control API has it, such as `{ type: "message", message }`. */
+/**
+ * Something is new or has changed, as the memory or as the control API has it, such as
+ * `{ type: "message", message }`.
+ */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
       [Type in keyof Changed<Workspace, Talk>]: { type: Type } & Pick<Changed<Workspace, Talk>, Type>;
@@ -263,7 +269,10 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | { type: "flow-failed"; failure: FlowFailure }
   | { type: "reset" };
 
-/** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */
+/**
+ * Notifies all listeners synchronously, so that the store has written a record before the request gets its
+ * response.
+ */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -307,7 +316,10 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
   return { id: `${PREFIXES[kind]}${order}`, order, at: new Date().toISOString() };
 }
 
-/** How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and messages of those. */
+/**
+ * How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and
+ * messages of those.
+ */
 export const HISTORY_LIMIT = 10_000;
 
 /** Adds a record to a list of limited length. Cuts seldom, because each cut moves the whole list. */

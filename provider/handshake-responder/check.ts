@@ -106,8 +106,9 @@ export async function check(
 }
 
 /**
- * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default folder even if stack
- * or resource are renamed: it contains the process and the deliveries that are not forwarded yet.
+ * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default
+ * folder even if stack or resource are renamed: it contains the process and the deliveries that are not
+ * forwarded yet.
  */
 function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
@@ -143,8 +144,8 @@ async function resolveKeys(
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
 /**
- * Compares inputs and state. Updates are always in place. Whether the process has ended is not inspected here, because a preview
- * uses the state only: refresh inspects it.
+ * Compares inputs and state. Updates are always in place. Whether the process has ended is not inspected
+ * here, because a preview uses the state only: refresh inspects it.
  */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));

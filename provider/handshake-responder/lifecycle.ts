@@ -56,8 +56,8 @@ export class ResponderLifecycle {
   }
 
   /**
-   * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended between two steps.
-   * Listens on the program's port, or else on the previous one, or else on any free port.
+   * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended
+   * between two steps. Listens on the program's port, or else on the previous one, or else on any free port.
    */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
@@ -70,9 +70,9 @@ export class ResponderLifecycle {
   }
 
   /**
-   * Returns the state of the process if it answers. An empty result tells the engine that it has ended or that another
-   * one has its place; the next `up` then starts it again. A process on another machine cannot be inspected, so its state
-   * stays as it is, with a warning. The inputs stay those of the last `up`.
+   * Returns the state of the process if it answers. An empty result tells the engine that it has ended or
+   * that another one has its place; the next `up` then starts it again. A process on another machine cannot
+   * be inspected, so its state stays as it is, with a warning. The inputs stay those of the last `up`.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
@@ -168,10 +168,10 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request, or restarted
- * if its host or port changes; without one, a new one is started. If the folder changes, our process on the previous one
- * ends first, because the new one needs its port. On failure, the previous configuration is restored, and what was
- * stopped is started again.
+ * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request,
+ * or restarted if its host or port changes; without one, a new one is started. If the folder changes, our
+ * process on the previous one ends first, because the new one needs its port. On failure, the previous
+ * configuration is restored, and what was stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,

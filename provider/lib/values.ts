@@ -1,6 +1,6 @@
 /**
- * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An item of a list
- * keeps its place.
+ * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An
+ * item of a list keeps its place.
  */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(

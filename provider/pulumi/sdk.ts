@@ -1,6 +1,6 @@
 /**
- * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before any of our
- * code runs, so the SDK is loaded here.
+ * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before
+ * any of our code runs, so the SDK is loaded here.
  */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";

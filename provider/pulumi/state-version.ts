@@ -9,7 +9,10 @@ interface Versioned {
   neededRelease?: string;
 }
 
-/** Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release does not read. */
+/**
+ * Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release
+ * does not read.
+ */
 export function requireStateVersion(
   { stateVersion, neededRelease }: Versioned,
   version: number,

@@ -13,8 +13,9 @@ export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether get-webhook returns
-   * the same as the response to set-webhook; if so, the others are not looked at. If that fails, the next one finds out.
+   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether
+   * get-webhook returns the same as the response to set-webhook; if so, the others are not looked at. If that
+   * fails, the next one finds out.
    */
   async confirmOnce(
     origin: string,

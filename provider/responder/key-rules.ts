@@ -1,4 +1,7 @@
-/** A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else of this room. */
+/**
+ * A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else
+ * of this room.
+ */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";

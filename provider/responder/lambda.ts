@@ -14,8 +14,8 @@ interface EventBody {
 }
 
 /**
- * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs that are set
- * to it.
+ * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs
+ * that are set to it.
  */
 export interface LambdaEventV1 extends EventBody {
   /** The HTTP method. */

@@ -140,8 +140,8 @@ export async function lookBeforeUpdate(
 }
 
 /**
- * Brings the workspace to the inputs, and claims its bot. If that fails when the webhook may be registered already, throws
- * an {@link UnfinishedError} with the state to keep.
+ * Brings the workspace to the inputs, and claims its bot. If that fails when the webhook may be registered
+ * already, throws an {@link UnfinishedError} with the state to keep.
  */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
@@ -237,7 +237,10 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   return false;
 }
 
-/** Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to remove it. */
+/**
+ * Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to
+ * remove it.
+ */
 function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string): void {
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(

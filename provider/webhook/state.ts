@@ -43,8 +43,8 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireWebhookState` then reads
- * the previous ones too.
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts.
+ * `requireWebhookState` then reads the previous ones too.
  */
 const STATE_VERSION: number = 1;
 
@@ -67,8 +67,8 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
 });
 
 /**
- * The previous state, plus the URL that may be registered now, which counts as ours too. A create that replaces a resource
- * has a claim of its own.
+ * The previous state, plus the URL that may be registered now, which counts as ours too. A create that
+ * replaces a resource has a claim of its own.
  */
 export function withAttempt(
   state: WebhookState,
