@@ -206,7 +206,9 @@ function toRejection(
   }
   if (httpStatus >= 300 && httpStatus < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
-    const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
+    const text =
+      `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, ` +
+      "because that would forward the API key";
     const address = asked.operation === "message" ? "botUrl" : "baseUrl";
     const hints: Hint[] = [{ id: "set_final_address", address }];
     return { code: "protocol", text, httpStatus, retry: false, hints };

@@ -113,7 +113,10 @@ const headerError =
 export function problemOfBaseUrl(value: unknown): string | undefined {
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
-  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
+  return (
+    `must not hold the query parameter "action", which is added to each call, ` +
+    `got "${formatGivenUrl(value)}"; leave it out`
+  );
 }
 
 export const registrationOptions = z

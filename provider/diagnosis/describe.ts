@@ -128,26 +128,30 @@ export function findHandshakeWarnings({
     const shown = [...statuses].map((status) => `HTTP ${status}`).join(", ");
     warn(
       "not_200",
-      `the endpoint answers with the challenge, but with ${shown}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`,
+      `the endpoint answers with the challenge, but with ${shown}; ` +
+        "the specification only says that the challenge is the body, and the service may want 200: answer with 200",
     );
   }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
   if (slowest >= slowMs) {
     warn(
       "slow",
-      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`,
+      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, ` +
+        "and the service may not wait this long; answer it before any other work",
     );
   }
   if (privateAddresses.length > 0) {
     warn(
       "private_address",
-      `${privateAddresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`,
+      `${privateAddresses.join(", ")} is a loopback or private address, ` +
+        "which only a service on the same network can reach",
     );
   }
   if (isTokenIgnored) {
     warn(
       "token_not_checked",
-      "the endpoint also accepts a wrong token, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ",
+      "the endpoint also accepts a wrong token, so anyone could register it; " +
+        "compare hub_verify_token with the verification key, and answer 401 if they differ",
     );
   }
   return warnings;

@@ -166,7 +166,9 @@ function fail(
 }
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
-  const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${formatUrl(serviceUrl)} cannot reach`;
+  const reason =
+    `${describeAddresses(addresses)} is a loopback or private address, ` +
+    `which the service at ${formatUrl(serviceUrl)} cannot reach`;
   const record = { url: formatUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }

@@ -32,7 +32,8 @@ const dataDir = z
   .refine(isAbsolute, { error: folderError, abort: true })
   .refine((path) => !isWithin(path, process.cwd()), {
     error: ({ input }) =>
-      `must be outside the program's folder, got ${JSON.stringify(input)}: it holds keys and messages, and would be committed or published with the program; name another one, such as /var/lib/apichat`,
+      `must be outside the program's folder, got ${JSON.stringify(input)}: it holds keys and messages, ` +
+      "and would be committed or published with the program; name another one, such as /var/lib/apichat",
   });
 
 const PUBLIC_URL = "https://tunnel.example";
@@ -75,8 +76,10 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
     code: "custom",
     path: ["publicUrl"],
     message:
-      "is missing, and the environment variable CI is set: a responder started here ends with the CI job, and cannot be reached at 127.0.0.1. " +
-      "Run pulumi up on the machine that is to answer, or give publicUrl, the address of a tunnel or reverse proxy that leads here; " +
+      "is missing, and the environment variable CI is set: a responder started here ends with the CI job, " +
+      "and cannot be reached at 127.0.0.1. " +
+      "Run pulumi up on the machine that is to answer, or give publicUrl, " +
+      "the address of a tunnel or reverse proxy that leads here; " +
       "for a deployment from CI see examples/cloudflare and examples/aws. If this is not a CI machine, set CI=false",
   });
 }

@@ -139,7 +139,8 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   const wrong = objects.find(([, value]) => !isMap(value) || pulumi.Output.isInstance(value));
   if (wrong === undefined) return;
   const text =
-    "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
+    "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, " +
+    "where verificationKeys may be an Output";
   throw new ApiChatError("invalid_config", "", {
     operation: "check",
     subject: name,

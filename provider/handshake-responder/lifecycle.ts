@@ -46,7 +46,9 @@ export class ResponderLifecycle {
     if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
     // The engine checks them in any order.
     const names = [other, name].toSorted().map((one) => `"${one}"`);
-    const text = `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`;
+    const text =
+      `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; ` +
+      "give one of them its own";
     return { inputs, failures: [fail(text, "dataDir")] };
   }
 
@@ -79,7 +81,8 @@ export class ResponderLifecycle {
     if (state.machine !== thisMachine()) {
       printWarning(
         state.name,
-        "the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
+        "the responder was started on another machine, so whether it runs cannot be seen from here; " +
+          "the state stays as it is",
       );
       return { id, props: state };
     }
@@ -101,7 +104,8 @@ export class ResponderLifecycle {
     if (!isHere) {
       printWarning(
         name,
-        `the responder was running on another machine and was now started on this one; the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
+        "the responder was running on another machine and was now started on this one; " +
+          `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
       );
     } else if (state.dataDir !== inputs.dataDir) {
       const previous = { ...state, name };
@@ -119,7 +123,8 @@ export class ResponderLifecycle {
     if (machine !== thisMachine()) {
       return printWarning(
         name,
-        `the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
+        "the responder was started on another machine and is not ended from here; there, " +
+          `end the process ${pid} and remove ${dataDir}`,
       );
     }
     await this.#end(state);

@@ -42,7 +42,9 @@ function loadSdk(): typeof sdk {
   try {
     require.resolve(name);
   } catch {
-    const text = `${name} is not installed, which programs with pulumi-apichat need; run: npm install ${name}@^${majorOf(MIN_PULUMI)}`;
+    const text =
+      `${name} is not installed, which programs with pulumi-apichat need; run: ` +
+      `npm install ${name}@^${majorOf(MIN_PULUMI)}`;
     throw new ApiChatError("invalid_config", text, { operation: "check" });
   }
   return require(name) as typeof sdk;

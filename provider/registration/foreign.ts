@@ -42,7 +42,9 @@ export function rejectTakeover(
   const at = formatUrl(wanted.baseUrl);
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
-  const summary = `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; nothing was written${whose}`;
+  const summary =
+    `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; ` +
+    `nothing was written${whose}`;
   const hints: Hint[] = hasOurKey
     ? [{ id: "refresh_first" }]
     : [removeOther(wanted.baseUrl, seen.webhookUrl), { id: "take_over" }];

@@ -27,7 +27,9 @@ const KEY_HINT = "make one with: openssl rand -hex 32";
 export function problemsOfKey(value: unknown): string[] {
   const problem = problemOfSecret(value, KEY_HINT);
   const isMask = typeof value === "string" && looksMasked(value);
-  const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from a response of the service; ${KEY_HINT}`;
+  const mask =
+    `must be the key itself, got ${String(value).length} characters that look like a mask; ` +
+    `do not copy it from a response of the service; ${KEY_HINT}`;
   return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
 }
 

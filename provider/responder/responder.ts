@@ -190,7 +190,9 @@ const BODY_FAILURES: Record<BodyFailure, string> = {
   body_too_large: "the body is larger than this endpoint takes",
   body_incomplete: "the connection was lost before the whole body arrived",
   body_consumed:
-    "the body was read before the responder, but the signature is over the raw body; put the responder before any body parser, or let the parser keep the bytes (Express: express.raw({ type: () => true }))",
+    "the body was read before the responder, but the signature is over the raw body; " +
+    "put the responder before any body parser, or let the parser keep the bytes (Express: " +
+    "express.raw({ type: () => true }))",
 };
 
 const KEYS_UNAVAILABLE = answerError("keys_unavailable", "the verification keys are not available");
@@ -273,7 +275,10 @@ function describeBadSignature(
     return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
   }
   if (shortText.includes("hub.challenge") || url.includes("hub.challenge")) {
-    return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
+    return (
+      "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, " +
+      "with underscores and not dots"
+    );
   }
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }

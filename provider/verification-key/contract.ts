@@ -134,7 +134,8 @@ export function requireKeyState(stored: Partial<VerificationKeyState>): Verifica
   requireStateVersion(
     stored,
     1,
-    "a verification key cannot be read by its id alone: it exists only in the state of its stack; pass a live key as initial to a new VerificationKey",
+    "a verification key cannot be read by its id alone: it exists only in the state of its stack; " +
+      "pass a live key as initial to a new VerificationKey",
   );
   return stored as VerificationKeyState;
 }

@@ -222,13 +222,15 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   if (!isSame && (seen || !isDeclared)) {
     throw new ApiChatError(
       "conflict",
-      `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
+      `${at} shows ${what}, but for a different API key than the one last used, ` +
+        "so it may be another workspace; nothing was deleted",
       { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );
   }
   if (!seen && !isSame) {
     const doubt =
-      "this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace";
+      "this was checked with a different API key than the one last used; " +
+      "if that key is for another workspace, the old webhook is still registered in the previous workspace";
     printWarning(name, `${at} has no webhook, but ${doubt}`);
   }
   if (!seen || isOurs(seen, applied)) return seen !== undefined;
@@ -245,6 +247,7 @@ function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(
     name,
-    `the webhook stays: it was adopted, and another provider of this program may manage it, which cannot be seen: ${problem}; to remove it, run: ${removal}`,
+    "the webhook stays: it was adopted, and another provider of this program may manage it, " +
+      `which cannot be seen: ${problem}; to remove it, run: ${removal}`,
   );
 }

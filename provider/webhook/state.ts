@@ -90,7 +90,8 @@ export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
     STATE_VERSION,
-    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
+    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, " +
+      "or declare it as a new ApiChatWebhook: the same URL is adopted",
   );
   return stored;
 }
@@ -117,7 +118,8 @@ export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void
   const text =
     key === IMPORTED_KEY
       ? "is not known after an import; write the key that is registered, or a new one"
-      : "is not known, because the service has a different key; remove it from ignoreChanges, so that the program's key is set";
+      : "is not known, because the service has a different key; remove it from ignoreChanges, " +
+        "so that the program's key is set";
   throw new ApiChatError("invalid_config", "", {
     operation: "set-webhook",
     problems: [{ field: "webhookVerificationKey", text }],

@@ -46,7 +46,10 @@ const NAMES: Record<ListReader, z.ZodType<string>> = {
  */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
-    return "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY; rename the variable";
+    return (
+      "must be the name of an environment variable for an API key, with API_KEY in it, " +
+      "such as ACME_API_KEY; rename the variable"
+    );
   }
   // An empty variable counts as none, as everywhere.
   if (process.env[name]) return undefined;
@@ -164,7 +167,9 @@ function findClashes(list: List): EntryProblem[] {
       const other = indexes.find((one) => one !== index) ?? index;
       const name = textOf(workspaces[other], "name");
       const who = name !== undefined && WORKSPACE_NAME.test(name) ? `"${name}"` : `entry ${other + 1}`;
-      const text = `reaches the same workspace as ${who}, with the same API key; a workspace has one webhook: keep one of them`;
+      const text =
+        `reaches the same workspace as ${who}, with the same API key; a workspace has one webhook: ` +
+        "keep one of them";
       return { index, field: "baseUrl", text };
     }),
   );
