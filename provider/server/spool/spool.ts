@@ -124,13 +124,14 @@ export class Spool {
   async accept(delivery: AcceptedDelivery): Promise<void> {
     const { id, workspace, conversation = null, body } = delivery;
     const headers = JSON.stringify(delivery.headers);
-    const [acceptedMs, nowMs] = [Date.now(), this.nowMs()];
-    const row = { id, workspace, conversation, headers, body, acceptedMs, nowMs };
-    let position = 0;
+    const given = { id, workspace, conversation, headers, body, acceptedMs: Date.now() };
+    let [position, nowMs] = [0, 0];
     let [isDue, isTaken] = [false, false];
     await this.#volume.claim(headers.length + body.byteLength, () =>
       this.#commits.write("adds", () => {
-        const stored = this.#statements.accept.get(row);
+        // Only now is it known since when the workspace is forwarded: no delivery is older than that.
+        nowMs = this.nowMs();
+        const stored = this.#statements.accept.get({ ...given, nowMs });
         position = Number(stored?.position);
         isDue = stored?.due_ms !== null;
         isTaken = isDue && this.#forwarded.has(workspace) && (this.#dueMs.get(workspace) ?? Infinity) > nowMs;
@@ -138,7 +139,14 @@ export class Spool {
       }),
     );
     if (isTaken)
-      this.#keep({ ...delivery, position, acceptedMs, attempts: 0, failure: undefined, ageFromMs: nowMs });
+      this.#keep({
+        ...delivery,
+        position,
+        acceptedMs: given.acceptedMs,
+        attempts: 0,
+        failure: undefined,
+        ageFromMs: nowMs,
+      });
     else if (isDue) this.#lookUp(workspace);
     this.onAccepted();
   }

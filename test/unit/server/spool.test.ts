@@ -164,6 +164,17 @@ test("keeps some accepted deliveries in memory, and reads the rest when those ar
 const countDeliveries = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS count FROM deliveries").get()?.count);
 
+test("a delivery that arrives as its workspace gets a target has the same age at each attempt", async () => {
+  const spool = openTestSpool();
+  const accepted = spool.accept(makeDelivery());
+  const beginMs = spool.nowMs();
+  while (spool.nowMs() < beginMs + 5);
+  await Promise.all([accepted, spool.setForwarded(["acme"])]);
+  const first = takeFirst(spool);
+  await spool.reschedule(first, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  expect(takeFirst(spool).ageFromMs).toBe(first.ageFromMs);
+});
+
 test("creates folder and files for their owner only, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
