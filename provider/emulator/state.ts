@@ -246,11 +246,17 @@ interface FlowFailure {
 
 /** What each kind of change contains, complete. */
 interface Changed<Workspace, Talk> {
+  /** The workspace, new or changed. */
   workspace: Workspace;
+  /** The conversation, new or changed. */
   conversation: Talk;
+  /** The new message, or a reply whose delivery has gone on. */
   message: MessageRecord;
+  /** The handshake, begun or ended. */
   handshake: HandshakeRecord;
+  /** The delivery, pending or ended. */
   delivery: DeliveryRecord;
+  /** The request that was received, with its response once there is one. */
   request: RecordedRequest;
   /** All rules, in the order of injection. */
   faults: FaultView[];
@@ -262,11 +268,22 @@ interface Changed<Workspace, Talk> {
  */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
-      [Type in keyof Changed<Workspace, Talk>]: { type: Type } & Pick<Changed<Workspace, Talk>, Type>;
+      [Type in keyof Changed<Workspace, Talk>]: {
+        /** What has changed. */
+        type: Type;
+      } & Pick<Changed<Workspace, Talk>, Type>;
     }[keyof Changed<Workspace, Talk>]
-  | { type: "workspace-removed"; name: string }
+  | {
+      type: "workspace-removed";
+      /** The name of the workspace. */
+      name: string;
+    }
   | { type: "conversation-dropped"; conversation: Talk }
-  | { type: "flow-failed"; failure: FlowFailure }
+  | {
+      type: "flow-failed";
+      /** Why the message got no reply. */
+      failure: FlowFailure;
+    }
   | { type: "reset" };
 
 /**

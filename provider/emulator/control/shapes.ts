@@ -62,8 +62,11 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request, in one line. The status is for programs. */
-  error: { message: string };
+  /** What was wrong with the request. The status is for programs. */
+  error: {
+    /** One line for people. */
+    message: string;
+  };
 }
 
 /**
