@@ -1,6 +1,6 @@
 /**
- * The rules between the rooms of the package. Imports point one way: a room imports only what stands below it here. There
- * are no cycles; a type-only import counts like any other.
+ * The rules between the rooms of the package. Imports point one way: a room imports only what stands below it
+ * here. There are no cycles; a type-only import counts like any other.
  */
 const storeys = [
   ["cli"],

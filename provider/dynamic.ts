@@ -1,7 +1,7 @@
 /**
- * Entry point of the engine's provider process: the provider of each resource type, under the type's name. The source in
- * provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its exports by name: never
- * rename them.
+ * Entry point of the engine's provider process: the provider of each resource type, under the type's name.
+ * The source in provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its
+ * exports by name: never rename them.
  */
 import "./lib/require-node.js";
 import { guardDynamic, type ResourceSpec } from "./pulumi/dynamic-resource.js";

@@ -43,7 +43,8 @@ export const inboundTextMessage = z.strictObject({
   /** `message_created`. */
   event: z.literal("message_created"),
   /**
-   * The text; must not be empty. Attachment messages have an empty one; the specification does not say whether a text may.
+   * The text; must not be empty. Attachment messages have an empty one; the specification does not say
+   * whether a text may.
    * @minLength 1
    */
   content: z.string().min(1),

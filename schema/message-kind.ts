@@ -13,8 +13,8 @@ export const INBOUND_KINDS = ["text", "button", ...MEDIA_KINDS] as const;
 export type InboundKind = (typeof INBOUND_KINDS)[number];
 
 /**
- * Returns the kind of a message from `event` and its attachment alone; the rest of it may be wrong. Undefined for any other
- * value.
+ * Returns the kind of a message from `event` and its attachment alone; the rest of it may be wrong. Undefined
+ * for any other value.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
   const { event, attachments } = (message ?? {}) as { event?: unknown; attachments?: unknown };
@@ -32,7 +32,10 @@ export type OutboundKind =
 /** The values of `content_type` that make a text a template. */
 const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
 
-/** Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification lacks it. */
+/**
+ * Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification
+ * lacks it.
+ */
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   const { type, content_type: contentType } = (message ?? {}) as { type?: unknown; content_type?: unknown };
   if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
@@ -45,8 +48,8 @@ export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
 const MAX_DIGITS = 100;
 
 /**
- * A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. One of more than 100
- * digits stays the number that JSON makes of it.
+ * A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. One
+ * of more than 100 digits stays the number that JSON makes of it.
  */
 export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
   if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;

@@ -1,16 +1,16 @@
 import * as z from "zod";
 
 /**
- * Names the type of a nested shape; does nothing at run time. Without it, the nested type is anonymous in editors, and the
- * JSON Schema repeats it wherever it is used.
+ * Names the type of a nested shape; does nothing at run time. Without it, the nested type is anonymous in
+ * editors, and the JSON Schema repeats it wherever it is used.
  */
 export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
   return shape;
 }
 
 /**
- * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number cannot hold the digits
- * of a larger one, so it would address a different conversation.
+ * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number
+ * cannot hold the digits of a larger one, so it would address a different conversation.
  */
 export const sentConversationId = z.int({
   error: ({ input }) =>
@@ -20,8 +20,9 @@ export const sentConversationId = z.int({
 });
 
 /**
- * A conversation ID as received (section 2.4): a number, or a bigint if a number would lose digits. `String(id)` returns the
- * digits of both. JSON.stringify throws on a bigint, so convert the ID before you serialize a message.
+ * A conversation ID as received (section 2.4): a number, or a bigint if a number would lose digits.
+ * `String(id)` returns the digits of both. JSON.stringify throws on a bigint, so convert the ID before you
+ * serialize a message.
  */
 export type ReceivedConversationId = number | bigint;
 

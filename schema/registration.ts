@@ -74,8 +74,8 @@ export const answeredConfiguration = z.object({
 });
 
 /**
- * The `data` of a response. The specification does not show the response for a workspace that never had a webhook, so each
- * field may also be null or missing. Unknown fields are dropped.
+ * The `data` of a response. The specification does not show the response for a workspace that never had a
+ * webhook, so each field may also be null or missing. Unknown fields are dropped.
  */
 export interface AnsweredConfiguration extends z.infer<typeof answeredConfiguration> {}
 
@@ -84,8 +84,8 @@ const answeredData = z
   .optional();
 
 /**
- * zod schema of {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification does not show
- * an error's shape: to check `status` alone, use `registrationEnvelope.pick({ status: true })`.
+ * zod schema of {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification
+ * does not show an error's shape: to check `status` alone, use `registrationEnvelope.pick({ status: true })`.
  */
 export const registrationEnvelope = z.object({
   /** `ok` on success. Other values are not in the specification. */
@@ -101,9 +101,10 @@ export const registrationEnvelope = z.object({
 export interface RegistrationEnvelope extends z.infer<typeof registrationEnvelope> {}
 
 /**
- * Returns the registration in the `data` of a response. Returns undefined if nothing is registered: `data` is missing, null,
- * `[]` or `{}`, or its `webhook_url` is missing, null or empty. With a `webhook_url`, any other field that is missing or null
- * becomes an empty string. Throws a ZodError for any other shape (sections 2.1 and 2.2).
+ * Returns the registration in the `data` of a response. Returns undefined if nothing is registered: `data` is
+ * missing, null, `[]` or `{}`, or its `webhook_url` is missing, null or empty. With a `webhook_url`, any
+ * other field that is missing or null becomes an empty string. Throws a ZodError for any other shape
+ * (sections 2.1 and 2.2).
  */
 export function readRegistration(data: unknown): WebhookConfiguration | undefined {
   const answered = answeredData.parse(data);

@@ -13,7 +13,8 @@ const derivation = { subject: pulumi.getStack(), rotations: config.requireObject
 const keySeed = config.requireSecret("keySeed");
 const key = new VerificationKey("apichat", { derivedFrom: keySeed, ...derivation });
 
-// The function derives the same keys. The seed is not in its environment, which anyone who can view the function can read.
+// The function derives the same keys. The seed is not in its environment, which anyone who can view the
+// function can read.
 const keys = new ssm.Parameter("verification-keys", {
   type: "SecureString",
   value: pulumi.jsonStringify({ seed: keySeed, ...derivation }),
@@ -21,7 +22,8 @@ const keys = new ssm.Parameter("verification-keys", {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-// FIFO, so that the deliveries of one conversation stay in order. High throughput: the limits count for each conversation.
+// FIFO, so that the deliveries of one conversation stay in order. High throughput: the limits count for each
+// conversation.
 const fifo = {
   fifoQueue: true,
   deduplicationScope: "messageGroup",
@@ -105,8 +107,8 @@ const consumer = new lambda.EventSourceMapping("forward", {
   scalingConfig: { maximumConcurrency: 32 },
 });
 
-// The service makes its handshake while this is registered: by then the URL answers, and with the new key. Deliveries may
-// follow at once: by then they are forwarded.
+// The service makes its handshake while this is registered: by then the URL answers, and with the new key.
+// Deliveries may follow at once: by then they are forwarded.
 const webhook = new ApiChatWebhook(
   "apichat",
   { webhookUrl: url.functionUrl, webhookVerificationKey: key.current },

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy } from "@nats-io/jetstream";
 import { connect, nanos } from "@nats-io/transport-node";
 
-/** Each keeps its order: it has one delivery in progress, among all processes. Changed only while the stream is empty. */
+/**
+ * Each keeps its order: it has one delivery in progress, among all processes. Changed only while the stream
+ * is empty.
+ */
 const PARTITIONS = 64;
 const STREAM = "apichat-deliveries";
 export const DEAD_LETTERS = "apichat.dead-letters";

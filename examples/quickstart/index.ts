@@ -3,8 +3,8 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 // The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
 const key = new VerificationKey("key");
 
-// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-// program to forward to, or register your own endpoint instead.
+// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set
+// a URL of your program to forward to, or register your own endpoint instead.
 const responder = new HandshakeResponder("responder", {
   workspaces: { acme: { verificationKeys: key.keys } },
 });

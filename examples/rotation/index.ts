@@ -3,7 +3,8 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new first rotation makes a new key; the keys of the others stay accepted. The same seed gives the same keys for ever.
+// A new first rotation makes a new key; the keys of the others stay accepted. The same seed gives the same
+// keys for ever.
 const key = new VerificationKey("rotation", {
   derivedFrom: config.requireSecret("keySeed"),
   rotations: config.requireObject<string[]>("rotations"),

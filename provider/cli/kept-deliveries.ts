@@ -101,9 +101,8 @@ const placeCommand = (name: string): Command =>
     });
 
 const DELIVERIES_HELP = `
-For each failed delivery it prints the reason and when the next attempt is due ("failure" and "nextAttemptAt"
-with
---json). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
+For each failed delivery it prints the reason and when the next attempt is due, with --json as "failure" and
+"nextAttemptAt". Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
 
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
@@ -203,20 +202,24 @@ function formatDelivery(row: Row): string {
 
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
-async function replay(ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> {
-  await onSpool(options, async (place) => {
+const replay = (ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> =>
+  runToExit({}, async () => {
     const { all = false, workspace } = options;
     if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
     if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-    const unknown = place.spool.findUnknown(ids);
-    const choice = all ? { workspace } : { ids };
-    const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
-    if (unknown.length > 0) {
-      const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
-    }
-    if (replayed === 0) note(noneOf("dead letters", options));
+    return withSpool(options, (place) => replayFrom(place, ids, options));
   });
+
+async function replayFrom(place: KeptPlace, ids: string[], options: PlaceOptions): Promise<number> {
+  const unknown = place.spool.findUnknown(ids);
+  const choice = ids.length > 0 ? { ids } : { workspace: options.workspace };
+  const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
+  if (unknown.length > 0) {
+    const those = unknown.map((id) => quote(id, [])).join(", ");
+    throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
+  }
+  if (replayed === 0) note(noneOf("dead letters", options));
+  return EXIT.done;
 }
 
 const retry = (options: PlaceOptions): Promise<void> =>

@@ -70,7 +70,10 @@ export interface ServiceCall<Result> {
   headers: Readonly<Record<string, string>>;
   /** Removes from a response what no error may show. */
   redact: Redact;
-  /** The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does not count. */
+  /**
+   * The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does
+   * not count.
+   */
   options: ClientOptions;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal: AbortSignal | undefined;
@@ -203,7 +206,9 @@ function toRejection(
   }
   if (httpStatus >= 300 && httpStatus < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
-    const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
+    const text =
+      `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, ` +
+      "because that would forward the API key";
     const address = asked.operation === "message" ? "botUrl" : "baseUrl";
     const hints: Hint[] = [{ id: "set_final_address", address }];
     return { code: "protocol", text, httpStatus, retry: false, hints };

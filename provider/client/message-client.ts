@@ -115,8 +115,8 @@ export class MessageClient {
 }
 
 /**
- * Whether a 2xx response says that the message was rejected. The specification does not show the responses of bot_url; this is
- * the envelope of the registration interface (section 2.2).
+ * Whether a 2xx response says that the message was rejected. The specification does not show the responses of
+ * bot_url; this is the envelope of the registration interface (section 2.2).
  */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
@@ -142,7 +142,10 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
   return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** What an error does not quote of a message: its contents and its sender, except for short texts, which also occur by chance. */
+/**
+ * What an error does not quote of a message: its contents and its sender, except for short texts, which also
+ * occur by chance.
+ */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

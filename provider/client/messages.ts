@@ -8,8 +8,8 @@ import { invalidOptions } from "./options.js";
 /** Who sends a message, and in which conversation. */
 export interface MessageAddress {
   /**
-   * The contact: `id` in the external system, and `name` for display. `email` and `phone_number` are sent as empty strings
-   * (section 2.3); no other value is accepted.
+   * The contact: `id` in the external system, and `name` for display. `email` and `phone_number` are sent as
+   * empty strings (section 2.3); no other value is accepted.
    */
   sender: Pick<Sender, "id" | "name" | "email" | "phone_number">;
   /** The conversation, in the external system's own numbers: an integer. */
@@ -71,8 +71,8 @@ export type MessageOfKind =
 export type MessageToSend = InboundMessage | MessageOfKind;
 
 /**
- * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the fields that are
- * wrong, by the names that the caller knows, and none of their values.
+ * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the
+ * fields that are wrong, by the names that the caller knows, and none of their values.
  */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;

@@ -37,7 +37,10 @@ export const invalidOptions = (
     problems: problems.map(({ field, text }) => ({ field, text })),
   });
 
-/** Throws `invalid_config` naming the options of a client that are wrong, without their values; `keyHint` is about its key. */
+/**
+ * Throws `invalid_config` naming the options of a client that are wrong, without their values; `keyHint` is
+ * about its key.
+ */
 export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
   const problems = problemsOf(schema, options);
   const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];
@@ -58,8 +61,8 @@ export type FlowApiKeyAs =
     };
 
 /**
- * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1), `body-and-bearer`
- * also as `Authorization: Bearer`, because section 5 speaks of bearer authentication.
+ * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1),
+ * `body-and-bearer` also as `Authorization: Bearer`, because section 5 speaks of bearer authentication.
  */
 export type ApiKeyAs = "body" | "body-and-bearer";
 
@@ -110,7 +113,10 @@ const headerError =
 export function problemOfBaseUrl(value: unknown): string | undefined {
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
-  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
+  return (
+    `must not hold the query parameter "action", which is added to each call, ` +
+    `got "${formatGivenUrl(value)}"; leave it out`
+  );
 }
 
 export const registrationOptions = z

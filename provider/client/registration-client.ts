@@ -60,16 +60,17 @@ export interface SetWebhookOptions extends CallOptions {
   /** The shared secret for handshakes and signatures (section 2.1); not empty. It never appears in an error. */
   webhookVerificationKey: string;
   /**
-   * Until when a rejection by the service is retried, in milliseconds of `performance.now()`: it may see the endpoint later than
-   * this machine does. Each attempt then has the whole time limit. Default: a rejection is final.
+   * Until when a rejection by the service is retried, in milliseconds of `performance.now()`: it may see the
+   * endpoint later than this machine does. Each attempt then has the whole time limit. Default: a rejection
+   * is final.
    * @internal
    */
   retryRejectedUntil?: number;
 }
 
 /**
- * Reads, sets and removes the webhook of one workspace (section 4.1). Connection errors, 408, 429, 500, 502, 503 and 504
- * are retried within the time limit; everything else fails at once with an ApiChatError.
+ * Reads, sets and removes the webhook of one workspace (section 4.1). Connection errors, 408, 429, 500, 502,
+ * 503 and 504 are retried within the time limit; everything else fails at once with an ApiChatError.
  */
 export class RegistrationClient {
   readonly #options: RegistrationClientOptions;
@@ -137,8 +138,9 @@ export class RegistrationClient {
 const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
- * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may reject
- * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
+ * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a
+ * service may reject a key with HTTP 200 and an envelope status other than `ok`, and a read has little else
+ * to reject.
  */
 export const mayMeanWrongKey = ({
   code,
@@ -193,7 +195,10 @@ const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
 
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 
-/** Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service rejected it. */
+/**
+ * Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service
+ * rejected it.
+ */
 function readEnvelope(
   { status: httpStatus, text }: { status: number; text: string },
   redact: Redact,

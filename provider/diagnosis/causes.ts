@@ -36,7 +36,9 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: CHECK_NETWORK,
   },
   proxy_failed: {
-    hint: "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; the service may still reach the endpoint",
+    hint:
+      "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; " +
+      "the service may still reach the endpoint",
     isLasting: true,
   },
   closed_early: {
@@ -107,7 +109,9 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   signature_demanded: {
     finding: "it demands a signature of the handshake",
-    hint: "answer the handshake before you check the signature: the specification defines a signature only for deliveries; the token protects the handshake",
+    hint:
+      "answer the handshake before you check the signature: " +
+      "the specification defines a signature only for deliveries; the token protects the handshake",
   },
   body_echoed: {
     finding: "the whole handshake is echoed",

@@ -44,9 +44,10 @@ export interface CheckEndpointOptions {
 }
 
 /**
- * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and reports how it took
- * each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of contact 7 in conversation 1.
- * The specification shows no response to a delivery (section 6.2): any 2xx counts as accepted, any 4xx as rejected.
+ * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and
+ * reports how it took each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of
+ * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
+ * counts as accepted, any 4xx as rejected.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;

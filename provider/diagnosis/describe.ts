@@ -78,10 +78,11 @@ export function titleOf(page: string): string | undefined {
 export const SLOW_MS = 5_000;
 
 /**
- * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`:
- * the other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: a
- * response took long. `not_200`: the body is right, but the status is a 2xx other than 200. `private_address`: only a
- * service on the same network can reach it. `token_not_checked`: a wrong token also passes.
+ * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`,
+ * `only_as_query`: the other encodings that were tried fail, and the specification does not say which one the
+ * service uses. `slow`: a response took long. `not_200`: the body is right, but the status is a 2xx other
+ * than 200. `private_address`: only a service on the same network can reach it. `token_not_checked`: a wrong
+ * token also passes.
  */
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
@@ -127,26 +128,30 @@ export function findHandshakeWarnings({
     const shown = [...statuses].map((status) => `HTTP ${status}`).join(", ");
     warn(
       "not_200",
-      `the endpoint answers with the challenge, but with ${shown}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`,
+      `the endpoint answers with the challenge, but with ${shown}; ` +
+        "the specification only says that the challenge is the body, and the service may want 200: answer with 200",
     );
   }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
   if (slowest >= slowMs) {
     warn(
       "slow",
-      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`,
+      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, ` +
+        "and the service may not wait this long; answer it before any other work",
     );
   }
   if (privateAddresses.length > 0) {
     warn(
       "private_address",
-      `${privateAddresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`,
+      `${privateAddresses.join(", ")} is a loopback or private address, ` +
+        "which only a service on the same network can reach",
     );
   }
   if (isTokenIgnored) {
     warn(
       "token_not_checked",
-      "the endpoint also accepts a wrong token, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ",
+      "the endpoint also accepts a wrong token, so anyone could register it; " +
+        "compare hub_verify_token with the verification key, and answer 401 if they differ",
     );
   }
   return warnings;

@@ -31,8 +31,8 @@ export interface DiagnoseOptions {
   /** The key that the endpoint must accept as `hub_verify_token`. */
   verificationKey: string;
   /**
-   * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and nothing is sent.
-   * Without it such a URL is a warning.
+   * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and
+   * nothing is sent. Without it such a URL is a warning.
    */
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */
@@ -166,7 +166,9 @@ function fail(
 }
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
-  const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${formatUrl(serviceUrl)} cannot reach`;
+  const reason =
+    `${describeAddresses(addresses)} is a loopback or private address, ` +
+    `which the service at ${formatUrl(serviceUrl)} cannot reach`;
   const record = { url: formatUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }

@@ -116,9 +116,10 @@ export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
 /**
- * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns them and drops the
- * rest; then come letters of both cases, so that any change of case is visible. Letters and digits only: every encoding writes them as
- * they are. (`e` and `x` would continue a number: the first letter is neither.)
+ * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser
+ * returns them and drops the rest; then come letters of both cases, so that any change of case is visible.
+ * Letters and digits only: every encoding writes them as they are. (`e` and `x` would continue a number: the
+ * first letter is neither.)
  */
 export const createChallenge = (): string =>
   `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;
@@ -140,7 +141,10 @@ const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
 type ReceivedResponse = Pick<PostResponse, "status" | "headers" | "body">;
 
-/** Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge (section 6.1). */
+/**
+ * Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge
+ * (section 6.1).
+ */
 export function causeOfAnswer(answer: ReceivedResponse, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
@@ -190,7 +194,10 @@ function unquote(core: string): string {
 
 const isJson = (core: string): boolean => typeof jsonOrText(core) === "object";
 
-/** The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first match counts. */
+/**
+ * The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first
+ * match counts.
+ */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/, "name_not_resolved"],
   [/^ECONNREFUSED$/, "connection_refused"],

@@ -1,4 +1,7 @@
-/** The second door: what is not published, and the handshake alone, because a resource tests no other rule of an endpoint. */
+/**
+ * The second door: what is not published, and the handshake alone, because a resource tests no other rule of
+ * an endpoint.
+ */
 export { CAUSES, isLasting } from "./causes.js";
 export { describeRecord } from "./describe.js";
 export {

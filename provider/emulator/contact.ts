@@ -7,8 +7,8 @@ import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 
 /**
- * The response of `bot_url` to a contact's message, also of `POST /_emulator/workspaces/{name}/messages`. There a status of 400
- * and above is the status of that response too.
+ * The response of `bot_url` to a contact's message, also of `POST /_emulator/workspaces/{name}/messages`.
+ * There a status of 400 and above is the status of that response too.
  */
 export interface SentMessage {
   /** The HTTP status. */

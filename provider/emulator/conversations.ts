@@ -18,7 +18,10 @@ interface Party {
   contactName?: string;
 }
 
-/** Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest is dropped. */
+/**
+ * Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest
+ * is dropped.
+ */
 export function getOrCreateConversation(
   state: EmulatorState,
   workspace: WorkspaceState,

@@ -52,9 +52,15 @@ export interface Emulator {
   readonly workspaces: ReadonlyMap<string, Workspace>;
   /** Returns the workspace of this name. Throws `invalid_config` if there is none. */
   workspace(name: string): Workspace;
-  /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is already used. */
+  /**
+   * Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is
+   * already used.
+   */
   addWorkspace(options: WorkspaceOptions): Workspace;
-  /** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
+  /**
+   * Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there
+   * is none.
+   */
   removeWorkspace(name: string): void;
   /** Every request received, oldest first, with unmasked keys; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
@@ -65,13 +71,19 @@ export interface Emulator {
   /** Calls the listener with everything that happens from now on, secrets masked. Returns a function that ends it. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
-   * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches only if `verdict`
-   * is `pending`. Throws `timeout` with the records seen instead.
+   * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches
+   * only if `verdict` is `pending`. Throws `timeout` with the records seen instead.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
-  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with the records seen instead. */
+  /**
+   * Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with the records
+   * seen instead.
+   */
   waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
-  /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records seen instead. */
+  /**
+   * Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records
+   * seen instead.
+   */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
    * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and
@@ -81,14 +93,17 @@ export interface Emulator {
     /** Removes the workspaces too. Default false. */
     workspaces?: boolean;
   }): Promise<void>;
-  /** Stops the emulator and closes all connections, including those that wait for a response. May be called more than once. */
+  /**
+   * Stops the emulator and closes all connections, including those that wait for a response. May be called
+   * more than once.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Starts the service on this machine: the registration interface with real handshakes, messages on `bot_url`, flows that
- * reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` with each wrong option, or a port that is not
- * available.
+ * Starts the service on this machine: the registration interface with real handshakes, messages on `bot_url`,
+ * flows that reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` with each wrong option,
+ * or a port that is not available.
  *
  * @example
  * const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
@@ -171,8 +186,9 @@ function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorS
 }
 
 /**
- * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a connection that the
- * endpoint is closing must not be reused, because a POST without a response cannot be repeated.
+ * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a
+ * connection that the endpoint is closing must not be reused, because a POST without a response cannot be
+ * repeated.
  */
 const KEEP_ALIVE_MS = 100;
 
@@ -220,8 +236,8 @@ function createEmulator(state: EmulatorState, close: () => Promise<void>): Emula
 }
 
 /**
- * After a restart: resumes pending deliveries and runs the flows for unanswered messages. A delivery that the endpoint accepted
- * just before the end is sent again, because its response was not seen.
+ * After a restart: resumes pending deliveries and runs the flows for unanswered messages. A delivery that the
+ * endpoint accepted just before the end is sent again, because its response was not seen.
  */
 function resume(state: EmulatorState): void {
   for (const workspace of state.directory.values()) {

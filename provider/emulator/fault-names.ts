@@ -1,4 +1,7 @@
-/** The operations that can have a fault, and the faults that are only a name. The page loads this file, so it imports no zod. */
+/**
+ * The operations that can have a fault, and the faults that are only a name. The page loads this file, so it
+ * imports no zod.
+ */
 
 export const FAULT_OPERATIONS = [
   "message",

@@ -3,8 +3,8 @@ import { MAX_TIMER_MS } from "../lib/abort.js";
 import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.js";
 
 /**
- * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
- * (section 6.1), or one attempt of a delivery (section 6.2).
+ * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
+ * set-webhook makes (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
@@ -37,15 +37,18 @@ const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSW
 
 /**
  * A fault of a call to the registration interface, or of a message on `bot_url`:
- * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless `afterChange`.
+ * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless
+ *   `afterChange`.
  * - `{ delayMs }`: the response is late. The change is made after the delay; with `afterChange`, before it.
- * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless `afterChange`.
+ * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless
+ *   `afterChange`.
  * - `broken-json`, `html`, `truncated`: the change is made; the response is cut JSON, an HTML page, or a body that ends
  *   before its `Content-Length`.
  * - `close-before`, `close-after`: the connection is closed without a response, before or after the change is made.
  *
- * A fault of the handshake replaces the response of the webhook URL, so the handshake fails. Nothing is sent to the URL,
- * except with `close-after` (sent, its response is lost) and `{ delayMs }` (sent late, within the same time limit).
+ * A fault of the handshake replaces the response of the webhook URL, so the handshake fails. Nothing is sent
+ * to the URL, except with `close-after` (sent, its response is lost) and `{ delayMs }` (sent late, within the
+ * same time limit).
  */
 export type AnswerFault = z.infer<typeof answerFault>;
 
@@ -53,10 +56,10 @@ const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]
 
 /**
  * A fault of one attempt of a delivery:
- * - `{ status }`: replaces the response of the webhook URL. Nothing is sent, unless `afterChange`. `retryAfterSeconds` has no
- *   effect here.
- * - `{ delayMs }`: sent this much later, as are the deliveries queued behind it; with `afterChange`, sent at once, but its
- *   response counts only after the delay.
+ * - `{ status }`: replaces the response of the webhook URL. Nothing is sent, unless `afterChange`.
+ *   `retryAfterSeconds` has no effect here.
+ * - `{ delayMs }`: sent this much later, as are the deliveries queued behind it; with `afterChange`, sent at
+ *   once, but its response counts only after the delay.
  * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
  *   signature is for the whole body.
  * - `close-before`, `close-after`: not sent, or sent and its response lost.

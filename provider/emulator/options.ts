@@ -68,8 +68,8 @@ export const emulatorOptions = z.strictObject({
   /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
   host: z.string().min(1).default("127.0.0.1"),
   /**
-   * The bearer token of the control API and the page (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`, `-`). Default: none,
-   * which only a loopback address allows.
+   * The bearer token of the control API and the page (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`,
+   * `-`). Default: none, which only a loopback address allows.
    */
   token: z
     .string()

@@ -10,8 +10,8 @@ export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "
 
 /**
  * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` for a key in the environment), `flow`,
- * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with
- * line and field of every problem, and none of the values.
+ * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws
+ * `invalid_config` with line and field of every problem, and none of the values.
  *
  * @example
  * const emulator = await startEmulator({ ...(await readSeed("emulator.yaml")), port: 8080 });

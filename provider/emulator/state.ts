@@ -208,7 +208,10 @@ export interface WorkspaceState extends WorkspaceRecord {
   deliveries: DeliveryRecord[];
   /** By conversation id and contact, the one idle longest first. */
   conversations: Map<string, Conversation>;
-  /** When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond` is set. */
+  /**
+   * When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond`
+   * is set.
+   */
   requestTimes: number[];
 }
 
@@ -243,27 +246,50 @@ interface FlowFailure {
 
 /** What each kind of change contains, complete. */
 interface Changed<Workspace, Talk> {
+  /** The workspace, new or changed. */
   workspace: Workspace;
+  /** The conversation, new or changed. */
   conversation: Talk;
+  /** The new message, or a reply whose delivery has gone on. */
   message: MessageRecord;
+  /** The handshake, begun or ended. */
   handshake: HandshakeRecord;
+  /** The delivery, pending or ended. */
   delivery: DeliveryRecord;
+  /** The request that was received, with its response once there is one. */
   request: RecordedRequest;
   /** All rules, in the order of injection. */
   faults: FaultView[];
 }
 
-/** Something is new or has changed, as the memory or as the control API has it, such as `{ type: "message", message }`. */
+/**
+ * Something is new or has changed, as the memory or as the control API has it, such as
+ * `{ type: "message", message }`.
+ */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
-      [Type in keyof Changed<Workspace, Talk>]: { type: Type } & Pick<Changed<Workspace, Talk>, Type>;
+      [Type in keyof Changed<Workspace, Talk>]: {
+        /** What has changed. */
+        type: Type;
+      } & Pick<Changed<Workspace, Talk>, Type>;
     }[keyof Changed<Workspace, Talk>]
-  | { type: "workspace-removed"; name: string }
+  | {
+      type: "workspace-removed";
+      /** The name of the workspace. */
+      name: string;
+    }
   | { type: "conversation-dropped"; conversation: Talk }
-  | { type: "flow-failed"; failure: FlowFailure }
+  | {
+      type: "flow-failed";
+      /** Why the message got no reply. */
+      failure: FlowFailure;
+    }
   | { type: "reset" };
 
-/** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */
+/**
+ * Notifies all listeners synchronously, so that the store has written a record before the request gets its
+ * response.
+ */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -307,7 +333,10 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
   return { id: `${PREFIXES[kind]}${order}`, order, at: new Date().toISOString() };
 }
 
-/** How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and messages of those. */
+/**
+ * How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and
+ * messages of those.
+ */
 export const HISTORY_LIMIT = 10_000;
 
 /** Adds a record to a list of limited length. Cuts seldom, because each cut moves the whole list. */

@@ -238,7 +238,8 @@ function restoreWorkspace(state: EmulatorState, meta: Kept["meta"], kept: Worksp
   const { name, flow } = kept;
   if (!flows.has(flow)) {
     throw invalidOption(
-      `data: ${settings.data}: workspace "${name}" uses the flow "${flow}", which does not exist; pass it in flows, as in ` +
+      `data: ${settings.data}: workspace "${name}" uses the flow "${flow}", which does not exist; ` +
+        "pass it in flows, as in " +
         `the previous run; there are ${[...flows.keys()].join(", ")}`,
     );
   }

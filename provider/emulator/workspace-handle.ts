@@ -26,7 +26,10 @@ import {
 /** The settings of a workspace that a test may assign. */
 type Assignable = Pick<WorkspaceRecord, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
 
-/** A workspace of the emulator, for tests. Assigning a setting changes it; an unknown `flow` throws `invalid_config`. */
+/**
+ * A workspace of the emulator, for tests. Assigning a setting changes it; an unknown `flow` throws
+ * `invalid_config`.
+ */
 export interface Workspace
   extends Assignable, Readonly<Pick<WorkspaceRecord, "name" | "botCode" | "flowNs">> {
   /** The address of its registration interface (section 4.1), including its own query if it has one. */
@@ -42,20 +45,24 @@ export interface Workspace
   /** Its conversations with their messages in both directions, in the order in which they began. */
   readonly conversations: readonly ConversationRecord[];
   /**
-   * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section 4.2), and returns the
-   * response, whatever its status. Throws `unavailable` if there is none.
+   * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section
+   * 4.2), and returns the response, whatever its status. Throws `unavailable` if there is none.
    */
   send(message: InboundMessage): Promise<SentMessage>;
-  /** Changes the registration or the bot without a handshake. Throws `invalid_config` if there is no registration to change. */
+  /**
+   * Changes the registration or the bot without a handshake. Throws `invalid_config` if there is no
+   * registration to change.
+   */
   change(change: WorkspaceChange): void;
   /** Registers somebody else's endpoint: `verified`, without a handshake. */
   takeOver(registration: Pick<RegisteredWebhook, "webhook_url" | "webhook_verification_key">): void;
   /** Removes the registration as somebody else would: all four fields are empty, as after delete-webhook. */
   removeRegistration(): void;
   /**
-   * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other deliveries of its
-   * conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's response after the last attempt
-   * (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts deliveries (`deliveryWhile`).
+   * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other
+   * deliveries of its conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's
+   * response after the last attempt (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts
+   * deliveries (`deliveryWhile`).
    */
   deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }

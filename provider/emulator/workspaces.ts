@@ -79,7 +79,10 @@ function deriveCode(purpose: string, name: string): string {
   return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
 }
 
-/** Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is already used. */
+/**
+ * Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is
+ * already used.
+ */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
   const { name } = options;
   const flow = flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow });
@@ -92,7 +95,10 @@ export function createWorkspace(state: EmulatorState, options: WorkspaceOptions)
   return workspace;
 }
 
-/** Changes a workspace without its client's involvement. Throws `invalid_config`, and changes nothing, if any field is wrong. */
+/**
+ * Changes a workspace without its client's involvement. Throws `invalid_config`, and changes nothing, if any
+ * field is wrong.
+ */
 export function changeWorkspace(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -171,7 +177,10 @@ export function register(
   Object.assign(workspace, { registration, everSet: true, verifiesAtMs });
 }
 
-/** Registers somebody else's endpoint: `verified`, without a handshake. With null removes the registration as they would. */
+/**
+ * Registers somebody else's endpoint: `verified`, without a handshake. With null removes the registration as
+ * they would.
+ */
 export function takeOver(
   state: EmulatorState,
   workspace: WorkspaceState,

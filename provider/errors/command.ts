@@ -7,7 +7,7 @@ export const setFromArchive = (): void => void (isFromArchive = true);
 export const isOfArchive = (): boolean => isFromArchive;
 
 /**
- * Returns how the user of this process starts the command line. Without `--package`, in a folder without the npm package,
- * npx would run a package named `apichat` from the registry, which is not this one.
+ * Returns how the user of this process starts the command line. Without `--package`, in a folder without the
+ * npm package, npx would run a package named `apichat` from the registry, which is not this one.
  */
 export const commandLine = (): string => (isFromArchive ? "apichat" : "npx --package pulumi-apichat apichat");

@@ -18,8 +18,8 @@ export type ApiChatErrorCode =
   | "protocol";
 
 /**
- * What was in progress when it failed: an action of section 4.1, a message of 4.2, the handshake of 6.1, the check of the
- * inputs, or a step with the process of a responder.
+ * What was in progress when it failed: an action of section 4.1, a message of 4.2, the handshake of 6.1, the
+ * check of the inputs, or a step with the process of a responder.
  */
 export type ApiChatOperation =
   "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "check" | "responder";
@@ -122,9 +122,9 @@ export const HANDSHAKE_RULES = {
 export type HandshakeCause = keyof typeof HANDSHAKE_RULES;
 
 /**
- * What a handshake must satisfy and did not. The specification has two of these: the endpoint accepts the token, and the body is
- * the challenge (section 6.1). The others are assumptions of this package, such as a 2xx status and no redirect. Each
- * {@link HandshakeCause} belongs to one.
+ * What a handshake must satisfy and did not. The specification has two of these: the endpoint accepts the
+ * token, and the body is the challenge (section 6.1). The others are assumptions of this package, such as a
+ * 2xx status and no redirect. Each {@link HandshakeCause} belongs to one.
  */
 export type HandshakeRule = (typeof HANDSHAKE_RULES)[HandshakeCause];
 

@@ -82,7 +82,8 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy know the key of the last pulumi up, also of one that failed: if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
+    "Refresh and destroy know the key of the last pulumi up, also of one that failed: " +
+    "if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
     'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
@@ -90,7 +91,8 @@ const HINTS = {
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   configure_base_url:
-    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are configured: set apichat:baseUrl and apichat:apiKey",
+    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
+    "configured: set apichat:baseUrl and apichat:apiKey",
   forget_workspace: {
     program: "If the workspace no longer exists, pulumi state delete <urn>",
     command_line: "",
@@ -112,9 +114,11 @@ const HINTS = {
   },
   run_preflight: {
     program:
-      'The preflight was off, so it is not known why: the endpoint may have a different verification key. Set preflight: "require" to find out',
+      "The preflight was off, so it is not known why: the endpoint may have a different verification key. " +
+      'Set preflight: "require" to find out',
     command_line:
-      "The preflight was off, so it is not known why: the endpoint may have a different verification key. Use --preflight require to find out",
+      "The preflight was off, so it is not known why: the endpoint may have a different verification key. " +
+      "Use --preflight require to find out",
   },
   raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },
@@ -124,7 +128,8 @@ const HINTS = {
   },
   message_not_sent: "The message was not sent",
   message_may_be_taken:
-    "The message was sent, and the service may have accepted it: if you send it again, it may appear in the conversation twice",
+    "The message was sent, and the service may have accepted it: if you send it again, " +
+    "it may appear in the conversation twice",
   allow_replace: {
     program: 'If the address and API key are right, set onExisting: "replace" to proceed anyway',
     command_line: "If the address and API key are right, use --replace to proceed anyway",
@@ -138,12 +143,15 @@ const HINTS = {
   take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
   own_webhook: {
     program:
-      "If it is this stack's own, of a resource that was renamed, give this one the previous name as an alias; of a resource that is no longer declared, remove that one first: pulumi destroy --target <urn>",
+      "If it is this stack's own, of a resource that was renamed, " +
+      "give this one the previous name as an alias; of a resource that is no longer declared, " +
+      "remove that one first: pulumi destroy --target <urn>",
     command_line: "",
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
   other_workspace:
-    "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or " +
+    "If the API key or base URL is wrong, set the right one; to move to another workspace, " +
+    "use a new resource name or " +
     `pulumi up --replace <urn>; ${FORGET}`,
   set_api_key_or_forget: `Set the right API key; ${FORGET}`,
   separate_workspaces: "Give one of them its own base URL or API key",

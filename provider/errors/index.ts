@@ -92,8 +92,8 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /**
- * Escapes characters that could control a terminal or end a line, as in `\u001b`. Every untrusted text is passed through
- * this before it is printed.
+ * Escapes characters that could control a terminal or end a line, as in `\u001b`. Every untrusted text is
+ * passed through this before it is printed.
  */
 export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
 

@@ -32,7 +32,8 @@ const dataDir = z
   .refine(isAbsolute, { error: folderError, abort: true })
   .refine((path) => !isWithin(path, process.cwd()), {
     error: ({ input }) =>
-      `must be outside the program's folder, got ${JSON.stringify(input)}: it holds keys and messages, and would be committed or published with the program; name another one, such as /var/lib/apichat`,
+      `must be outside the program's folder, got ${JSON.stringify(input)}: it holds keys and messages, ` +
+      "and would be committed or published with the program; name another one, such as /var/lib/apichat",
   });
 
 const PUBLIC_URL = "https://tunnel.example";
@@ -75,8 +76,10 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
     code: "custom",
     path: ["publicUrl"],
     message:
-      "is missing, and the environment variable CI is set: a responder started here ends with the CI job, and cannot be reached at 127.0.0.1. " +
-      "Run pulumi up on the machine that is to answer, or give publicUrl, the address of a tunnel or reverse proxy that leads here; " +
+      "is missing, and the environment variable CI is set: a responder started here ends with the CI job, " +
+      "and cannot be reached at 127.0.0.1. " +
+      "Run pulumi up on the machine that is to answer, or give publicUrl, " +
+      "the address of a tunnel or reverse proxy that leads here; " +
       "for a deployment from CI see examples/cloudflare and examples/aws. If this is not a CI machine, set CI=false",
   });
 }
@@ -106,8 +109,9 @@ export async function check(
 }
 
 /**
- * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default folder even if stack
- * or resource are renamed: it contains the process and the deliveries that are not forwarded yet.
+ * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default
+ * folder even if stack or resource are renamed: it contains the process and the deliveries that are not
+ * forwarded yet.
  */
 function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
@@ -143,8 +147,8 @@ async function resolveKeys(
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
 /**
- * Compares inputs and state. Updates are always in place. Whether the process has ended is not inspected here, because a preview
- * uses the state only: refresh inspects it.
+ * Compares inputs and state. Updates are always in place. Whether the process has ended is not inspected
+ * here, because a preview uses the state only: refresh inspects it.
  */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));

@@ -147,7 +147,8 @@ function describeKept(dataDir: string, count: number | undefined): string {
   const counted = count === 1 ? "1 delivery was" : `${count} deliveries were`;
   const what = count === undefined ? "deliveries may not have been forwarded" : `${counted} not forwarded`;
   return (
-    `${what}: kept in ${dataDir}. To see them: ${commandLine()} responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    `${what}: kept in ${dataDir}. To see them: ${commandLine()} responder deliveries --data-dir ` +
+    `${dataDir}, or dead-letters. ` +
     "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

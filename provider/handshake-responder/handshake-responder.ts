@@ -98,8 +98,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     });
     const { host, publicUrl } = args;
     const workspaces = mapValues(args.workspaces, ({ path }) => ({ path }));
-    // The program's port, or else the one in the ID, which the preview of an update knows. With the process as a dependency,
-    // so that a webhook is updated only once the process has applied its change.
+    // The program's port, or else the one in the ID, which the preview of an update knows. With the process
+    // as a dependency, so that a webhook is updated only once the process has applied its change.
     const port = pulumi
       .all([args.port, child.urn])
       .apply(([given]) => pulumi.output(given || child.id.apply(portOfId)));
@@ -116,8 +116,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 /**
- * The alias of the process for one of its component. The engine passes aliases on only while the component itself is new, and
- * it is registered by then if an `up` without the alias has failed.
+ * The alias of the process for one of its component. The engine passes aliases on only while the component
+ * itself is new, and it is registered by then if an `up` without the alias has failed.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
@@ -126,8 +126,8 @@ const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.
   });
 
 /**
- * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and fields are
- * known while the program runs, and only the values may resolve later.
+ * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and
+ * fields are known while the program runs, and only the values may resolve later.
  */
 function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   rejectUnknownArgs(name, args, RESPONDER_ARGS);
@@ -139,7 +139,8 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   const wrong = objects.find(([, value]) => !isMap(value) || pulumi.Output.isInstance(value));
   if (wrong === undefined) return;
   const text =
-    "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
+    "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, " +
+    "where verificationKeys may be an Output";
   throw new ApiChatError("invalid_config", "", {
     operation: "check",
     subject: name,
@@ -161,7 +162,10 @@ function organizationName(): string {
 
 const PROVIDER_SOURCE = providerSource("ResponderProcess");
 
-/** The process of a `HandshakeResponder`. Its id is the address at which it was started, known in previews of an update. */
+/**
+ * The process of a `HandshakeResponder`. Its id is the address at which it was started, known in previews of
+ * an update.
+ */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;

@@ -46,7 +46,9 @@ export class ResponderLifecycle {
     if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
     // The engine checks them in any order.
     const names = [other, name].toSorted().map((one) => `"${one}"`);
-    const text = `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`;
+    const text =
+      `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; ` +
+      "give one of them its own";
     return { inputs, failures: [fail(text, "dataDir")] };
   }
 
@@ -56,8 +58,8 @@ export class ResponderLifecycle {
   }
 
   /**
-   * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended between two steps.
-   * Listens on the program's port, or else on the previous one, or else on any free port.
+   * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended
+   * between two steps. Listens on the program's port, or else on the previous one, or else on any free port.
    */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
@@ -70,16 +72,17 @@ export class ResponderLifecycle {
   }
 
   /**
-   * Returns the state of the process if it answers. An empty result tells the engine that it has ended or that another
-   * one has its place; the next `up` then starts it again. A process on another machine cannot be inspected, so its state
-   * stays as it is, with a warning. The inputs stay those of the last `up`.
+   * Returns the state of the process if it answers. An empty result tells the engine that it has ended or
+   * that another one has its place; the next `up` then starts it again. A process on another machine cannot
+   * be inspected, so its state stays as it is, with a warning. The inputs stay those of the last `up`.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
     if (state.machine !== thisMachine()) {
       printWarning(
         state.name,
-        "the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
+        "the responder was started on another machine, so whether it runs cannot be seen from here; " +
+          "the state stays as it is",
       );
       return { id, props: state };
     }
@@ -101,7 +104,8 @@ export class ResponderLifecycle {
     if (!isHere) {
       printWarning(
         name,
-        `the responder was running on another machine and was now started on this one; the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
+        "the responder was running on another machine and was now started on this one; " +
+          `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
       );
     } else if (state.dataDir !== inputs.dataDir) {
       const previous = { ...state, name };
@@ -119,7 +123,8 @@ export class ResponderLifecycle {
     if (machine !== thisMachine()) {
       return printWarning(
         name,
-        `the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
+        "the responder was started on another machine and is not ended from here; there, " +
+          `end the process ${pid} and remove ${dataDir}`,
       );
     }
     await this.#end(state);
@@ -168,10 +173,10 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request, or restarted
- * if its host or port changes; without one, a new one is started. If the folder changes, our process on the previous one
- * ends first, because the new one needs its port. On failure, the previous configuration is restored, and what was
- * stopped is started again.
+ * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request,
+ * or restarted if its host or port changes; without one, a new one is started. If the folder changes, our
+ * process on the previous one ends first, because the new one needs its port. On failure, the previous
+ * configuration is restored, and what was stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,

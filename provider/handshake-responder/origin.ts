@@ -24,8 +24,8 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
 }
 
 /**
- * Returns the address of the stack's backend. The engine does not pass it on, so it is looked up where the engine looks:
- * environment, project file, login. Empty if none of them has it.
+ * Returns the address of the stack's backend. The engine does not pass it on, so it is looked up where the
+ * engine looks: environment, project file, login. Empty if none of them has it.
  */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());

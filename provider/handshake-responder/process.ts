@@ -52,9 +52,10 @@ const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown):
 export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
- * Starts the process on a folder, and waits until it answers. It outlives the provider: it has its own session and keeps
- * nothing of the provider's open. Throws `unavailable` with its output if it exits first, or `timeout` if it does not
- * answer within 20 seconds; it is killed in that case. `instance` identifies this start.
+ * Starts the process on a folder, and waits until it answers. It outlives the provider: it has its own
+ * session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first,
+ * or `timeout` if it does not answer within 20 seconds; it is killed in that case. `instance` identifies this
+ * start.
  */
 export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
   const child = await spawnDetached(folder.dataDir, instance);

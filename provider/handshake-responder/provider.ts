@@ -1,4 +1,7 @@
-/** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
+/**
+ * The second door: what the provider process and the command line need. A program does not load it: it needs
+ * zod and undici.
+ */
 export { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 export { PROCESS_SPEC, type ProcessInputs, type ProcessState } from "./inputs.js";
 export { ResponderLifecycle } from "./lifecycle.js";

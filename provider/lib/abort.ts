@@ -6,7 +6,10 @@ export const NEVER: AbortSignal = new AbortController().signal;
 /** The longest delay of a timer, in milliseconds: a longer one fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Returns a signal that fires with the first of these. `AbortSignal.any` is slow, and most calls pass one signal or none. */
+/**
+ * Returns a signal that fires with the first of these. `AbortSignal.any` is slow, and most calls pass one
+ * signal or none.
+ */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);

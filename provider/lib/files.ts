@@ -114,7 +114,10 @@ export function findProjectFile(folder = process.cwd()): string | undefined {
   return file ?? (above === folder ? undefined : findProjectFile(above));
 }
 
-/** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
+/**
+ * Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML
+ * or JSON".
+ */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));

@@ -1,4 +1,7 @@
-/** Runs the tasks of one key one after the other, in the order in which they were added; keys do not wait for each other. */
+/**
+ * Runs the tasks of one key one after the other, in the order in which they were added; keys do not wait for
+ * each other.
+ */
 export class KeyedQueue<Key = string> {
   /** The last task of each key that has one. It never rejects. */
   readonly #last = new Map<Key, Promise<unknown>>();

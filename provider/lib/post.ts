@@ -144,7 +144,10 @@ export function connectionCode(error: unknown): string {
 /** OpenSSL's codes for bytes that are not TLS, such as a plain HTTP response. */
 export const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
+/**
+ * OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL
+ * routines:ssl3_read_bytes:reason:file.c:77:".
+ */
 const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 
 /** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
@@ -168,7 +171,10 @@ const PROXY_VARIABLES = {
 /** The code of a connection that a proxy refuses, or that does not reach the proxy. */
 export const PROXY_FAILED = "ERR_PROXY";
 
-/** If the environment's proxy is why a connection failed, returns an error that names it. Otherwise returns the same error. */
+/**
+ * If the environment's proxy is why a connection failed, returns an error that names it. Otherwise returns
+ * the same error.
+ */
 function blameProxy(error: Error, { protocol, port }: URL): Error {
   const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");

@@ -29,8 +29,8 @@ export function printLinesWith(next: Printer): Printer {
 }
 
 /**
- * Runs `work`, and prints once what is in progress if it takes longer than two seconds. If `signal` ends it, the failure
- * says what was in progress.
+ * Runs `work`, and prints once what is in progress if it takes longer than two seconds. If `signal` ends it,
+ * the failure says what was in progress.
  */
 export async function printIfSlow<T>(
   name: string,

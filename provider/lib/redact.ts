@@ -9,7 +9,10 @@ export const MASK = "[redacted]";
 /** Shorter pieces of base64 or hex also occur in harmless texts. */
 const TELLING_CHARACTERS = 8;
 
-/** Spellings are searched in pieces of at most this many characters, which bounds the work at each position of a text. */
+/**
+ * Spellings are searched in pieces of at most this many characters, which bounds the work at each position of
+ * a text.
+ */
 const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
@@ -38,8 +41,8 @@ const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 const KEY_FIELD = "webhook_verification_key";
 
 /**
- * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown here. So each
- * of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
+ * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown
+ * here. So each of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
   const hide = (text: string): string => {
@@ -50,7 +53,10 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
 
-/** Maps the names and strings of JSON, and masks verification keys. Returns undefined for invalid or too deeply nested JSON. */
+/**
+ * Maps the names and strings of JSON, and masks verification keys. Returns undefined for invalid or too
+ * deeply nested JSON.
+ */
 function mapTexts(json: string, map: (text: string) => string): string | undefined {
   const replace = (_: string, value: unknown): unknown => {
     if (typeof value === "string") return map(value);
@@ -148,7 +154,10 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Returns base64 of the bytes alone, and at each of three offsets in a longer text the characters that depend only on them. */
+/**
+ * Returns base64 of the bytes alone, and at each of three offsets in a longer text the characters that depend
+ * only on them.
+ */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

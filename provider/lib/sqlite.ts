@@ -31,21 +31,28 @@ export interface SqliteOptions {
   tables: string;
   /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
   migrations: readonly string[];
-  /** Run on each opening, before the tables are created. They must not write to a file that has tables: the disk may be full. */
+  /**
+   * Run on each opening, before the tables are created. They must not write to a file that has tables: the
+   * disk may be full.
+   */
   pragmas: string;
   /** Run before those, and only in a file without tables. */
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
-  /** Whether the file is for this process alone, until it is closed or the process ends, however it ends. Default false. */
+  /**
+   * Whether the file is for this process alone, until it is closed or the process ends, however it ends.
+   * Default false.
+   */
   exclusive?: boolean;
   /** Whether a missing file is created, and the file of an earlier release converted. Default true. */
   create?: boolean;
 }
 
 /**
- * Opens a file of ours. Creates it (0600) if it is missing, and converts it if an earlier release has written it. The file
- * of a killed process opens as it is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
+ * Opens a file of ours. Creates it (0600) if it is missing, and converts it if an earlier release has written
+ * it. The file of a killed process opens as it is. Throws a SqliteError that names the path; a file that is
+ * rejected is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -53,7 +60,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) {
-      // A process was killed or runs. To close a connection that writes would move its log into a file that is rejected.
+      // A process was killed or runs. To close a connection that writes would move its log into a file that
+      // is rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();
@@ -137,8 +145,8 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
 }
 
 /**
- * Creates the tables of a new file, or converts those of an older one. Each step is one transaction with the new version, so
- * after a kill the next start continues.
+ * Creates the tables of a new file, or converts those of an older one. Each step is one transaction with the
+ * new version, so after a kill the next start continues.
  */
 function updateTables(database: DatabaseSync, options: SqliteOptions): void {
   const { applicationId, version, tables, migrations } = options;

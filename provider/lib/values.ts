@@ -1,6 +1,6 @@
 /**
- * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An item of a list
- * keeps its place.
+ * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An
+ * item of a list keeps its place.
  */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(
@@ -32,7 +32,10 @@ function acceptedSecret(value: unknown): string | undefined {
   if (typeof value !== "string") return `a string, got ${kindOf(value)}`;
   if (value === "") return "non-empty, got an empty string";
   if (value.trim() !== value) {
-    return `without leading or trailing whitespace, got ${value.length} characters, ${value.trim().length} after trimming`;
+    return (
+      `without leading or trailing whitespace, got ${value.length} characters, ` +
+      `${value.trim().length} after trimming`
+    );
   }
   return CONTROL_CHARACTER.test(value)
     ? `without control characters, got ${value.length} characters with some`

@@ -21,7 +21,10 @@ export const MIN_PULUMI = "3.216.0";
 export function oldNodeProblem(what: string): string | undefined {
   const { node } = process.versions;
   if (!isOlder(node, MIN_NODE)) return undefined;
-  return `${what} needs Node ${MIN_NODE} or newer, this is ${node}; install it from https://nodejs.org, or put a newer one first in PATH`;
+  return (
+    `${what} needs Node ${MIN_NODE} or newer, this is ${node}; install it from https://nodejs.org, ` +
+    "or put a newer one first in PATH"
+  );
 }
 
 /** Whether a version is older than another. Suffixes such as `-beta.1` do not count. */

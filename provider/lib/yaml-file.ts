@@ -4,8 +4,8 @@ import { invalidConfig, readTextFile } from "./files.js";
 import { parse, type Problem } from "./validate.js";
 
 /**
- * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
- * column and field of each problem, and none of the file's values, which may be secret.
+ * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that
+ * is wrong: line, column and field of each problem, and none of the file's values, which may be secret.
  */
 export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   return parseYaml(await readTextFile(path, "YAML or JSON"), schema, path);
@@ -73,7 +73,10 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
   return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
 }
 
-/** The offset of the value at a path, or of its name if `isKey`. For a missing field, that of what should contain it. */
+/**
+ * The offset of the value at a path, or of its name if `isKey`. For a missing field, that of what should
+ * contain it.
+ */
 function findPlace(document: Document, { path, isKey }: Pick<Problem, "path" | "isKey">): number {
   const holder = isKey ? document.getIn(path.slice(0, -1), true) : undefined;
   const pair = isMap(holder)

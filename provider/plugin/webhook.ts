@@ -69,7 +69,8 @@ const printForeseen = (line: Foreseen["line"], { name }: ResourceCall): void =>
   line && (line.kind === "warning" ? printWarning : printLine)(name, line.text);
 
 const WRITE_KEY =
-  "webhookVerificationKey is not known, because an import never copies a key from the service: set it to the registered key before you change anything else";
+  "webhookVerificationKey is not known, because an import never copies a key from the service: " +
+  "set it to the registered key before you change anything else";
 
 /**
  * An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook does not change, because nothing is

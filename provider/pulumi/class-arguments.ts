@@ -18,8 +18,8 @@ export const providerSource = (type: DynamicType): string =>
   'catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}';
 
 /**
- * The properties of a resource for the SDK: its arguments, with the secret ones marked. The SDK creates an output for each
- * name, so those that check and create provide are listed as undefined.
+ * The properties of a resource for the SDK: its arguments, with the secret ones marked. The SDK creates an
+ * output for each name, so those that check and create provide are listed as undefined.
  */
 export function toProperties(
   type: keyof typeof INPUTS,

@@ -47,9 +47,9 @@ export function rejectUnknown({ args, added }: ResourceSpec, news: object): Chec
 }
 
 /**
- * Keeps the secrets of a dynamic resource encrypted, rejects inputs that it does not know, and names it in failures. The
- * class marks secrets and rejects misspelt arguments too, but a transform of the program runs after it: it may drop the
- * marks and add anything.
+ * Keeps the secrets of a dynamic resource encrypted, rejects inputs that it does not know, and names it in
+ * failures. The class marks secrets and rejects misspelt arguments too, but a transform of the program runs
+ * after it: it may drop the marks and add anything.
  */
 export function guardDynamic<L extends Lifecycle>(
   { nameOf = ({ name }: Named) => name, ...resource }: ResourceSpec,
@@ -91,8 +91,9 @@ export function guardDynamic<L extends Lifecycle>(
 }
 
 /**
- * An ApiChatError with the resource's name. For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition
- * to the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
+ * An ApiChatError with the resource's name. For check, diff, read and delete, the SDK prints
+ * `${error}: ${stack}` in addition to the engine's message; this shortens it to one line, such as
+ * "ApiChatError: acme: unauthorized".
  */
 function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   const named = error.with({ subject: name });

@@ -25,7 +25,10 @@ export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE])
 /** One line with a failure as JSON. */
 export const formatReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
 
-/** Reads the line of a text that {@link formatReport} made, whatever the engine puts before it; undefined if there is none. */
+/**
+ * Reads the line of a text that {@link formatReport} made, whatever the engine puts before it; undefined if
+ * there is none.
+ */
 export function findReport(text: string): Failure | undefined {
   const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
   try {

@@ -1,6 +1,7 @@
 /**
- * The inputs of the resources, by the class of the npm package, in the order of the documentation. `url`: secret if it has a
- * query, which may hold a token. The schema of the resource plugin is generated from this, so nothing is imported here.
+ * The inputs of the resources, by the class of the npm package, in the order of the documentation. `url`:
+ * secret if it has a query, which may hold a token. The schema of the resource plugin is generated from this,
+ * so nothing is imported here.
  */
 export const INPUTS = {
   ApiChatWebhook: {

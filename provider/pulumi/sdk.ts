@@ -1,6 +1,6 @@
 /**
- * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before any of our
- * code runs, so the SDK is loaded here.
+ * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before
+ * any of our code runs, so the SDK is loaded here.
  */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
@@ -42,7 +42,9 @@ function loadSdk(): typeof sdk {
   try {
     require.resolve(name);
   } catch {
-    const text = `${name} is not installed, which programs with pulumi-apichat need; run: npm install ${name}@^${majorOf(MIN_PULUMI)}`;
+    const text =
+      `${name} is not installed, which programs with pulumi-apichat need; run: ` +
+      `npm install ${name}@^${majorOf(MIN_PULUMI)}`;
     throw new ApiChatError("invalid_config", text, { operation: "check" });
   }
   return require(name) as typeof sdk;

@@ -9,7 +9,10 @@ interface Versioned {
   neededRelease?: string;
 }
 
-/** Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release does not read. */
+/**
+ * Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release
+ * does not read.
+ */
 export function requireStateVersion(
   { stateVersion, neededRelease }: Versioned,
   version: number,
@@ -17,7 +20,9 @@ export function requireStateVersion(
 ): void {
   if (stateVersion === version) return;
   const needed = neededRelease ? `pulumi-apichat ${neededRelease} or newer` : "the release that wrote it";
-  const versions = `the state has version ${JSON.stringify(stateVersion)}, pulumi-apichat ${VERSION} reads version ${version}`;
+  const versions =
+    `the state has version ${JSON.stringify(stateVersion)}, ` +
+    `pulumi-apichat ${VERSION} reads version ${version}`;
   const summary = stateVersion === undefined ? instead : `${versions}: install ${needed}`;
   throw new ApiChatError("invalid_config", summary, { operation: "check" });
 }

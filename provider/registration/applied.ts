@@ -98,8 +98,8 @@ export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours 
 }
 
 /**
- * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined if it is not
- * known, because the service masks keys.
+ * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined
+ * if it is not known, because the service masks keys.
  */
 export function toRestorable(seen: Registration, ours: Ours | undefined) {
   const { webhookUrl: url, webhookVerificationKey: shown } = seen;

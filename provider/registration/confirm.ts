@@ -13,8 +13,9 @@ export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether get-webhook returns
-   * the same as the response to set-webhook; if so, the others are not looked at. If that fails, the next one finds out.
+   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether
+   * get-webhook returns the same as the response to set-webhook; if so, the others are not looked at. If that
+   * fails, the next one finds out.
    */
   async confirmOnce(
     origin: string,
@@ -66,7 +67,9 @@ export async function confirmUntilVerified(
     const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
     return { failure: withRunAgain(error).with({ summary }), standing: isKnown ? shown : undefined };
   }
-  const summary = `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ${readySecondsOf(wanted)} s`;
+  const summary =
+    `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ` +
+    `${readySecondsOf(wanted)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
   const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
   const { isRestored, sentence } = await restore(options, shown);
@@ -86,7 +89,9 @@ function requireWanted(
   // The service may spell the URL differently; its response to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
     const registered = formatUrl(seen.webhookUrl);
-    const summary = `${at} shows ${registered} right after ${formatUrl(webhookUrl)} was set: something else is registering webhooks there too`;
+    const summary =
+      `${at} shows ${registered} right after ${formatUrl(webhookUrl)} was set: ` +
+      "something else is registering webhooks there too";
     throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered } });
   }
   if (seen.botUrl === "") throw fail("the webhook without bot_url");

@@ -5,8 +5,8 @@ import { type Ours, isLastApiKey, isOurs, showsOurKey } from "./applied.js";
 import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
- * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource of this stack
- * that registered it, if that is known.
+ * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource
+ * of this stack that registered it, if that is known.
  */
 export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
   const { baseUrl, onExisting } = wanted;
@@ -26,9 +26,9 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Throws `conflict` if someone else's webhook took the place of ours, unless `onExisting` is "replace". A different URL
- * with our key is ours, changed by hand: it is repaired once a refresh has shown it (`shownUrl`), because then the preview
- * named it.
+ * Throws `conflict` if someone else's webhook took the place of ours, unless `onExisting` is "replace". A
+ * different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it
+ * (`shownUrl`), because then the preview named it.
  */
 export function rejectTakeover(
   seen: Registration,
@@ -42,7 +42,9 @@ export function rejectTakeover(
   const at = formatUrl(wanted.baseUrl);
   const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
-  const summary = `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; nothing was written${whose}`;
+  const summary =
+    `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; ` +
+    `nothing was written${whose}`;
   const hints: Hint[] = hasOurKey
     ? [{ id: "refresh_first" }]
     : [removeOther(wanted.baseUrl, seen.webhookUrl), { id: "take_over" }];

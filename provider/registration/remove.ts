@@ -23,7 +23,10 @@ export async function remove(
   );
 }
 
-/** After delete-webhook lost its response: if nothing is registered now, it took effect. Otherwise throws what was lost. */
+/**
+ * After delete-webhook lost its response: if nothing is registered now, it took effect. Otherwise throws what
+ * was lost.
+ */
 async function requireRemoved(client: WorkspaceClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !lost.mayHaveTakenEffect) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {

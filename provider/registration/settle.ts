@@ -30,8 +30,9 @@ export interface Uncertain {
 }
 
 /**
- * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its response was
- * lost. Throws the failure, with what is registered now, if the webhook is certainly not registered.
+ * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its
+ * response was lost. Throws the failure, with what is registered now, if the webhook is certainly not
+ * registered.
  */
 export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {
   const { client, wanted, signal, seen } = options;
@@ -89,8 +90,8 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
 }
 
 /**
- * After a set-webhook that failed, or that did not become `verified`: restores the verified registration from before, once,
- * if it is gone or was overwritten. Someone else's is left. Says what is registered now.
+ * After a set-webhook that failed, or that did not become `verified`: restores the verified registration from
+ * before, once, if it is gone or was overwritten. Someone else's is left. Says what is registered now.
  */
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,

@@ -19,7 +19,10 @@ import type { WantedWebhook } from "./wanted.js";
 export interface TryHandshakeOptions {
   /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
   deadline: number;
-  /** Stop waiting after this many consecutive rounds with the same token rejection. Default {@link MAX_REJECTED_ROUNDS}. */
+  /**
+   * Stop waiting after this many consecutive rounds with the same token rejection. Default
+   * {@link MAX_REJECTED_ROUNDS}.
+   */
   rejectedRounds?: number | undefined;
   /** Ends the preflight at once: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -41,9 +44,10 @@ const MIN_ANSWER_MS = 1_000;
 const LOCAL_PORT_WAIT_MS = 10_000;
 
 /**
- * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
- * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
- * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
+ * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint
+ * never reaches a live registration. Waits until the deadline for an endpoint that is not there yet. Throws
+ * `handshake_failed` with a transcript. Under "warn" one round is made and its failure printed: the service
+ * may see what this machine cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;

@@ -56,8 +56,8 @@ export function createClient(
 type Reader = Pick<WorkspaceClient, "getWebhook">;
 
 /**
- * Whether a failure may mean that a workspace never had a webhook: HTTP 404. The specification does not define the response in
- * that case.
+ * Whether a failure may mean that a workspace never had a webhook: HTTP 404. The specification does not
+ * define the response in that case.
  */
 export const mayMeanNeverSet = (error: unknown): boolean =>
   error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
@@ -98,8 +98,8 @@ export interface Observed {
 }
 
 /**
- * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded one.
- * Throws the rejection of the first key if it accepts none. There must be one.
+ * Reads the registration with the first API key that the service accepts; after a rotation, that is not the
+ * recorded one. Throws the rejection of the first key if it accepts none. There must be one.
  */
 export async function observe(
   apiKeys: readonly string[],

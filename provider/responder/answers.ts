@@ -71,8 +71,8 @@ export function answerChallenge(challenge: string): Answer {
 }
 
 /**
- * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full. The response
- * is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
+ * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full.
+ * The response is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
  */
 export class UnavailableError extends Error {
   /** Always `UnavailableError`. */

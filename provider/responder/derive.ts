@@ -29,11 +29,13 @@ const PURPOSE = "pulumi-apichat verification key 1";
 const SUBJECTS_KEPT = 16_384;
 
 /**
- * Derives the verification keys of one workspace from a secret seed, the current one first: the same as `VerificationKey`
- * with `derivedFrom` has in `keys`. So an endpoint needs one secret for any number of workspaces.
+ * Derives the verification keys of one workspace from a secret seed, the current one first: the same as
+ * `VerificationKey` with `derivedFrom` has in `keys`. So an endpoint needs one secret for any number of
+ * workspaces.
  *
- * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without padding. The info
- * string has three lines: `pulumi-apichat verification key 1`, the subject and the rotation, joined by line feeds.
+ * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without
+ * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
+ * rotation, joined by line feeds.
  *
  * With a list of seeds, the first one derives the current key and keys of the others still verify, so that a seed can
  * be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject
@@ -88,7 +90,10 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** By input of a derivation, as resources and configurations name it: returns its problems, which show nothing of a seed. */
+/**
+ * By input of a derivation, as resources and configurations name it: returns its problems, which show nothing
+ * of a seed.
+ */
 export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,

@@ -88,8 +88,9 @@ const FIELD_NAME =
   /\r\ncontent-disposition:[ \t]*form-data;[ \t]*name=(?:"([^"\r\n]*)"|([^\s";]+))[ \t]*(?:\r\n|$)/i;
 
 /**
- * Reads the text fields of a multipart form, whose first line is its boundary. Files are left out, and the first of several
- * fields with one name counts. Returns an empty map for an incomplete form. Takes linear time.
+ * Reads the text fields of a multipart form, whose first line is its boundary. Files are left out, and the
+ * first of several fields with one name counts. Returns an empty map for an incomplete form. Takes linear
+ * time.
  */
 function readMultipart(text: string): Map<string, string> {
   const [boundary] = FIRST_LINE.exec(text) ?? [];

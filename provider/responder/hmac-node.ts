@@ -4,7 +4,10 @@ import type { KeyList, KeyOrBody } from "./keys.js";
 /** Computes the HMAC-SHA-256 of a body, in lower-case hex. */
 export const signHmac: (key: KeyOrBody, body: KeyOrBody) => string | Promise<string> = computeHmac;
 
-/** Reused, because nothing runs between filling and comparing it. A new one takes a twentieth of a short body's time. */
+/**
+ * Reused, because nothing runs between filling and comparing it. A new one takes a twentieth of a short
+ * body's time.
+ */
 const computedMac = Buffer.alloc(64);
 
 /**

@@ -1,4 +1,7 @@
-/** A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else of this room. */
+/**
+ * A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else
+ * of this room.
+ */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";
@@ -24,7 +27,9 @@ const KEY_HINT = "make one with: openssl rand -hex 32";
 export function problemsOfKey(value: unknown): string[] {
   const problem = problemOfSecret(value, KEY_HINT);
   const isMask = typeof value === "string" && looksMasked(value);
-  const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from a response of the service; ${KEY_HINT}`;
+  const mask =
+    `must be the key itself, got ${String(value).length} characters that look like a mask; ` +
+    `do not copy it from a response of the service; ${KEY_HINT}`;
   return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
 }
 

@@ -19,7 +19,8 @@ const MAX_KEYS = 32;
 export const problemOfKeyCount = (count: number): string | undefined =>
   count <= MAX_KEYS
     ? undefined
-    : `must be at most ${MAX_KEYS} keys, got ${count}, derived ones included; remove the keys that sign no deliveries any more`;
+    : `must be at most ${MAX_KEYS} keys, got ${count}, derived ones included; ` +
+      "remove the keys that sign no deliveries any more";
 
 /** Verification keys that have been checked: at least one, at most {@link MAX_KEYS}, none of them empty. */
 export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];

@@ -14,8 +14,8 @@ interface EventBody {
 }
 
 /**
- * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs that are set
- * to it.
+ * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs
+ * that are set to it.
  */
 export interface LambdaEventV1 extends EventBody {
   /** The HTTP method. */
@@ -116,7 +116,8 @@ function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   }
   if (typeof httpMethod === "string" && typeof path === "string") return fromV1(event as LambdaEventV1);
   throw new TypeError(
-    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; write a handler of your own for other triggers",
+    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), " +
+      "function URLs and Application Load Balancers; write a handler of your own for other triggers",
   );
 }
 

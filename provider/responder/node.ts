@@ -10,7 +10,10 @@ const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 /** What a chunk takes in addition to its bytes: a sender may send a body byte by byte. */
 const CHUNK_BYTES = 200;
 
-/** The incomplete bodies of all connections, with the bytes that each takes. The one that is idle longest comes first. */
+/**
+ * The incomplete bodies of all connections, with the bytes that each takes. The one that is idle longest
+ * comes first.
+ */
 const incomplete = new Map<IncomingMessage, number>();
 let unverifiedBytes = 0;
 

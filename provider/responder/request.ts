@@ -14,7 +14,10 @@ export interface RequestHead {
   url: string;
   /** The value of a header, its name in lower case; the values of a repeated one are joined with ", ". */
   header(name: string): string | undefined;
-  /** Name and value of every header, including repeated ones, in the order and case of the wire if the runtime has them. */
+  /**
+   * Name and value of every header, including repeated ones, in the order and case of the wire if the runtime
+   * has them.
+   */
   headers(): Iterable<readonly [name: string, value: string]>;
 }
 

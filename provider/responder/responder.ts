@@ -45,8 +45,8 @@ export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => 
 /** The keys of an endpoint, and what it does with deliveries. */
 export interface ResponderOptions {
   /**
-   * One key, or up to 32 while keys are being rotated: all of them verify deliveries and answer handshakes. A function is
-   * called for each request.
+   * One key, or up to 32 while keys are being rotated: all of them verify deliveries and answer handshakes. A
+   * function is called for each request.
    */
   verificationKeys: VerificationKeySource;
   /** Called for each delivery whose signature is right, before it is acknowledged. */
@@ -86,12 +86,10 @@ export interface Responder {
  * Throws a TypeError for a missing or empty key, more than 32 keys, an invalid path or an unknown option, and a
  * RangeError for a limit that is not a positive whole number.
  *
- * @example
- * const responder = createResponder({
- *   verificationKeys: process.env.VERIFICATION_KEY ?? "",
- *   onDelivery: ({ kind, message }) => console.log(kind, message),
- * });
- * http.createServer(toNodeListener(responder)).listen(8080); // Workers, Bun and Deno: export default { fetch: responder }
+ * @example const responder = createResponder({ verificationKeys: process.env.VERIFICATION_KEY ?? "",
+ * onDelivery: ({ kind, message }) => console.log(kind, message), });
+ * http.createServer(toNodeListener(responder)).listen(8080); // Workers, Bun and Deno: export default {
+ * fetch: responder }
  */
 export function createResponder(options: ResponderOptions): Responder {
   const policy = toPolicy(options);
@@ -192,7 +190,9 @@ const BODY_FAILURES: Record<BodyFailure, string> = {
   body_too_large: "the body is larger than this endpoint takes",
   body_incomplete: "the connection was lost before the whole body arrived",
   body_consumed:
-    "the body was read before the responder, but the signature is over the raw body; put the responder before any body parser, or let the parser keep the bytes (Express: express.raw({ type: () => true }))",
+    "the body was read before the responder, but the signature is over the raw body; " +
+    "put the responder before any body parser, or let the parser keep the bytes (Express: " +
+    "express.raw({ type: () => true }))",
 };
 
 const KEYS_UNAVAILABLE = answerError("keys_unavailable", "the verification keys are not available");
@@ -275,7 +275,10 @@ function describeBadSignature(
     return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
   }
   if (shortText.includes("hub.challenge") || url.includes("hub.challenge")) {
-    return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
+    return (
+      "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, " +
+      "with underscores and not dots"
+    );
   }
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }
@@ -284,8 +287,8 @@ function describeBadSignature(
 const CAUSES_SHOWN = 5;
 
 /**
- * Writes an error of the program's own functions to the console: stack and causes as text, without the verification keys.
- * Other properties are left out, because errors of HTTP clients contain whole requests.
+ * Writes an error of the program's own functions to the console: stack and causes as text, without the
+ * verification keys. Other properties are left out, because errors of HTTP clients contain whole requests.
  */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));

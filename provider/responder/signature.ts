@@ -21,8 +21,9 @@ export interface VerifySignatureOptions {
 }
 
 /**
- * Signs a body as the service does (section 5): `sha256=` and the HMAC-SHA-256 in 64 lower-case hex digits. Of several
- * keys the first signs. Rejects with a TypeError for an empty key, for more than 32 keys and for a body that is neither text nor bytes.
+ * Signs a body as the service does (section 5): `sha256=` and the HMAC-SHA-256 in 64 lower-case hex digits.
+ * Of several keys the first signs. Rejects with a TypeError for an empty key, for more than 32 keys and for a
+ * body that is neither text nor bytes.
  *
  * @example
  * const signature = await signBody("my verification key", JSON.stringify(message));
@@ -50,8 +51,8 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
 }
 
 /**
- * Returns the index of the key that signed the body, or -1. Synchronous if the runtime's HMAC is: an extra promise costs
- * a tenth of the time for a short body.
+ * Returns the index of the key that signed the body, or -1. Synchronous if the runtime's HMAC is: an extra
+ * promise costs a tenth of the time for a short body.
  */
 export const findSigningKey = (
   keys: KeyList,

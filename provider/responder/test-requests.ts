@@ -92,7 +92,8 @@ export async function createDelivery(
 }
 
 /**
- * Creates a handshake as the service sends it (section 6.1), for your own tests. The right response's body is the challenge.
+ * Creates a handshake as the service sends it (section 6.1), for your own tests. The right response's body is
+ * the challenge.
  *
  * @example
  * const response = await responder(createHandshake({ verificationKey, challenge: "c1" }));

@@ -21,8 +21,8 @@ export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>,
 }
 
 /**
- * The outputs in the state: the keys, and the inputs of the last create or update. `rotation` and `initial` have the last
- * value that was set; removing them from the program does not clear them.
+ * The outputs in the state: the keys, and the inputs of the last create or update. `rotation` and `initial`
+ * have the last value that was set; removing them from the program does not clear them.
  */
 export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
@@ -61,9 +61,9 @@ interface NextKeys {
 }
 
 /**
- * Decides what an update does; without a state, what a create does. Inputs are compared with the values set last, so
- * removing an input and restoring it later has no effect. A changed `initial` becomes the new key, even if `rotation` or
- * `bytes` changes too.
+ * Decides what an update does; without a state, what a create does. Inputs are compared with the values set
+ * last, so removing an input and restoring it later has no effect. A changed `initial` becomes the new key,
+ * even if `rotation` or `bytes` changes too.
  */
 export function decideNextKeys(
   state: VerificationKeyState | undefined,
@@ -73,8 +73,8 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Of the earlier keys, only random ones stay: the service signs with one of those until set-webhook has given it the
-    // first derived key.
+    // Of the earlier keys, only random ones stay: the service signs with one of those until set-webhook has
+    // given it the first derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };
@@ -127,14 +127,15 @@ export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): stri
   rotations === undefined ? undefined : keys;
 
 /**
- * Returns a stored state. Throws `invalid_config` for a state that is not ours or of a later release, and for a read by ID,
- * which has only the inputs.
+ * Returns a stored state. Throws `invalid_config` for a state that is not ours or of a later release, and for
+ * a read by ID, which has only the inputs.
  */
 export function requireKeyState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   requireStateVersion(
     stored,
     1,
-    "a verification key cannot be read by its id alone: it exists only in the state of its stack; pass a live key as initial to a new VerificationKey",
+    "a verification key cannot be read by its id alone: it exists only in the state of its stack; " +
+      "pass a live key as initial to a new VerificationKey",
   );
   return stored as VerificationKeyState;
 }

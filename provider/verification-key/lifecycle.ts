@@ -141,7 +141,9 @@ async function derive(
 /** The service signs with the replaced key until set-webhook has given it the new one. */
 const REJECTED_MEANWHILE = "deliveries are rejected until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REJECTED_MEANWHILE}; leave keep out while a key is rotated`;
-const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REJECTED_MEANWHILE}; until then, keep the subject, and list the earlier seed and rotation after the new ones`;
+const DERIVES_IT_NO_MORE =
+  `the replaced key is no longer derived, so ${REJECTED_MEANWHILE}; until then, ` +
+  "keep the subject, and list the earlier seed and rotation after the new ones";
 
 /**
  * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the

@@ -8,8 +8,8 @@ export interface Claim {
 }
 
 /**
- * What a run of the engine learns: each row is a fact, the step that learns it, and what it decides. Workspaces and bots
- * are hashes, because facts are written to a file: see run-log.ts.
+ * What a run of the engine learns: each row is a fact, the step that learns it, and what it decides.
+ * Workspaces and bots are hashes, because facts are written to a file: see run-log.ts.
  */
 export type Fact =
   /**
@@ -18,8 +18,9 @@ export type Fact =
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**
-   * From a diff that finds no change: a state owns a bot. The create or update of another resource that reaches this bot
-   * fails, and the delete of another state leaves its webhook. A create of the same resource takes its place.
+   * From a diff that finds no change: a state owns a bot. The create or update of another resource that
+   * reaches this bot fails, and the delete of another state leaves its webhook. A create of the same resource
+   * takes its place.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }
   /** From a create or update that saw or set the bot: the same, but no other state takes its place. */

@@ -22,8 +22,9 @@ export interface Foreseen {
 }
 
 /**
- * Checks, in a preview, what a create would find, and writes nothing. A replacement finds nothing, because our registration
- * is set again. A failure other than a conflict is only a warning: a preview may run where the service cannot be reached.
+ * Checks, in a preview, what a create would find, and writes nothing. A replacement finds nothing, because
+ * our registration is set again. A failure other than a conflict is only a warning: a preview may run where
+ * the service cannot be reached.
  */
 export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {
   const { baseUrl, webhookUrl, onExisting } = inputs;

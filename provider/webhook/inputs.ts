@@ -116,7 +116,9 @@ function declareOnce(declared: Declared, context: OperationContext): FieldProble
   const other = context.run.declare(declared, resourceOf(declared, context));
   if (other === undefined) return [];
   const names = joinQuotedNames([other, name]);
-  const text = `${names} declare the same workspace (${formatUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does`;
+  const text =
+    `${names} declare the same workspace (${formatUrl(baseUrl)} with the same API key), ` +
+    "but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does";
   return [{ field: "", text }];
 }
 

@@ -140,8 +140,8 @@ export async function lookBeforeUpdate(
 }
 
 /**
- * Brings the workspace to the inputs, and claims its bot. If that fails when the webhook may be registered already, throws
- * an {@link UnfinishedError} with the state to keep.
+ * Brings the workspace to the inputs, and claims its bot. If that fails when the webhook may be registered
+ * already, throws an {@link UnfinishedError} with the state to keep.
  */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
@@ -222,13 +222,15 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   if (!isSame && (seen || !isDeclared)) {
     throw new ApiChatError(
       "conflict",
-      `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
+      `${at} shows ${what}, but for a different API key than the one last used, ` +
+        "so it may be another workspace; nothing was deleted",
       { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );
   }
   if (!seen && !isSame) {
     const doubt =
-      "this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace";
+      "this was checked with a different API key than the one last used; " +
+      "if that key is for another workspace, the old webhook is still registered in the previous workspace";
     printWarning(name, `${at} has no webhook, but ${doubt}`);
   }
   if (!seen || isOurs(seen, applied)) return seen !== undefined;
@@ -237,11 +239,15 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   return false;
 }
 
-/** Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to remove it. */
+/**
+ * Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to
+ * remove it.
+ */
 function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string): void {
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(
     name,
-    `the webhook stays: it was adopted, and another provider of this program may manage it, which cannot be seen: ${problem}; to remove it, run: ${removal}`,
+    "the webhook stays: it was adopted, and another provider of this program may manage it, " +
+      `which cannot be seen: ${problem}; to remove it, run: ${removal}`,
   );
 }

@@ -1,4 +1,7 @@
-/** The second door: what the provider process and the command line need. A program does not load it: it needs zod and undici. */
+/**
+ * The second door: what the provider process and the command line need. A program does not load it: it needs
+ * zod and undici.
+ */
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK_SPEC } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";

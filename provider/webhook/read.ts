@@ -67,9 +67,9 @@ const compare = (
   expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
 
 /**
- * Like {@link readWebhook}, but by an ID alone, for an import or the `get` of an SDK: the base URL, or the resource's own ID,
- * which is its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes its place until the program
- * sets it.
+ * Like {@link readWebhook}, but by an ID alone, for an import or the `get` of an SDK: the base URL, or the
+ * resource's own ID, which is its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes
+ * its place until the program sets it.
  */
 export async function importWebhook(
   { name, id }: { name: string; id: string },

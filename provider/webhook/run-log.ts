@@ -28,7 +28,10 @@ const GAP_MS = 30_000;
 /** Older files are removed, in milliseconds. */
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
-/** A line of the file: a fact, or a sign that its run goes on. `at` is the machine's monotonic clock in milliseconds. */
+/**
+ * A line of the file: a fact, or a sign that its run goes on. `at` is the machine's monotonic clock in
+ * milliseconds.
+ */
 type Line = { at: number } & (Fact | { fact: "beat" });
 
 /**

@@ -35,17 +35,17 @@ export interface Configuration {
 }
 
 /**
- * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and all provider
- * processes of the run share them. Names do not count, because a program may move them to another workspace or another
- * webhook. What is kept here contains secrets, or serves this process alone.
+ * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
+ * all provider processes of the run share them. Names do not count, because a program may move them to
+ * another workspace or another webhook. What is kept here contains secrets, or serves this process alone.
  */
 export class Run {
   readonly #log: RunLog;
   /** By resource. Several if a name is used twice. */
   readonly #declared = new Map<string, Declared[]>();
   /**
-   * By claim: the state before this run, as diff, read or delete was given it, and the name that the program uses now. The
-   * last recorded one is the last.
+   * By claim: the state before this run, as diff, read or delete was given it, and the name that the program
+   * uses now. The last recorded one is the last.
    */
   readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
   readonly #queue = new KeyedQueue();
@@ -196,8 +196,9 @@ export class Run {
   }
 
   /**
-   * Runs an operation while no other operation on these workspaces is in progress, so that no create slips into a delete
-   * that has already read the registration. Rejects with the signal's reason if that fires first.
+   * Runs an operation while no other operation on these workspaces is in progress, so that no create slips
+   * into a delete that has already read the registration. Rejects with the signal's reason if that fires
+   * first.
    */
   inTurn<T>(
     workspaces: readonly string[],

@@ -43,8 +43,8 @@ export const DRIFTED_KEY: DriftedProperty = {
 };
 
 /**
- * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts. `requireWebhookState` then reads
- * the previous ones too.
+ * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts.
+ * `requireWebhookState` then reads the previous ones too.
  */
 const STATE_VERSION: number = 1;
 
@@ -67,8 +67,8 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
 });
 
 /**
- * The previous state, plus the URL that may be registered now, which counts as ours too. A create that replaces a resource
- * has a claim of its own.
+ * The previous state, plus the URL that may be registered now, which counts as ours too. A create that
+ * replaces a resource has a claim of its own.
  */
 export function withAttempt(
   state: WebhookState,
@@ -90,7 +90,8 @@ export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
     STATE_VERSION,
-    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
+    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, " +
+      "or declare it as a new ApiChatWebhook: the same URL is adopted",
   );
   return stored;
 }
@@ -117,7 +118,8 @@ export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void
   const text =
     key === IMPORTED_KEY
       ? "is not known after an import; write the key that is registered, or a new one"
-      : "is not known, because the service has a different key; remove it from ignoreChanges, so that the program's key is set";
+      : "is not known, because the service has a different key; remove it from ignoreChanges, " +
+        "so that the program's key is set";
   throw new ApiChatError("invalid_config", "", {
     operation: "set-webhook",
     problems: [{ field: "webhookVerificationKey", text }],

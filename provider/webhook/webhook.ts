@@ -19,8 +19,9 @@ export interface ApiChatWebhookArgs {
    */
   webhookVerificationKey: pulumi.Input<string>;
   /**
-   * Address of the workspace's registration interface (section 4.1). Default: the configuration `apichat:baseUrl`, then the
-   * environment variable `APICHAT_BASE_URL`. A change must reach the same bot; to move, use a new name or `--replace`.
+   * Address of the workspace's registration interface (section 4.1). Default: the configuration
+   * `apichat:baseUrl`, then the environment variable `APICHAT_BASE_URL`. A change must reach the same bot; to
+   * move, use a new name or `--replace`.
    */
   baseUrl?: pulumi.Input<string | undefined>;
   /**
@@ -165,9 +166,8 @@ const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**
- * Reads the registration of a workspace with get-webhook (section 4.1), in previews too, and before the same `up` writes
- * anything. Registers and changes nothing.
- * Fails with an `ApiChatError`.
+ * Reads the registration of a workspace with get-webhook (section 4.1), in previews too, and before the same
+ * `up` writes anything. Registers and changes nothing. Fails with an `ApiChatError`.
  */
 export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
   if (hasMocks()) {

@@ -116,9 +116,9 @@ const QUOTES =
 const LINE_BREAK = /\r\n|\n|\r/;
 
 /**
- * Cuts a text of CSV into rows, without empty ones. Cells are separated by commas, or by semicolons, as spreadsheets of many
- * countries write them. Whitespace around a cell that is not in quotes is ignored. Only the first broken row is reported:
- * behind it, quotes open where others close.
+ * Cuts a text of CSV into rows, without empty ones. Cells are separated by commas, or by semicolons, as
+ * spreadsheets of many countries write them. Whitespace around a cell that is not in quotes is ignored. Only
+ * the first broken row is reported: behind it, quotes open where others close.
  */
 function readRows(text: string, fileName: string): CsvRow[] {
   const rows: CsvRow[] = [];

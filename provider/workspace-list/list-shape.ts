@@ -21,8 +21,8 @@ export interface ListedWorkspace {
 export type PlannedWorkspace = ListedWorkspace & { webhookUrl: string };
 
 /**
- * Who reads a list. A fleet names its resources after the entries, and its program may supply the webhook URL. `webhook plan`
- * compares registrations with the webhook URL and only prints the names.
+ * Who reads a list. A fleet names its resources after the entries, and its program may supply the webhook
+ * URL. `webhook plan` compares registrations with the webhook URL and only prints the names.
  */
 export type ListReader = "fleet" | "plan";
 
@@ -40,10 +40,16 @@ const NAMES: Record<ListReader, z.ZodType<string>> = {
   plan: z.string().min(1, { error: "must not be empty" }),
 };
 
-/** The value is sent to the entry's base URL, so a list must not be able to name any other secret of the environment. */
+/**
+ * The value is sent to the entry's base URL, so a list must not be able to name any other secret of the
+ * environment.
+ */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
-    return "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY; rename the variable";
+    return (
+      "must be the name of an environment variable for an API key, with API_KEY in it, " +
+      "such as ACME_API_KEY; rename the variable"
+    );
   }
   // An empty variable counts as none, as everywhere.
   if (process.env[name]) return undefined;
@@ -150,8 +156,8 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
   );
 
 /**
- * Entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A plan queries the
- * workspaces, so it finds more of them than the list shows.
+ * Entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A
+ * plan queries the workspaces, so it finds more of them than the list shows.
  */
 function findClashes(list: List): EntryProblem[] {
   const { workspaces, ...top } = list;
@@ -161,7 +167,9 @@ function findClashes(list: List): EntryProblem[] {
       const other = indexes.find((one) => one !== index) ?? index;
       const name = textOf(workspaces[other], "name");
       const who = name !== undefined && WORKSPACE_NAME.test(name) ? `"${name}"` : `entry ${other + 1}`;
-      const text = `reaches the same workspace as ${who}, with the same API key; a workspace has one webhook: keep one of them`;
+      const text =
+        `reaches the same workspace as ${who}, with the same API key; a workspace has one webhook: ` +
+        "keep one of them";
       return { index, field: "baseUrl", text };
     }),
   );

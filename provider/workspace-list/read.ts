@@ -11,12 +11,16 @@ import {
 } from "./list-shape.js";
 
 /**
- * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with
- * everything that is wrong with it, each with file, line and field, and none of its values.
+ * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws
+ * `invalid_config` with everything that is wrong with it, each with file, line and field, and none of its
+ * values.
  */
 export const readWorkspaceList = (path: string): Promise<ListedWorkspace[]> => readList(path, "fleet");
 
-/** Reads the same file for `apichat webhook plan`, which needs the webhook URL of each workspace: the shape requires it. */
+/**
+ * Reads the same file for `apichat webhook plan`, which needs the webhook URL of each workspace: the shape
+ * requires it.
+ */
 export const readPlannedWorkspaces = (path: string): Promise<PlannedWorkspace[]> =>
   readList(path, "plan") as Promise<PlannedWorkspace[]>;
 

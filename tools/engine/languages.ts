@@ -70,7 +70,8 @@ export async function prepareHosts(
     if (hasHost(engine, language) && !(engine.source === "cache" && isLink)) continue;
     if (engine.source === "path") {
       throw new Error(
-        `${engine.command} is there, but ${hostName(language)}, which runs ${hosts[language][0]} programs, is not beside it. ` +
+        `${engine.command} is there, but ${hostName(language)}, which runs ${hosts[language][0]} programs, ` +
+          "is not beside it. " +
           "Pulumi's own distribution has it: https://www.pulumi.com/docs/install/",
       );
     }

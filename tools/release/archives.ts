@@ -145,7 +145,8 @@ async function unpackNode({ name, version, integrity }: NodePackage, { scratch, 
   if (found !== integrity)
     throw new Error(
       `the npm registry's ${what} has the integrity ${found}, and tools/release/platforms.ts pins ${integrity}. ` +
-        `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`,
+        "If you have changed the version, compare it with what another machine prints for: " +
+        `npm view ${what} dist.integrity`,
     );
   await run("tar", ["-xzf", archive], { cwd, signal });
   return join(cwd, "package");

@@ -29,7 +29,8 @@ interface Options {
 
 const command = new Command("npm run release:dry --")
   .description(
-    "Builds everything that a release contains from the last commit: npm package, archives of the plugin with Node in them, SDKs, bills of " +
+    "Builds everything that a release contains from the last commit: npm package, " +
+      "archives of the plugin with Node in them, SDKs, bills of " +
       "materials, release notes, SHA256SUMS. Two runs write the same bytes. Two minutes, and ten the first time.",
   )
   .option("--repository <name>", "OWNER/NAME on GitHub: the address that the packages name", parseRepository)

@@ -19,7 +19,8 @@ export function parseRepository(text: string): Repository {
 export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
   if (tag !== `v${version}`)
     throw new Error(
-      `--tag: "${tag}" is not the version of package.json, which is ${version}; tag the commit that has the version, as v${version}`,
+      `--tag: "${tag}" is not the version of package.json, which is ${version}; ` +
+        `tag the commit that has the version, as v${version}`,
     );
   if (repository === undefined)
     throw new Error("--tag: a release must say where it comes from; pass --repository OWNER/NAME too");

@@ -18,7 +18,8 @@ const command = new Command("npm run sdk --")
   )
   .option(
     "--check",
-    "build them too (not .NET), and the examples with them; a wheel is in sdk/python/dist then, and a tarball in sdk/nodejs/dist",
+    "build them too (not .NET), and the examples with them; a wheel is in sdk/python/dist then, " +
+      "and a tarball in sdk/nodejs/dist",
   );
 
 await runTool(async () => {

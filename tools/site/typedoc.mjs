@@ -1,4 +1,7 @@
-/** A typedoc plugin: names pages after their headings, groups them by folder, and names modules as programs import them. */
+/**
+ * A typedoc plugin: names pages after their headings, groups them by folder, and names modules as programs
+ * import them.
+ */
 import { readFileSync } from "node:fs";
 import { Converter, ReflectionKind, Renderer } from "typedoc";
 

@@ -15,8 +15,10 @@ import {
 import { Shell, printFailure, printPaste, printResult } from "./terminal.ts";
 
 const command = new Command("npm start --").description(
-  "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, and real Pulumi commands on a file " +
-    "backend. Registers three webhooks, sends a message and gets the reply, repairs a drift, reads bot_url from another stack, and " +
+  "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, " +
+    "and real Pulumi commands on a file " +
+    "backend. Registers three webhooks, sends a message and gets the reply, repairs a drift, " +
+    "reads bot_url from another stack, and " +
     "destroys everything. Takes less than a minute.",
 );
 

@@ -16,8 +16,9 @@ const MAX_PAUSE_SECONDS = 300;
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Makes the handler of the queue. The conversations of a batch go side by side, the deliveries of one in order: after one
- * that fails, those behind it wait too. What fails is reported by its id, so that Lambda deletes only the rest.
+ * Makes the handler of the queue. The conversations of a batch go side by side, the deliveries of one in
+ * order: after one that fails, those behind it wait too. What fails is reported by its id, so that Lambda
+ * deletes only the rest.
  */
 export function createForwarder(options: ForwarderOptions): (event: SQSEvent) => Promise<SQSBatchResponse> {
   return async ({ Records }) => {

@@ -16,7 +16,10 @@ export interface ReceiverOptions {
   queue: Pick<Queue, "send">;
 }
 
-/** Makes the handler of the webhook URL. A delivery is acknowledged with 200 when the queue has it, else refused with 503. */
+/**
+ * Makes the handler of the webhook URL. A delivery is acknowledged with 200 when the queue has it, else
+ * refused with 503.
+ */
 export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler {
   const answer = toLambdaHandler(
     createResponder({

@@ -1,7 +1,10 @@
 import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import type { Letter } from "./letter";
 
-/** What the Pulumi program binds, and for each workspace a secret text `WORKSPACE_<name>`: {@link Workspace} as JSON. */
+/**
+ * What the Pulumi program binds, and for each workspace a secret text `WORKSPACE_<name>`: {@link Workspace}
+ * as JSON.
+ */
 export interface Env {
   DELIVERIES: Queue<Letter>;
   DEAD_LETTERS: Queue<Letter>;

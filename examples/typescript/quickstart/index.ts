@@ -3,8 +3,8 @@ import { ApiChatWebhook, Responder, VerificationKey } from "pulumi-apichat-sdk";
 // The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
 const key = new VerificationKey("key");
 
-// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-// program to forward to, or register your own endpoint instead.
+// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set
+// a URL of your program to forward to, or register your own endpoint instead.
 const responder = new Responder("responder", { workspaces: { acme: { verificationKeys: key.keys } } });
 
 // The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.

@@ -17,8 +17,8 @@ import type { ControlError } from "./shapes.js";
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. An unauthorized caller learns nothing, not even
- * whether a route exists.
+ * The control API and the page, for the port of the registration interface. An unauthorized caller learns
+ * nothing, not even whether a route exists.
  */
 export function createControl(
   state: EmulatorState,
@@ -52,8 +52,9 @@ function addSamples(app: App): void {
 }
 
 /**
- * Rejects requests that have neither the token nor the page's cookie. Opening the page with a valid `?token=` sets the cookie and
- * redirects to the same address without the token, so that it does not stay in the browser history.
+ * Rejects requests that have neither the token nor the page's cookie. Opening the page with a valid `?token=`
+ * sets the cookie and redirects to the same address without the token, so that it does not stay in the
+ * browser history.
  */
 function addToken(app: App, token: string): void {
   // The cookie is not the token itself, and the same after a restart.
@@ -129,7 +130,10 @@ const HEADERS = {
   "cache-control": "no-cache",
 };
 
-/** In the package, or if the sources run, in `dist/`. The sources have an index.html too, but nothing that a browser can run. */
+/**
+ * In the package, or if the sources run, in `dist/`. The sources have an index.html too, but nothing that a
+ * browser can run.
+ */
 const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 );

@@ -6,7 +6,10 @@ import type { Settings } from "../options.js";
 /** The path of the page. Other sites may link to it. */
 export const PAGE_PATH = "/_emulator/";
 
-/** Throws an HttpError for requests that a web page from elsewhere can cause: by DNS rebinding, or from a different origin. */
+/**
+ * Throws an HttpError for requests that a web page from elsewhere can cause: by DNS rebinding, or from a
+ * different origin.
+ */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
   if (!isOwnHost(settings, incoming, host)) {

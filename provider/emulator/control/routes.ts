@@ -280,8 +280,8 @@ const WAITING_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
 
 /**
- * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. Not with
- * hono's streamSSE, which has no limit for what waits.
+ * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls
+ * behind. Not with hono's streamSSE, which has no limit for what waits.
  */
 function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET: the stream would have no reader.

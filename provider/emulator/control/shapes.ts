@@ -3,8 +3,9 @@ import type { SwitchSettings } from "../open-point-options.js";
 import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceRecord } from "../state.js";
 
 /*
- * The JSON of the control API, for emulator, page and command line: the records of state.ts, the rules of faults.ts, and the
- * shapes below. Secrets (API keys, verification keys, tokens, signatures, query values of URLs) are masked without `?reveal=true`.
+ * The JSON of the control API, for emulator, page and command line: the records of state.ts, the rules of
+ * faults.ts, and the shapes below. Secrets (API keys, verification keys, tokens, signatures, query values of
+ * URLs) are masked without `?reveal=true`.
  */
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
@@ -49,8 +50,8 @@ export interface SettingsView {
 }
 
 /**
- * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with `message_type` and
- * `private` optional.
+ * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with
+ * `message_type` and `private` optional.
  */
 export interface ReplyAnswer {
   /** The agent's message. */
@@ -61,13 +62,16 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request, in one line. The status is for programs. */
-  error: { message: string };
+  /** What was wrong with the request. The status is for programs. */
+  error: {
+    /** One line for people. */
+    message: string;
+  };
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent again, complete.
- * After `reset` everything must be read again.
+ * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent
+ * again, complete. After `reset` everything must be read again.
  */
 export type EmulatorEvent = Exclude<
   Change<WorkspaceView, ConversationView>,

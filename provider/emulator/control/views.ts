@@ -95,7 +95,10 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
   return undefined;
 }
 
-/** Masks what is secret by its place or field, and the keys of the workspace anywhere, because an endpoint may echo them. */
+/**
+ * Masks what is secret by its place or field, and the keys of the workspace anywhere, because an endpoint may
+ * echo them.
+ */
 function maskRecord<Shown extends { workspace: string | null }>(
   record: Shown,
   { directory, settings: { flowKey } }: EmulatorState,

@@ -164,9 +164,10 @@ interface ResendOptions {
 }
 
 /**
- * Sends the body of a delivery again, with the same headers and signature unless the options change them, after the other
- * deliveries of its conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config`
- * if no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
+ * Sends the body of a delivery again, with the same headers and signature unless the options change them,
+ * after the other deliveries of its conversation, to the URL that is registered now. Returns the new, pending
+ * record. Throws `invalid_config` if no webhook accepts deliveries, there is no signature to repeat yet, or
+ * the conversation is gone.
  */
 export function resendDelivery(
   state: EmulatorState,
@@ -192,7 +193,10 @@ interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
 }
 
-/** Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes; never rejects. */
+/**
+ * Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes;
+ * never rejects.
+ */
 export function queueDelivery(job: DeliveryJob): Promise<void> {
   const { queue } = job.conversation;
   queue.lastDueMs = Math.max(queue.lastDueMs, Date.parse(job.delivery.dueAt));

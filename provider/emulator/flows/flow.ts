@@ -56,7 +56,10 @@ export interface FlowContext {
   samples: Readonly<Record<MediaKind, string>>;
 }
 
-/** Replies to a contact's message, or returns an empty list. If it throws, nothing is sent and `flow-failed` is reported. */
+/**
+ * Replies to a contact's message, or returns an empty list. If it throws, nothing is sent and `flow-failed`
+ * is reported.
+ */
 export type Flow = (context: FlowContext) => readonly FlowReply[] | Promise<readonly FlowReply[]>;
 
 /** Returns the payload of the pressed button; undefined if none was pressed. */

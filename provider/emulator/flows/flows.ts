@@ -6,8 +6,8 @@ import { payloadOf, type Flow, type FlowReply } from "./flow.js";
 import { flowOfScenario, scenario, type Scenario } from "./scenario.js";
 
 /**
- * Returns all flows by name: the built-in `echo`, `menu` and `silent`, and those of the options, which may replace them. Throws
- * `invalid_config` with the wrong field of a scenario.
+ * Returns all flows by name: the built-in `echo`, `menu` and `silent`, and those of the options, which may
+ * replace them. Throws `invalid_config` with the wrong field of a scenario.
  */
 export function createFlows(
   named: Record<string, Scenario | Flow>,

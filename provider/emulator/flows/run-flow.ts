@@ -10,9 +10,9 @@ interface FlowJob extends Place {
 }
 
 /**
- * Runs the workspace's flow with a contact's message, after the earlier messages of the conversation, and queues its replies.
- * The message is then no longer unanswered, unless the emulator closes first. If the flow throws or returns an invalid reply,
- * nothing is sent and `flow-failed` is published.
+ * Runs the workspace's flow with a contact's message, after the earlier messages of the conversation, and
+ * queues its replies. The message is then no longer unanswered, unless the emulator closes first. If the flow
+ * throws or returns an invalid reply, nothing is sent and `flow-failed` is published.
  */
 export const runFlow = (job: FlowJob): Promise<void> =>
   job.state.turns.run(job.conversation, async () => {

@@ -23,8 +23,8 @@ const textCondition = z.union([z.string(), matching], {
 const condition = z
   .strictObject({
     /**
-     * The text: `content`, or the title of a pressed button. A string must match the whole text, ignoring case and surrounding
-     * spaces.
+     * The text: `content`, or the title of a pressed button. A string must match the whole text, ignoring
+     * case and surrounding spaces.
      */
     text: textCondition.optional(),
     /** The payload of the pressed button. */
@@ -59,8 +59,9 @@ export const scenario = z.strictObject({
 });
 
 /**
- * A flow as data (YAML or JSON): the first rule that matches replies. In texts, titles, subtitles and payloads of replies,
- * `{{text}}`, `{{name}}` and `{{payload}}` stand for the contact's text and name, and the payload of the pressed button.
+ * A flow as data (YAML or JSON): the first rule that matches replies. In texts, titles, subtitles and
+ * payloads of replies, `{{text}}`, `{{name}}` and `{{payload}}` stand for the contact's text and name, and
+ * the payload of the pressed button.
  *
  * @example
  * rules:

@@ -10,8 +10,8 @@ interface CurlRequest extends HttpMessage {
 const SKIPPED = /^(?:host|connection|content-length|transfer-encoding|keep-alive|expect)$/i;
 
 /**
- * Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX shell. The address is
- * sent as it is, without patterns (`--globoff`) and with its dots (`--path-as-is`).
+ * Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX
+ * shell. The address is sent as it is, without patterns (`--globoff`) and with its dots (`--path-as-is`).
  */
 export function curlCommand(request: CurlRequest): string {
   const { method, url, body } = request;
@@ -44,8 +44,8 @@ const PLAIN = /^[A-Za-z0-9_\-+=:,./@%]+$/;
 const ACTING = /(?!\n)\p{Cc}/u;
 
 /**
- * Quotes a text as one word of a POSIX shell. With control characters it is written as `$'…'`, which bash, zsh and ksh know,
- * so that a paste contains none of them.
+ * Quotes a text as one word of a POSIX shell. With control characters it is written as `$'…'`, which bash,
+ * zsh and ksh know, so that a paste contains none of them.
  */
 export function shellQuote(text: string): string {
   if (ACTING.test(text)) {

@@ -19,8 +19,8 @@ const MAX_DEPTH = 20;
 const MAX_CHARACTERS = 100_000;
 
 /**
- * A JSON object or list with a line for each entry; any other or longer text as it is. Every token stays as it was written:
- * escapes, digits, order of keys.
+ * A JSON object or list with a line for each entry; any other or longer text as it is. Every token stays as
+ * it was written: escapes, digits, order of keys.
  */
 export function indentJson(text: string): string {
   const isIndentable =

@@ -47,8 +47,8 @@ export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
 const searched = new WeakMap<Exchange["record"], string>();
 
 /**
- * Whether URL, method, operation, verdict, a status, a reason or a body holds a text, in upper or lower case. Bodies are searched as they were
- * sent and without the escapes of JSON.
+ * Whether URL, method, operation, verdict, a status, a reason or a body holds a text, in upper or lower case.
+ * Bodies are searched as they were sent and without the escapes of JSON.
  */
 export function holds(exchange: Exchange, text: string): boolean {
   const { kind, record } = exchange;

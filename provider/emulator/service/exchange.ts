@@ -42,7 +42,10 @@ export type Identify = (
   body: string,
 ) => Call;
 
-/** Responds to one request of the service as its fault and `errorShape` say. Its record is written before the response. */
+/**
+ * Responds to one request of the service as its fault and `errorShape` say. Its record is written before the
+ * response.
+ */
 export async function respondRecorded(
   state: EmulatorState,
   to: RecordedRequest["interface"],

@@ -20,9 +20,10 @@ export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
 }
 
 /**
- * Returns one of the two interfaces of the service. On loopback it is guarded: the keys of a test are not secret, so a web page
- * could read and change a registration with them. On other addresses it is as open as the service's. Not with hono: connections
- * are cut on purpose here, and creating a Response and reading it again costs a third of the requests per second.
+ * Returns one of the two interfaces of the service. On loopback it is guarded: the keys of a test are not
+ * secret, so a web page could read and change a registration with them. On other addresses it is as open as
+ * the service's. Not with hono: connections are cut on purpose here, and creating a Response and reading it
+ * again costs a third of the requests per second.
  */
 export function createService(
   state: EmulatorState,

@@ -28,8 +28,8 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
 };
 
 /**
- * Identifies an action of the registration interface (section 4.1). Checks address, method, action, key, and only then the rest
- * of the body.
+ * Identifies an action of the registration interface (section 4.1). Checks address, method, action, key, and
+ * only then the rest of the body.
  */
 export const identifyAction: Identify = (state, request, record, text) => {
   if (isAction(record.action)) record.operation = record.action;

@@ -82,7 +82,10 @@ export function FormDialog({ action, submit, children, ...dialog }: FormDialogPr
 
 const ROLES = { error: "alert", done: "status" } as const;
 
-/** Errors interrupt a screen reader, success messages wait. Both regions always exist: otherwise they would not be read. */
+/**
+ * Errors interrupt a screen reader, success messages wait. Both regions always exist: otherwise they would
+ * not be read.
+ */
 export function Notices() {
   return (
     <div class="notices">

@@ -14,7 +14,10 @@ import { FormDialog } from "./dialog.js";
 import { Check } from "./form.js";
 import { Code, visibleText } from "./untrusted.js";
 
-/** The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the page shows. */
+/**
+ * The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the
+ * page shows.
+ */
 export function ExchangeTools({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const { id, workspace } = record;

@@ -1,6 +1,7 @@
 /**
- * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. No control
- * characters, because the URL parser drops some: the page would show a different address from the one that it opens.
+ * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page.
+ * No control characters, because the URL parser drops some: the page would show a different address from the
+ * one that it opens.
  */
 const SAFE = /^https?:\/\/[^\s/?#\p{Cc}]\P{Cc}*$/iu;
 
@@ -21,8 +22,9 @@ export function fileNameOf(url: string): string {
 }
 
 /**
- * Control characters except tab and line feed, and those that embed, override or isolate the direction of writing: they make a
- * text look like another one. Marks such as U+200E and the joiners stay: scripts and emojis need them.
+ * Control characters except tab and line feed, and those that embed, override or isolate the direction of
+ * writing: they make a text look like another one. Marks such as U+200E and the joiners stay: scripts and
+ * emojis need them.
  */
 const DECEIVING = /(?![\t\n])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
 
