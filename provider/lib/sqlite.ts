@@ -170,11 +170,12 @@ function updateTables(database: DatabaseSync, options: SqliteOptions): void {
 const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();
 
 /** Runs `work` in a transaction, which is rolled back if it throws or cannot be committed. */
-export function inTransaction(database: DatabaseSync, work: () => void): void {
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
-    work();
+    const result = work();
     database.exec("COMMIT");
+    return result;
   } finally {
     // A full disk ends the transaction by itself; any other failure leaves it open.
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -10,7 +10,7 @@ import {
   takeDataDir,
   type Instance,
 } from "./data-dir.js";
-import type { DeadLetterChoice, SpoolCounts } from "./spool/store.js";
+import type { DeadLetterChoice, SpoolCounts } from "./spool/file.js";
 
 export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
@@ -126,7 +126,7 @@ export async function changeKept(
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
-  const { findSpool } = await import("./spool/store.js");
+  const { findSpool } = await import("./spool/file.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) return 0;
   try {

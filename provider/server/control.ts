@@ -6,7 +6,7 @@ import type { ServerStatus, SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
 import { startListener, type Listener } from "./listener.js";
 import { messageOfError } from "./log.js";
-import type { DeadLetterChoice } from "./spool/store.js";
+import type { DeadLetterChoice } from "./spool/file.js";
 
 /** What the control interface can do. */
 export interface ControlActions extends SpoolChanges {

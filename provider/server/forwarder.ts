@@ -21,15 +21,13 @@ import { messageOfError, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
-import type { DeadLetterChoice } from "./spool/store.js";
+import type { DeadLetterChoice } from "./spool/file.js";
 
 const DEFAULTS = {
   /** Of one attempt. */
   attemptTimeoutMs: 30_000,
   /** Between the attempts of one delivery. */
   backOff: { firstMs: 1_000, longestMs: 300_000 },
-  /** How many deliveries are in progress at once. One workspace never fills more than half. */
-  limits: { perWorkspace: 32, total: 256 },
   /** How long `close` waits for attempts in progress. */
   closeTimeoutMs: 5_000,
 };
@@ -77,7 +75,7 @@ export class Forwarder {
     this.#metrics = metrics;
     this.#settings = { ...DEFAULTS, ...settings };
     // HTTP/1.1 only: it keeps the headers as they came.
-    this.#dispatcher = createDispatcher({ connections: this.#settings.limits.total, allowH2: false });
+    this.#dispatcher = createDispatcher({ connections: spool.limits.total, allowH2: false });
     spool.onDue = (delivery) => this.#begin(delivery);
   }
 
@@ -93,14 +91,7 @@ export class Forwarder {
       const moved = [...this.#targets.keys()].filter((name) => targets.get(name) !== this.#targets.get(name));
       this.#maxAgeMs = forwardWithinSeconds * 1000;
       this.#targets = targets;
-      // Nothing of those that moved is handed out until the plan is recorded, because the age of a delivery depends on it,
-      // and until their pauses have ended.
-      const { limits } = this.#settings;
-      await this.#persist(() => this.#spool.handOut(limits, moved));
-      await this.#persist(() => this.#spool.setForwarded([...targets.keys()]));
-      if (moved.length === 0) return;
-      await this.#persist(() => this.#spool.retry(moved));
-      await this.#persist(() => this.#spool.handOut(limits));
+      await this.#persist(() => this.#spool.ask("forward", [...targets.keys()], moved));
     });
   }
 
@@ -120,7 +111,6 @@ export class Forwarder {
    */
   async close(): Promise<void> {
     this.#isClosing = true;
-    void this.#persist(() => this.#spool.handOut({ perWorkspace: 0, total: 0 }));
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
     await this.#changes.idle();
     await Promise.all(this.#attempts);
@@ -145,8 +135,10 @@ export class Forwarder {
   }
 
   #begin(delivery: TakenDelivery): void {
-    const target = this.#isClosing ? undefined : this.#targets.get(delivery.workspace);
-    if (target === undefined) return this.#spool.release(delivery);
+    // It stays in the spool for the next start.
+    if (this.#isClosing) return;
+    const target = this.#targets.get(delivery.workspace);
+    if (target === undefined) return void this.#persist(() => this.#spool.ask("release", delivery.position));
     const attempt = this.#attempt(delivery, target).finally(() => this.#attempts.delete(attempt));
     this.#attempts.add(attempt);
   }
@@ -166,11 +158,11 @@ export class Forwarder {
   }
 
   async #record(outcome: ForwardOutcome, delivery: TakenDelivery, target: string): Promise<void> {
-    if (outcome.kind === "abandoned") return this.#spool.release(delivery);
+    if (outcome.kind === "abandoned") return;
     const { timedOut } = outcome;
-    if (outcome.kind === "done") return this.#spool.complete(delivery, { timedOut });
+    const { position, workspace, id } = delivery;
+    if (outcome.kind === "done") return this.#spool.ask("complete", position, timedOut);
     const { reason: failure } = outcome;
-    const { workspace, id } = delivery;
     const attempts = delivery.attempts + 1;
     const fields = { workspace, id, failure, attempts };
     const kind = `${workspace} ${failure}`;
@@ -179,13 +171,13 @@ export class Forwarder {
       // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
       const backOff = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
       const pauseMs = hasMoved ? 0 : backOff;
-      const attempt = { failure, pauseMs, maxAgeMs: this.#maxAgeMs, timedOut };
-      if (await this.#spool.reschedule(delivery, attempt)) {
+      const attempt = { failure, pauseMs, maxAgeMs: this.#maxAgeMs };
+      if (await this.#spool.ask("reschedule", position, attempt, timedOut)) {
         this.#log.limited("warn", "not forwarded", kind, fields);
         return;
       }
     }
-    await this.#spool.bury(delivery, failure, { timedOut });
+    await this.#spool.ask("bury", position, failure, timedOut);
     this.#log.limited("error", "dead letter", kind, fields);
   }
 

@@ -36,7 +36,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
  * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process ends, the others
  * share one. Throws `invalid_config` with what to install if the optional peer prom-client is missing.
  */
-export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
+export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
   const registry = new Registry();
   const define = (name: string, help: string, ...labelNames: string[]) => {
@@ -69,7 +69,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
   const count = async (): Promise<void> => {
     const startMs = performance.now();
     if (startMs < countAgainMs) return;
-    const rows = await spool.counts();
+    const rows = await spool.ask("counts");
     countAgainMs = startMs + (performance.now() - startMs) / COUNTING_SHARE;
     for (const gauge of [pending, deadLetters, oldest]) {
       gauge.reset();

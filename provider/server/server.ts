@@ -135,7 +135,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
         ...Object.keys(loaded.config.workspaces).map(
           (name) => [name, { pending: 0, deadLetters: 0 }] as const,
         ),
-        ...(await spool.counts()),
+        ...(await spool.ask("counts")),
       ]),
     }),
     reload: () =>

@@ -1,21 +1,31 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type SqliteError, toSqliteError } from "../../lib/sqlite.js";
-import type { KeptDelivery } from "./database.js";
-import { type AttemptEnd, SpoolStore } from "./store.js";
+import type { AttemptLimits } from "./lanes.js";
+import { type DueDelivery, SpoolQueue } from "./queue.js";
 import { SpoolVolume } from "./volume.js";
 
-/** Need room. */
-const ADDS = ["accept", "check"] as const;
-/** Free or change rows. */
-const FREES = ["complete", "reschedule", "bury", "setForwarded", "retryEach", "replayEach"] as const;
-/** Write nothing. */
-const READS = ["release", "handOut", "chooseWaiting", "chooseDead", "counts"] as const;
+/** What calls do to the disk. `adds`: they need room. `frees`: they change or delete rows. */
+const KINDS = {
+  accept: "adds",
+  check: "adds",
+  complete: "frees",
+  reschedule: "frees",
+  bury: "frees",
+  release: "frees",
+  forward: "frees",
+  retryEach: "frees",
+  replayEach: "frees",
+  chooseWaiting: "reads",
+  chooseDead: "reads",
+  counts: "reads",
+} as const;
 
-/** What the keeper does with its store when it is asked to. */
-export type CallName = (typeof ADDS | typeof FREES | typeof READS)[number];
-export type CallOf<Name extends CallName> = readonly [name: Name, ...Parameters<SpoolStore[Name]>];
-export type ResultOf<Name extends CallName> = ReturnType<SpoolStore[Name]>;
-export type Call = readonly [name: CallName, ...parameters: readonly unknown[]];
+export type CallName = keyof typeof KINDS;
+
+/** The name of a method of {@link SpoolQueue}, and its parameters. */
+export type Call<Name extends CallName = CallName> = {
+  [Each in Name]: readonly [Each, ...Parameters<SpoolQueue[Each]>];
+}[Name];
 
 /** What came of a call. */
 export interface Outcome {
@@ -23,91 +33,55 @@ export interface Outcome {
   error?: Pick<SqliteError, "code" | "message">;
 }
 
-/** A delivery to forward now. */
-export interface HandedOut {
-  position: number;
-  /** How many attempts have failed. */
-  attempts: number;
-  /** Which call of the batch has accepted it. */
-  call?: number;
-  /** Missing if one has. */
-  delivery?: KeptDelivery;
-}
-
-interface Job extends Outcome {
+interface Job {
   call: Call;
+  outcome: Outcome;
 }
 
-/** Bytes of deliveries that are read at a time. What is due beyond that follows at once. */
-const HAND_OUT_BYTES = 8 * 1024 * 1024;
+/** The bytes that a call brings. */
+export const sizeOf = ([name, delivery]: Call): number =>
+  name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
 
-/**
- * Keeps the spool's file: carries out calls, a batch in one transaction, and decides what to forward. Blocks its thread
- * while the disk works.
- */
+/** Keeps the file of a spool for its responder. Blocks its thread while the disk works. */
 export class SpoolKeeper {
-  readonly #store: SpoolStore;
+  readonly #queue: SpoolQueue;
   readonly #volume: SpoolVolume;
-  /** When to hand out again, in running time. */
-  #nextMs = Infinity;
 
-  constructor(database: DatabaseSync, tidyAfterMs: number) {
-    this.#store = new SpoolStore(database);
+  constructor(database: DatabaseSync, limits: AttemptLimits, tidyAfterMs: number) {
+    this.#queue = new SpoolQueue(database, limits);
     this.#volume = new SpoolVolume(database, tidyAfterMs);
     this.#volume.tidy();
   }
 
   /**
-   * Carries out calls, of which those that add write this many bytes. What they change is on the disk when this returns. A
-   * call fails alone, and then changes nothing.
+   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call fails alone, and
+   * then changes nothing.
    */
-  run(calls: readonly Call[], bytes: number): Outcome[] {
-    const jobs = calls.map((call): Job => ({ call }));
-    const of = (names: readonly string[]) => jobs.filter(({ call: [name] }) => names.includes(name));
-    const [adds, frees, reads] = [of(ADDS), of(FREES), of(READS)];
+  run(calls: readonly Call[]): Outcome[] {
+    const jobs = calls.map((call): Job => ({ call, outcome: {} }));
+    const { adds = [], frees = [], reads = [] } = Object.groupBy(jobs, ({ call: [name] }) => KINDS[name]);
+    const bytes = calls.reduce((sum, call) => sum + sizeOf(call), 0);
     const refusal = adds.length > 0 ? this.#volume.findRefusal(bytes) : undefined;
-    this.#commit(refusal === undefined ? [...frees, ...adds] : frees);
-    for (const job of reads) this.#perform(job);
+    this.#commit(refusal ? frees : [...frees, ...adds]);
+    for (const job of reads) this.#make(job);
     const failure = refusal ?? (adds.length > 0 ? this.#volume.findFailure() : undefined);
-    if (failure !== undefined) fail(adds, failure);
-    return jobs.map(({ value, error }) => (error ? { error } : { value }));
+    if (failure) fail(adds, failure);
+    return jobs.map(({ outcome }) => outcome);
   }
 
-  /** Notes the attempts that have ended by these calls, which are carried out later: others may begin. */
-  noteEnds(calls: readonly Call[]): void {
-    for (const [name, position, ...rest] of calls) {
-      if (name !== "complete" && name !== "reschedule" && name !== "bury") continue;
-      this.#store.lanes.end(Number(position), (rest.at(-1) as AttemptEnd).timedOut);
-    }
+  /** Takes the deliveries to forward now. */
+  take(): DueDelivery[] {
+    return this.#queue.take();
   }
 
-  /** Returns what is to be forwarded now. What these calls have accepted is named by its call. */
-  handOut(calls: readonly Call[] = [], outcomes: readonly Outcome[] = []): HandedOut[] {
-    const accepted = new Map(calls.map(([name], call) => [name === "accept" && outcomes[call]?.value, call]));
-    const handedOut: HandedOut[] = [];
-    let bytes = 0;
-    for (const { position, attempts } of this.#store.lanes.take(this.#store.nowMs())) {
-      const call = accepted.get(position);
-      if (call !== undefined) handedOut.push({ position, attempts, call });
-      else {
-        const delivery = this.#store.read(position);
-        handedOut.push({ position, attempts, delivery });
-        bytes += delivery.body.byteLength;
-      }
-      if (bytes > HAND_OUT_BYTES) break;
-    }
-    this.#nextMs = this.#store.lanes.nextMs();
-    return handedOut;
-  }
-
-  /** How long until there is something to hand out if nothing happens until then, in milliseconds. Infinity if never. */
+  /** How long until there is something to take if nothing happens until then, in milliseconds. Infinity: never. */
   pauseMs(): number {
-    return Math.max(0, this.#nextMs - this.#store.nowMs());
+    return this.#queue.pauseMs();
   }
 
   close(): void {
     this.#volume.close();
-    this.#store.close();
+    this.#queue.close();
   }
 
   /**
@@ -117,10 +91,9 @@ export class SpoolKeeper {
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;
     try {
-      this.#store.write(() => {
-        for (const job of jobs) this.#perform(job);
+      this.#queue.write(() => {
+        for (const job of jobs) this.#make(job);
       });
-      for (const job of jobs) delete job.error;
       this.#volume.tidyLater();
     } catch (cause) {
       const error = toSqliteError(cause);
@@ -136,15 +109,13 @@ export class SpoolKeeper {
     }
   }
 
-  #perform(job: Job): void {
+  #make(job: Job): void {
     const [name, ...parameters] = job.call;
-    job.value = (this.#store[name] as (...given: readonly unknown[]) => unknown).apply(
-      this.#store,
-      parameters,
-    );
+    const method = this.#queue[name] as (...given: readonly unknown[]) => unknown;
+    job.outcome = { value: method.apply(this.#queue, parameters) };
   }
 }
 
 function fail(jobs: readonly Job[], { code, message }: SqliteError): void {
-  for (const job of jobs) job.error = { code, message };
+  for (const job of jobs) job.outcome = { error: { code, message } };
 }

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { accepting, openKeeper, spoolFile } from "./spool-harness.js";
 
 const HOUR_MS = 60 * 60 * 1000;
-const LIMITS = { perWorkspace: 10, total: 10 };
 const FAILED = { failure: "HTTP 503", pauseMs: 60_000, maxAgeMs: HOUR_MS };
 
 // Both clocks are simulated: the machine's, which somebody sets, and the one that counts the time that passes.
@@ -15,20 +14,18 @@ const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs
 function openWaiting(path: string) {
   const { call, keeper } = openKeeper(path);
   call(...accepting());
-  call("setForwarded", ["acme"]);
-  call("handOut", LIMITS, []);
-  const [taken] = keeper.handOut();
-  call("reschedule", taken?.position, FAILED);
-  keeper.handOut();
+  call("forward", ["acme"], []);
+  const [taken] = keeper.take();
+  call("reschedule", taken?.position ?? 0, FAILED);
+  keeper.take();
   return { keeper };
 }
 
 /** Opens it again. */
 function openAgain(path: string) {
   const { call, keeper } = openKeeper(path);
-  call("setForwarded", ["acme"]);
-  call("handOut", LIMITS, []);
-  keeper.handOut();
+  call("forward", ["acme"], []);
+  keeper.take();
   return { keeper, call };
 }
 
@@ -40,14 +37,14 @@ test.each([
   const { keeper } = openWaiting(path);
   pass(20_000);
   setClock(byMs);
-  expect([keeper.pauseMs(), keeper.handOut()]).toEqual([40_000, []]);
-  keeper.run([["check"]], 0);
+  expect([keeper.pauseMs(), keeper.take()]).toEqual([40_000, []]);
+  keeper.run([["check"]]);
   keeper.close();
   setClock(byMs);
   const again = openAgain(path).keeper;
-  expect([again.pauseMs(), again.handOut()]).toEqual([40_000, []]);
+  expect([again.pauseMs(), again.take()]).toEqual([40_000, []]);
   pass(40_000);
-  expect(again.handOut()).toMatchObject([{ attempts: 1 }]);
+  expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
 
 test("time in which no responder ran neither ends a pause nor makes a delivery older", () => {
@@ -57,9 +54,9 @@ test("time in which no responder ran neither ends a pause nor makes a delivery o
   const { keeper, call } = openAgain(path);
   expect(keeper.pauseMs()).toBe(60_000);
   pass(60_000);
-  const [taken] = keeper.handOut();
-  expect(call("reschedule", taken?.position, FAILED)).toBe(true);
+  const [taken] = keeper.take();
+  expect(call("reschedule", taken?.position ?? 0, FAILED)).toBe(true);
   pass(HOUR_MS);
-  const [last] = keeper.handOut();
-  expect(call("reschedule", last?.position, FAILED)).toBe(false);
+  const [last] = keeper.take();
+  expect(call("reschedule", last?.position ?? 0, FAILED)).toBe(false);
 });

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SqliteError } from "../../../provider/lib/sqlite.js";
 import { Forwarder, type ForwarderOptions } from "../../../provider/server/forwarder.js";
+import type { CallName } from "../../../provider/server/spool/keeper.js";
 import type { Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type Answer, type TestServer } from "../../support/http.js";
 import {
@@ -13,6 +14,7 @@ import {
   listIds,
   makeDelivery,
   openTestSpool,
+  reopen,
   spoolFile,
   withDatabase,
 } from "./spool-harness.js";
@@ -28,6 +30,17 @@ const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
 });
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
+type SpoolOptions = Pick<NonNullable<Parameters<typeof openTestSpool>[1]>, "limits">;
+
+/** Has the next call of this name fail as on a full disk. */
+function failOnce(spool: Spool, name: CallName): void {
+  const ask = spool.ask.bind(spool) as (...call: unknown[]) => Promise<never>;
+  const failing = vi.spyOn(spool, "ask").mockImplementation((...call: unknown[]) => {
+    if (call[0] !== name) return ask(...call);
+    failing.mockRestore();
+    return Promise.reject(new SqliteError("full", "the disk is full"));
+  });
+}
 
 /** Starts a forwarder with pauses of milliseconds, closed after the test. */
 function startForwarder(
@@ -43,8 +56,8 @@ function startForwarder(
 }
 
 /** A spool whose workspace acme is forwarded to a target. */
-async function setUp(answer?: Answer, given: Given = {}) {
-  const spool = await openTestSpool();
+async function setUp(answer?: Answer, { limits, ...given }: Given & SpoolOptions = {}) {
+  const spool = await openTestSpool(spoolFile(), limits && { limits });
   const target = await startServer(answer);
   return { spool, target, forwarder: startForwarder(spool, { acme: target.url }, given) };
 }
@@ -70,7 +83,7 @@ const alone = (count: number, workspace = "acme") =>
 const untilIds = (spool: Spool, ids: unknown[]): Promise<void> =>
   vi.waitFor(() => expect(listIds(spool)).toEqual(ids), WAIT);
 const untilEmpty = (spool: Spool): Promise<void> =>
-  vi.waitFor(async () => expect(await spool.counts()).toEqual(new Map()), WAIT);
+  vi.waitFor(async () => expect(await spool.ask("counts")).toEqual(new Map()), WAIT);
 const untilDead = (spool: Spool, count: number): Promise<void> =>
   vi.waitFor(() => expect(listDeadIds(spool)).toHaveLength(count), WAIT);
 const untilRequests = ({ requests }: TestServer, count: number): Promise<void> =>
@@ -176,12 +189,13 @@ test("the age of kept deliveries counts from their workspace's first target, eve
   const before = startForwarder(spool, { acme: target.url });
   await vi.waitFor(() => expect(listAll(spool)[0]?.attempts).toBeGreaterThan(1), WAIT);
   await before.close();
-  expect(listDeadIds(spool)).toEqual([]);
+  const again = await reopen(spool);
+  expect(listDeadIds(again)).toEqual([]);
   // The target was configured long ago, and has been tried ever since.
   makeOlder(path, "forwarded_workspaces", "since_ms");
   makeOlder(path, "deliveries", "age_from_ms");
-  startForwarder(spool, { acme: target.url });
-  await untilDead(spool, 1);
+  startForwarder(again, { acme: target.url });
+  await untilDead(again, 1);
 });
 
 test("a changed target is tried at once, and requests in progress finish at the previous one", async () => {
@@ -216,8 +230,9 @@ test("a delivery that waits in memory goes to the next target, or stays in the s
   target.answerWith((_, response) => response.end());
   await forwarder.close();
   expect(sentIds(target)).toEqual([hanging?.id]);
-  startForwarder(spool, { acme: next.url });
-  await vi.waitFor(async () => expect((await spool.counts()).has("acme")).toBe(false), WAIT);
+  const again = await reopen(spool);
+  startForwarder(again, { acme: next.url });
+  await vi.waitFor(async () => expect((await again.ask("counts")).has("acme")).toBe(false), WAIT);
   expect(sentIds(next).toSorted()).toEqual(idsOf([hanging, ...rest]).toSorted());
 });
 
@@ -237,7 +252,7 @@ test.each([
   { workspaces: 2, most: 6 },
   { workspaces: 10, most: 8 },
 ])("makes at most $most attempts at once for $workspaces workspaces, by its limits", async (given) => {
-  const spool = await openTestSpool();
+  const spool = await openTestSpool(spoolFile(), { limits: { perWorkspace: 3, total: 8 } });
   const { held, ...target } = await startHolding();
   const names = Array.from({ length: given.workspaces }, (_, index) => `w${index}`);
   await acceptAll(
@@ -245,7 +260,7 @@ test.each([
     names.flatMap((workspace) => alone(12, workspace)),
   );
   const urls = Object.fromEntries(names.map((workspace) => [workspace, target.url]));
-  startForwarder(spool, urls, { limits: { perWorkspace: 3, total: 8 } });
+  startForwarder(spool, urls);
   for (let round = 0; round < 3; round++) {
     await vi.waitFor(() => expect(held.size).toBe(given.most), WAIT);
     for (const end of held) end();
@@ -281,11 +296,10 @@ const areApart = ({ requests }: TestServer, from: number, places: number): boole
   });
 
 test("a workspace whose last attempt timed out has one attempt at a time, until its target answers", async () => {
-  const spool = await openTestSpool();
+  const spool = await openTestSpool(spoolFile(), { limits: { perWorkspace: 4, total: 16 } });
   const { held, ...target } = await startHolding();
   await acceptAll(spool, alone(12));
-  const limits = { perWorkspace: 4, total: 16 };
-  startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS, limits });
+  startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS });
   await untilRequests(target, 7);
   expect(areApart(target, 4, 1)).toBe(true);
   await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
@@ -294,7 +308,7 @@ test("a workspace whose last attempt timed out has one attempt at a time, until 
 });
 
 test("workspaces whose last attempts timed out leave half of all attempts to the others", async () => {
-  const spool = await openTestSpool();
+  const spool = await openTestSpool(spoolFile(), { limits: { perWorkspace: 1, total: 8 } });
   const hanging = await startHolding();
   const names = Array.from({ length: 8 }, (_, index) => `hanging${index}`);
   const urls = Object.fromEntries(names.map((name) => [name, hanging.url]));
@@ -302,8 +316,7 @@ test("workspaces whose last attempts timed out leave half of all attempts to the
     spool,
     names.flatMap((name) => alone(5, name)),
   );
-  const limits = { perWorkspace: 1, total: 8 };
-  startForwarder(spool, urls, { attemptTimeoutMs: TIMEOUT_MS, limits });
+  startForwarder(spool, urls, { attemptTimeoutMs: TIMEOUT_MS });
   await untilRequests(hanging, 16);
   expect(areApart(hanging, 8, 4)).toBe(true);
 });
@@ -329,16 +342,16 @@ test("close returns deliveries that do not finish in time, and the next forwarde
   await forwarder.close();
   expect(listAll(spool)).toMatchObject([{ id: hanging?.id, attempts: 0 }]);
   const next = await startServer();
-  startForwarder(spool, { acme: next.url });
-  await untilEmpty(spool);
+  const again = await reopen(spool);
+  startForwarder(again, { acme: next.url });
+  await untilEmpty(again);
   expect(sentIds(next)).toEqual([hanging?.id]);
 });
 
 test("a delivery whose success cannot be recorded is not repeated, and is deleted later", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(undefined, { log });
-  const complete = vi.spyOn(spool, "complete");
-  complete.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
+  failOnce(spool, "complete");
   const accepted = await acceptAll(spool, [{}, {}]);
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual(idsOf(accepted));
@@ -349,7 +362,7 @@ test("a delivery whose success cannot be recorded is not repeated, and is delete
 test("a plan that cannot be recorded is recorded later, and nothing is forwarded by it before", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
-  vi.spyOn(spool, "setForwarded").mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
+  failOnce(spool, "forward");
   await acceptAll(spool, [{}]);
   makeOlder(path, "deliveries", "accepted_ms", "age_from_ms");
   const target = await startServer(first(503));
@@ -364,8 +377,7 @@ test("nothing goes to a previous target while the plan that leaves it cannot be 
   const next = await startServer();
   const earlier = await acceptAll(spool, [{}]);
   await untilEmpty(spool);
-  const failing = vi.spyOn(spool, "setForwarded");
-  failing.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
+  failOnce(spool, "forward");
   forwarder.follow({ workspaces: { acme: { forwardTo: next.url } } });
   const accepted = await acceptAll(spool, [{}]);
   await untilEmpty(spool);

@@ -11,9 +11,9 @@ import {
   type KeptDelivery,
   openSpoolDatabase,
 } from "../../../provider/server/spool/database.js";
+import { findSpool, type SpoolFile } from "../../../provider/server/spool/file.js";
 import { type Call, SpoolKeeper } from "../../../provider/server/spool/keeper.js";
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
-import { findSpool, type SpoolStore } from "../../../provider/server/spool/store.js";
 
 /** A file in a new folder, removed after the test. */
 export function spoolFile(): string {
@@ -24,20 +24,31 @@ export function spoolFile(): string {
 
 const paths = new WeakMap<Spool, string>();
 
+/** More than any test reaches. */
+export const NO_LIMITS = { perWorkspace: 10_000, total: 40_000 };
+
 /** A spool in its own file or in this one, closed after the test. */
-export async function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Promise<Spool> {
-  const spool = await openSpool(dirname(path), tidyAfterMs);
+export async function openTestSpool(
+  path = spoolFile(),
+  options?: Parameters<typeof openSpool>[1],
+): Promise<Spool> {
+  const spool = await openSpool(dirname(path), options);
   paths.set(spool, path);
   onTestFinished(() => spool.close());
   return spool;
 }
 
-/** Collects what a spool hands out, without limits. */
+/** Closes a spool, and opens its file again as the next process does. */
+export async function reopen(spool: Spool): Promise<Spool> {
+  await spool.close();
+  return openTestSpool(paths.get(spool));
+}
+
+/** Collects what a spool hands out. */
 export async function startTaking(spool: Spool, ...workspaces: string[]): Promise<TakenDelivery[]> {
   const taken: TakenDelivery[] = [];
   spool.onDue = (delivery) => void taken.push(delivery);
-  await spool.setForwarded(workspaces.length > 0 ? workspaces : ["acme"]);
-  await spool.handOut({ perWorkspace: 10_000, total: 40_000 });
+  await spool.ask("forward", workspaces.length > 0 ? workspaces : ["acme"], []);
   return taken;
 }
 
@@ -53,11 +64,11 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
 export function openKeeper(path = spoolFile()) {
   mkdirSync(dirname(path), { recursive: true });
   const database = openSpoolDatabase(path, true);
-  const keeper = new SpoolKeeper(database, 60_000);
+  const keeper = new SpoolKeeper(database, NO_LIMITS, 60_000);
   onTestFinished(() => {
     if (database.isOpen) keeper.close();
   });
-  const run = (...calls: Call[]) => keeper.run(calls, 0);
+  const run = (...calls: Call[]) => keeper.run(calls);
   /** Runs one call. Throws its error. */
   const call = (...one: Call) => {
     const [{ value, error } = {}] = run(one);
@@ -80,8 +91,8 @@ export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDel
 
 /** The call that accepts a delivery. */
 export function accepting(given: Partial<AcceptedDelivery> = {}): Call {
-  const delivery = makeDelivery(given);
-  return ["accept", { ...delivery, headers: JSON.stringify(delivery.headers) }, 0];
+  const { conversation = null, headers, ...delivery } = makeDelivery(given);
+  return ["accept", { ...delivery, conversation, headers: JSON.stringify(headers) }, 0];
 }
 
 /** Accepts one delivery after the other, and returns them. */
@@ -95,7 +106,7 @@ export async function acceptAll(
 }
 
 /** Reads the file of a spool as a command does. */
-function readSpool<T>(spool: Spool, read: (store: SpoolStore) => T): T {
+function readSpool<T>(spool: Spool, read: (store: SpoolFile) => T): T {
   const store = findSpool(dirname(paths.get(spool) ?? ""));
   if (store === undefined) throw new Error("there is no spool");
   try {

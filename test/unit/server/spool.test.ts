@@ -18,6 +18,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { type AcceptedDelivery, openSpoolDatabase } from "../../../provider/server/spool/database.js";
 import type { Call } from "../../../provider/server/spool/keeper.js";
 import type { TakenDelivery } from "../../../provider/server/spool/spool.js";
+import type { Batch } from "../../../provider/server/spool/spool-worker.js";
 import { RESERVE_FILE } from "../../../provider/server/spool/volume.js";
 import {
   acceptAll,
@@ -27,6 +28,7 @@ import {
   listDeadIds,
   listIds,
   makeDelivery,
+  NO_LIMITS,
   openKeeper,
   openTestSpool,
   spoolFile,
@@ -36,7 +38,6 @@ import {
 } from "./spool-harness.js";
 
 const WAIT = { timeout: 10_000 };
-const LIMITS = { perWorkspace: 10_000, total: 40_000 };
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 const countDeliveries = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS count FROM deliveries").get()?.count);
@@ -69,7 +70,7 @@ test("commits all deliveries that arrive during a commit together, and acknowled
   expect(countCommits(path) - before).toBeLessThanOrEqual(2);
 });
 
-test("limits the bytes that wait for the disk, and the bytes of one request to the thread", async () => {
+test("limits the bytes that wait for the disk, and those of one batch", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const endHold = holdDisk(path);
@@ -80,19 +81,11 @@ test("limits the bytes that wait for the disk, and the bytes of one request to t
   let hasRoom = false;
   const room = spool.waitForRoom().then(() => (hasRoom = true));
   await setImmediate();
-  const sizes = sent.mock.calls.map(([request]) => (request as { bytes: number }).bytes);
-  expect([hasRoom, Math.max(...sizes) < 2 * 1024 * 1024]).toEqual([false, true]);
+  expect(hasRoom).toBe(false);
   endHold();
   await Promise.all([accepted, room]);
-  // Their bodies are read in parts.
-  const taken = await startTaking(spool);
-  const order: string[] = [];
-  for (const _ of given) {
-    const delivery = await takeFirst(taken);
-    order.push(delivery.id);
-    await spool.complete(delivery);
-  }
-  expect(order).toEqual(given.map(({ id }) => id));
+  const sizes = sent.mock.calls.map(([batch]) => (batch as Batch).calls.length);
+  expect(sizes).toEqual([16, 16, 8]);
 });
 
 const show = ({ body, ...one }: AcceptedDelivery) => ({ ...one, body: Buffer.from(body).toString("hex") });
@@ -108,7 +101,7 @@ test("hands out each delivery whole and once, from memory or from the file, and 
   accepted.push(...(await acceptAll(spool, given)));
   expect(taken.map(show)).toMatchObject(accepted.map(show));
   const [first] = taken as [TakenDelivery];
-  spool.release(first);
+  await spool.ask("release", first.position);
   await vi.waitFor(() => expect(taken).toHaveLength(7));
   expect(taken[6]).toMatchObject({ id: first.id });
 });
@@ -116,9 +109,8 @@ test("hands out each delivery whole and once, from memory or from the file, and 
 test("a disk that fails (simulated) rejects further deliveries, and existing ones can still be forwarded", () => {
   const { database, call, keeper } = openKeeper();
   call(...accepting());
-  call("setForwarded", ["acme"]);
-  call("handOut", LIMITS, []);
-  const [taken] = keeper.handOut();
+  call("forward", ["acme"], []);
+  const [taken] = keeper.take();
   const exec = database.exec.bind(database);
   const failing = vi.spyOn(database, "exec").mockImplementation((sql) => {
     if (sql === "COMMIT") throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });
@@ -132,7 +124,7 @@ test("a disk that fails (simulated) rejects further deliveries, and existing one
   failing.mockRestore();
   for (const add of [accepting(), ["check"] as Call])
     expect(() => call(...add)).toThrow(expect.objectContaining(failure));
-  call("complete", taken?.position, {});
+  call("complete", taken?.position ?? 0);
   expect(countDeliveries(database)).toBe(0);
 });
 
@@ -205,9 +197,8 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
   const { database, keeper, run, call } = openKeeper();
   const body = randomBytes(100_000);
   call(...accepting({ body }));
-  call("setForwarded", ["acme"]);
-  call("handOut", LIMITS, []);
-  const [taken] = keeper.handOut();
+  call("forward", ["acme"], []);
+  const [taken] = keeper.take();
   const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count);
   database.exec(`PRAGMA max_page_count = ${pages + 4}`);
   expect(() => call(...accepting({ body }))).toThrow(expect.objectContaining({ code: "full" }));
@@ -216,8 +207,7 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
   // In one batch: a delivery that does not fit blocks neither the deletion that frees space nor one that fits then.
   const outcomes = run(accepting({ body: randomBytes(300_000) }), accepting({ body }), [
     "complete",
-    taken?.position,
-    {},
+    taken?.position ?? 0,
   ]);
   expect(outcomes.map(({ error }) => error?.code)).toEqual(["full", undefined, undefined]);
   expect(countDeliveries(database)).toBe(1);
@@ -225,7 +215,8 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
 
 /** Fails the next deliveries for good, as the forwarder would. */
 async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken: TakenDelivery[], count = 1) {
-  for (let left = count; left > 0; left--) await spool.bury(await takeFirst(taken), "HTTP 400");
+  for (let left = count; left > 0; left--)
+    await spool.ask("bury", (await takeFirst(taken)).position, "HTTP 400");
 }
 
 test("replays a dead letter with its id at its place in its conversation", async () => {
@@ -235,8 +226,8 @@ test("replays a dead letter with its id at its place in its conversation", async
   const taken = await startTaking(spool);
   await buryNext(spool, taken, 2);
   const last = await takeFirst(taken);
-  await spool.handOut({ perWorkspace: 0, total: 0 });
-  spool.release(last);
+  await spool.ask("forward", [], []);
+  await spool.ask("release", last.position);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[third], [first, second]]);
 
   expect(await spool.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
@@ -244,11 +235,11 @@ test("replays a dead letter with its id at its place in its conversation", async
   expect(await spool.replay({})).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([ids, []]);
 
-  await spool.handOut(LIMITS);
+  await spool.ask("forward", ["acme"], []);
   for (const id of ids) {
     const delivery = await takeFirst(taken);
     expect([delivery.id, taken]).toEqual([id, []]);
-    await spool.complete(delivery);
+    await spool.ask("complete", delivery.position);
   }
 });
 
@@ -262,35 +253,35 @@ test("a replayed dead letter waits for a delivery of its conversation in progres
   await spool.replay({});
   await spool.check();
   expect(taken).toEqual([]);
-  await spool.reschedule(later, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  await spool.ask("reschedule", later.position, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
   expect(await takeFirst(taken)).toMatchObject({ id: first?.id });
 });
 
 test("replays all of one workspace, however many, and keeps the others", async () => {
-  const spool = await openTestSpool();
+  const spool = await openTestSpool(spoolFile(), { limits: NO_LIMITS });
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
   const taken = await startTaking(spool, "a", "b");
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
   await vi.waitFor(() => expect(taken).toHaveLength(451), WAIT);
-  await Promise.all(taken.map((delivery) => spool.bury(delivery, "HTTP 400")));
-  expect((await spool.counts()).get("a")).toEqual({ pending: 0, deadLetters: 450 });
-  await spool.setForwarded([]);
+  await Promise.all(taken.map((delivery) => spool.ask("bury", delivery.position, "HTTP 400")));
+  expect((await spool.ask("counts")).get("a")).toEqual({ pending: 0, deadLetters: 450 });
+  await spool.ask("forward", [], []);
   expect(await spool.replay({ workspace: "a" })).toBe(450);
   const oldestMs = listAll(spool)[0]?.acceptedMs;
-  expect((await spool.counts()).get("a")).toEqual({ pending: 450, deadLetters: 0, oldestMs });
-  expect((await spool.counts()).get("b")).toEqual({ pending: 0, deadLetters: 1 });
+  expect((await spool.ask("counts")).get("a")).toEqual({ pending: 450, deadLetters: 0, oldestMs });
+  expect((await spool.ask("counts")).get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
 test("removes forwarded messages from the disk, and keeps the files small for any amount of deliveries", async () => {
   const path = spoolFile();
-  const spool = await openTestSpool(path, 100);
+  const spool = await openTestSpool(path, { tidyAfterMs: 100, limits: NO_LIMITS });
   const secret = "a message nobody shall find";
   const taken = await startTaking(spool);
   for (let round = 0; round < 20; round++) {
     const bodies = Array.from({ length: 100 }, () => Buffer.from(secret.repeat(400)));
     await Promise.all(bodies.map((body) => spool.accept(makeDelivery({ body, conversation: undefined }))));
     await vi.waitFor(() => expect(taken).toHaveLength(100), WAIT);
-    await Promise.all(taken.splice(0).map((delivery) => spool.complete(delivery)));
+    await Promise.all(taken.splice(0).map((delivery) => spool.ask("complete", delivery.position)));
   }
   const folder = dirname(path);
   const sizes = (): number =>
