@@ -183,6 +183,14 @@ describe("a quoted body shows no value of a query, even if no request contained 
   });
 });
 
+test("the body of a rejection is quoted on one line, shortened, without control characters", async () => {
+  const { url } = await startServer((_, response) =>
+    response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
+  );
+  const { message } = await failureOf(createTestClient(url).getWebhook());
+  expect(message).toMatch(/first second\\u001b\[31m x{450,490}…$/);
+});
+
 describe.each(CALLS)("%s fails at once", (operation, call) => {
   const notFound = Object.assign(new Error("getaddrinfo ENOTFOUND service.example"), { code: "ENOTFOUND" });
   const dispatcher = createAgent({ connect: { lookup: (_host, _options, done) => done(notFound, []) } });
