@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   FOREIGN,
   GET,
