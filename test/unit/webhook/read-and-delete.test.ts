@@ -97,6 +97,12 @@ describe("read", () => {
       );
     }
   });
+
+  test("by id alone is rejected, with the way to read a registration", async () => {
+    const error = await failureOf(lifecycle().read("some-id", { name: "acme" } as WebhookState));
+    expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
+    expect(error.message).toContain("getApiChatWebhook()");
+  });
 });
 
 describe("delete", () => {
