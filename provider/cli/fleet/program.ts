@@ -29,7 +29,7 @@ Examples:
   $ ${name} plan
   $ ${name} up
   $ ${name} watch
-  $ ${name} bot-urls --env > bots.env
+  $ ${name} bot-urls --json > bots.json
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;
 
