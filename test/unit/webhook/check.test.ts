@@ -55,6 +55,8 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
     // An argument that resolves to undefined arrives as null.
     [url(null), /^webhookUrl: must be a string, got nothing; for example/],
     [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
+    [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
+    [url("https://"), /an absolute http or https URL/],
     [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
     [url("/webhooks"), /got text that may be a key and is not shown; for example/],
     [url("sk4.live.abcdefghijkl"), /is not shown/],
@@ -111,12 +113,18 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
 describe("nothing secret is shown", () => {
   test.each([
     "chat.example/hook?token=query-value",
+    "localhost:3000?token=query-value",
+    "ftp://chat.example/hook?token=query-value",
     "https://chat.example/hook?token=query-value#part",
     "https://chat.example/hook?token=query-value x",
     "https://user:query-value@chat.example/hook",
+    "ftp://user:query-value@chat.example/hook",
     "user:query-value@chat.example/hook",
+    "user:query-value/with/slashes@chat.example/hook",
     "//user:query-value@chat.example/",
+    "https:user:query-value@chat.example",
     "?token=query-value",
+    "#query-value",
   ])("of the wrong URL %s", async (wrong) => {
     const failures = await failuresOf({ webhookUrl: wrong, baseUrl: wrong });
     expect(failures).toHaveLength(2);

@@ -237,7 +237,8 @@ describe("delete if the providers of a run cannot share their facts", () => {
 test("a resource that an alias renamed has its program's name in every error", async () => {
   const { state, args, emulator } = await startCreated();
   expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
-  emulator.injectFault({ operation: "get-webhook", fault: { status: 422 } });
+  emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });
+  expect((await failureOf(read(state))).subject).toBe("beta");
   expect((await failureOf(remove(state))).subject).toBe("beta");
   expect((await update(state, { ...args, name: "beta" })).name).toBe("beta");
 });
