@@ -65,7 +65,7 @@ export class SpoolFile {
 
   /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
   retry(workspaces?: readonly string[]): number {
-    return this.write(() => this.retryEach(this.chooseWaiting(workspaces)));
+    return this.write(() => this.retryWaiting(workspaces));
   }
 
   /**
@@ -76,25 +76,17 @@ export class SpoolFile {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
   }
 
-  /** Finds the deliveries that wait for their next attempt, of these workspaces or of all. Returns their positions. */
-  chooseWaiting(workspaces?: readonly string[]): number[] {
+  /** Like `retry`, for use in `write`. */
+  retryWaiting(workspaces?: readonly string[]): number {
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
-    return this.#statements.chooseWaiting.all({ given, nowMs: this.nowMs() }).map(toPosition);
-  }
-
-  /** Makes these due. Returns how many still waited. */
-  retryEach(positions: readonly number[]): number {
-    const nowMs = this.nowMs();
-    return this.changed(
-      positions.flatMap((position) => this.#statements.retry.all({ position, nowMs }).map(toWorkspace)),
-    );
+    return this.changed(this.#statements.retry.all({ given, nowMs: this.nowMs() }).map(toWorkspace));
   }
 
   /** Finds dead letters. Returns their positions. */
   chooseDead({ ids, workspace }: DeadLetterChoice): number[] {
     return this.#statements.chooseDead
       .all({ ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null })
-      .map(toPosition);
+      .map(({ position }) => Number(position));
   }
 
   /** Moves these back. Returns how many there still were. */
@@ -156,20 +148,14 @@ export class SpoolFile {
   }
 }
 
-const toPosition = ({ position }: { position?: unknown }): number => Number(position);
-
 export const toWorkspace = ({ workspace }: { workspace?: unknown }): string => String(workspace);
 
 const prepareStatements = (database: DatabaseSync) => ({
   runningTime: database.prepare("SELECT running_ms FROM clock"),
   noteTime: database.prepare("UPDATE clock SET running_ms = ?, noted_ms = ?"),
-  chooseWaiting: database.prepare(
-    `SELECT position FROM deliveries WHERE due_ms > :nowMs
-     AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given)))`,
-  ),
   retry: database.prepare(
-    `UPDATE deliveries SET due_ms = :nowMs WHERE position = :position AND due_ms > :nowMs
-     RETURNING workspace`,
+    `UPDATE deliveries SET due_ms = :nowMs WHERE due_ms > :nowMs
+     AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given))) RETURNING workspace`,
   ),
   chooseDead: database.prepare(
     `SELECT position FROM dead_letters

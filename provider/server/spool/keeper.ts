@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type SqliteError, toSqliteError } from "../../lib/sqlite.js";
 import type { AttemptLimits } from "./lanes.js";
-import { type DueDelivery, SpoolQueue } from "./queue.js";
+import { SpoolQueue } from "./queue.js";
 import { SpoolVolume } from "./volume.js";
 
 /** What calls do to the disk. `adds`: they need room. `frees`: they change or delete rows. */
@@ -13,9 +13,8 @@ const KINDS = {
   bury: "frees",
   release: "frees",
   forward: "frees",
-  retryEach: "frees",
+  retryWaiting: "frees",
   replayEach: "frees",
-  chooseWaiting: "reads",
   chooseDead: "reads",
   counts: "reads",
 } as const;
@@ -44,11 +43,11 @@ export const sizeOf = ([name, delivery]: Call): number =>
 
 /** Keeps the file of a spool for its responder. Blocks its thread while the disk works. */
 export class SpoolKeeper {
-  readonly #queue: SpoolQueue;
+  readonly queue: SpoolQueue;
   readonly #volume: SpoolVolume;
 
   constructor(database: DatabaseSync, limits: AttemptLimits, tidyAfterMs: number) {
-    this.#queue = new SpoolQueue(database, limits);
+    this.queue = new SpoolQueue(database, limits);
     this.#volume = new SpoolVolume(database, tidyAfterMs);
     this.#volume.tidy();
   }
@@ -69,19 +68,9 @@ export class SpoolKeeper {
     return jobs.map(({ outcome }) => outcome);
   }
 
-  /** Takes the deliveries to forward now. */
-  take(): DueDelivery[] {
-    return this.#queue.take();
-  }
-
-  /** How long until there is something to take if nothing happens until then, in milliseconds. Infinity: never. */
-  pauseMs(): number {
-    return this.#queue.pauseMs();
-  }
-
   close(): void {
     this.#volume.close();
-    this.#queue.close();
+    this.queue.close();
   }
 
   /**
@@ -91,7 +80,7 @@ export class SpoolKeeper {
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;
     try {
-      this.#queue.write(() => {
+      this.queue.write(() => {
         for (const job of jobs) this.#make(job);
       });
       this.#volume.tidyLater();
@@ -111,8 +100,8 @@ export class SpoolKeeper {
 
   #make(job: Job): void {
     const [name, ...parameters] = job.call;
-    const method = this.#queue[name] as (...given: readonly unknown[]) => unknown;
-    job.outcome = { value: method.apply(this.#queue, parameters) };
+    const method = this.queue[name] as (...given: readonly unknown[]) => unknown;
+    job.outcome = { value: method.apply(this.queue, parameters) };
   }
 }
 

@@ -11,7 +11,7 @@ export interface StoredDelivery extends Omit<AcceptedDelivery, "conversation" | 
 }
 
 /** A delivery to forward now. */
-export interface DueDelivery extends StoredDelivery {
+export interface DueDelivery extends Omit<StoredDelivery, "conversation"> {
   position: number;
   /** How many attempts have failed. */
   attempts: number;
@@ -43,8 +43,6 @@ export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #lanes: Lanes;
   #lastPosition: number;
-  /** The forwarded workspaces in the file, once they have been read. */
-  #noted: ReadonlySet<string> | undefined;
   /** What follows from the changes of a transaction once that is committed. */
   #effects: (() => void)[] = [];
 
@@ -107,23 +105,17 @@ export class SpoolQueue extends SpoolFile {
   /**
    * Forwards these workspaces from now on. The age of the deliveries that a workspace has kept counts from when it first
    * appears here; those that are missing are forgotten. Ends the pauses of the workspaces that have moved. Until all this
-   * is committed, nothing of these or of new ones is due.
+   * is committed, nothing of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
-    const { listForwarded, forget, noteForwarded, listWaiting } = this.#statements;
-    const [next, left] = [new Set(workspaces), new Set(moved)];
-    this.#lanes.follow(this.#lanes.forwardedOf(workspaces.filter((workspace) => !left.has(workspace))));
-    const noted = this.#noted ?? new Set(listForwarded.all().map(toWorkspace));
-    // Only what has changed: writing 30,000 rows takes a while.
-    forget.run(JSON.stringify([...noted].filter((workspace) => !next.has(workspace))));
-    const added = JSON.stringify(workspaces.filter((workspace) => !noted.has(workspace)));
-    noteForwarded.run({ added, nowMs: this.nowMs() });
-    this.retryEach(this.chooseWaiting(moved));
+    const { forget, noteForwarded, listWaiting } = this.#statements;
+    this.#lanes.follow(this.#lanes.forwardedOf(workspaces));
+    const given = JSON.stringify(workspaces);
+    forget.run(given);
+    noteForwarded.run({ given, nowMs: this.nowMs() });
+    this.retryWaiting(moved);
     const waiting = listWaiting.all().map(toWorkspace);
-    this.#effects.push(() => {
-      this.#noted = next;
-      this.#lanes.follow(next);
-    });
+    this.#effects.push(() => this.#lanes.follow(new Set(workspaces)));
     this.changed(waiting);
   }
 
@@ -204,15 +196,14 @@ const prepareStatements = (database: DatabaseSync) => ({
   ),
   noteForwarded: database.prepare(
     `INSERT INTO forwarded_workspaces (workspace, since_ms)
-     SELECT value, :nowMs FROM json_each(:added) WHERE true ON CONFLICT DO NOTHING`,
+     SELECT value, :nowMs FROM json_each(:given) WHERE true ON CONFLICT DO NOTHING`,
   ),
-  listForwarded: database.prepare("SELECT workspace FROM forwarded_workspaces"),
   forget: database.prepare(
-    "DELETE FROM forwarded_workspaces WHERE workspace IN (SELECT value FROM json_each(?))",
+    "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
   ),
   listWaiting: database.prepare("SELECT DISTINCT workspace FROM deliveries WHERE due_ms IS NOT NULL"),
   due: database.prepare(
-    `SELECT position, id, workspace, conversation, attempts, headers, body FROM deliveries AS head
+    `SELECT position, id, workspace, attempts, headers, body FROM deliveries AS head
      WHERE workspace = :workspace AND due_ms <= :nowMs
        AND position NOT IN (SELECT position FROM taken)
        AND NOT EXISTS (SELECT 1 FROM taken

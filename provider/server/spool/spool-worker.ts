@@ -43,9 +43,9 @@ function serve(port: NonNullable<typeof parentPort>): void {
   }
   let timer: NodeJS.Timeout | undefined;
   const replyWithDue = (outcomes: Outcome[]): void => {
-    reply(outcomes, keeper.take());
+    reply(outcomes, keeper.queue.take());
     clearTimeout(timer);
-    const pauseMs = keeper.pauseMs();
+    const pauseMs = keeper.queue.pauseMs();
     if (pauseMs < Infinity) timer = setTimeout(replyWithDue, Math.min(pauseMs, MAX_PAUSE_MS), []);
   };
   port.on("message", ({ calls, isLast }: Batch) => {

@@ -12,7 +12,7 @@ import { SPOOL_FILE } from "./volume.js";
 
 const DEFAULTS = {
   /** How many deliveries are forwarded at once. */
-  limits: { perWorkspace: 32, total: 256 },
+  limits: { perWorkspace: 64, total: 256 },
   tidyAfterMs: 5_000,
 };
 
@@ -22,7 +22,7 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 /** The bytes that wait for the disk before further requests wait at their sockets. */
 const WAITING_BYTES = 16 * 1024 * 1024;
 
-/** How many rows one commit replays or retries, so that other writes get their turn. */
+/** How many dead letters one commit moves, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
 
 /** The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was acknowledged. */
@@ -31,7 +31,7 @@ class SpoolThreadError extends Error {
 }
 
 /** A delivery to forward now. It is nobody else's until `complete`, `reschedule`, `bury` or `release`. */
-export interface TakenDelivery extends AcceptedDelivery {
+export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   /** How many attempts to forward it have failed. */
   attempts: number;
@@ -127,8 +127,8 @@ export class Spool {
   }
 
   /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
-  async retry(workspaces?: readonly string[]): Promise<number> {
-    return this.#change("retryEach", await this.ask("chooseWaiting", workspaces));
+  retry(workspaces?: readonly string[]): Promise<number> {
+    return this.ask("retryWaiting", workspaces);
   }
 
   /**
@@ -137,7 +137,11 @@ export class Spool {
    */
   async replay(choice: DeadLetterChoice): Promise<number> {
     // Selects all of them up front: letters that are rejected again in the meantime would be replayed forever.
-    return this.#change("replayEach", await this.ask("chooseDead", choice));
+    const positions = await this.ask("chooseDead", choice);
+    let count = 0;
+    for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
+      count += await this.ask("replayEach", positions.slice(start, start + ROWS_PER_COMMIT));
+    return count;
   }
 
   /**
@@ -168,13 +172,6 @@ export class Spool {
     await this.#ended;
   }
 
-  async #change(name: "retryEach" | "replayEach", positions: readonly number[]): Promise<number> {
-    let count = 0;
-    for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
-      count += await this.ask(name, positions.slice(start, start + ROWS_PER_COMMIT));
-    return count;
-  }
-
   #send(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
@@ -203,12 +200,8 @@ export class Spool {
       this.#room?.resolve();
       this.#room = undefined;
     }
-    for (const { conversation, headers, ...delivery } of due)
-      this.onDue({
-        ...delivery,
-        conversation: conversation ?? undefined,
-        headers: JSON.parse(headers) as HeaderPair[],
-      });
+    for (const { headers, ...delivery } of due)
+      this.onDue({ ...delivery, headers: JSON.parse(headers) as HeaderPair[] });
     this.#send();
   }
 }

@@ -15,9 +15,9 @@ function openWaiting(path: string) {
   const { call, keeper } = openKeeper(path);
   call(...accepting());
   call("forward", ["acme"], []);
-  const [taken] = keeper.take();
+  const [taken] = keeper.queue.take();
   call("reschedule", taken?.position ?? 0, FAILED);
-  keeper.take();
+  keeper.queue.take();
   return { keeper };
 }
 
@@ -25,7 +25,7 @@ function openWaiting(path: string) {
 function openAgain(path: string) {
   const { call, keeper } = openKeeper(path);
   call("forward", ["acme"], []);
-  keeper.take();
+  keeper.queue.take();
   return { keeper, call };
 }
 
@@ -37,11 +37,11 @@ test.each([
   const { keeper } = openWaiting(path);
   pass(20_000);
   setClock(byMs);
-  expect([keeper.pauseMs(), keeper.take()]).toEqual([40_000, []]);
+  expect([keeper.queue.pauseMs(), keeper.queue.take()]).toEqual([40_000, []]);
   keeper.run([["check"]]);
   keeper.close();
   setClock(byMs);
-  const again = openAgain(path).keeper;
+  const again = openAgain(path).keeper.queue;
   expect([again.pauseMs(), again.take()]).toEqual([40_000, []]);
   pass(40_000);
   expect(again.take()).toMatchObject([{ attempts: 1 }]);
@@ -52,11 +52,11 @@ test("time in which no responder ran neither ends a pause nor makes a delivery o
   openWaiting(path).keeper.close();
   pass(48 * HOUR_MS);
   const { keeper, call } = openAgain(path);
-  expect(keeper.pauseMs()).toBe(60_000);
+  expect(keeper.queue.pauseMs()).toBe(60_000);
   pass(60_000);
-  const [taken] = keeper.take();
+  const [taken] = keeper.queue.take();
   expect(call("reschedule", taken?.position ?? 0, FAILED)).toBe(true);
   pass(HOUR_MS);
-  const [last] = keeper.take();
+  const [last] = keeper.queue.take();
   expect(call("reschedule", last?.position ?? 0, FAILED)).toBe(false);
 });
