@@ -200,8 +200,8 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
 const DISK_FAILURE = 10;
 
 /** Whether the disk has failed: what it has of earlier writes is unknown then. */
-export const isDiskFailure = ({ cause, code }: SqliteError): boolean =>
-  code === "failed" && (resultCodeOf(cause) & 0xff) === DISK_FAILURE;
+export const isDiskFailure = (error: SqliteError): boolean =>
+  error.code === "failed" && (resultCodeOf(error.cause) & 0xff) === DISK_FAILURE;
 
 const resultCodeOf = (error: unknown): number =>
   error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
