@@ -135,7 +135,8 @@ function workspacesFor({ forwards, others = 0 }: FloodOptions, forwardTo: string
 
 /** Does something again and again until the signal, if there is an interval. */
 async function repeat(everyMs: number | undefined, work: () => Promise<unknown>, until: AbortSignal) {
-  while (everyMs !== undefined) {
+  if (everyMs === undefined) return;
+  for (;;) {
     await delay(everyMs, undefined, { signal: until }).catch(() => undefined);
     if (until.aborted) return;
     await work();

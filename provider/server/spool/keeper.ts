@@ -37,10 +37,6 @@ interface Job {
   outcome: Outcome;
 }
 
-/** The bytes that a call brings. */
-export const sizeOf = ([name, delivery]: Call): number =>
-  name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
-
 /** Keeps the file of a spool for its responder. Blocks its thread while the disk works. */
 export class SpoolKeeper {
   readonly queue: SpoolQueue;
@@ -54,12 +50,11 @@ export class SpoolKeeper {
 
   /**
    * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call fails alone, and
-   * then changes nothing.
+   * then changes nothing. `bytes`: what they add.
    */
-  run(calls: readonly Call[]): Outcome[] {
+  run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));
     const { adds = [], frees = [], reads = [] } = Object.groupBy(jobs, ({ call: [name] }) => KINDS[name]);
-    const bytes = calls.reduce((sum, call) => sum + sizeOf(call), 0);
     const refusal = adds.length > 0 ? this.#volume.findRefusal(bytes) : undefined;
     this.#commit(refusal ? frees : [...frees, ...adds]);
     for (const job of reads) this.#make(job);

@@ -16,6 +16,8 @@ export interface SpoolWorkerOptions {
 /** What the thread is asked for. */
 export interface Batch {
   calls: readonly Call[];
+  /** What they add. */
+  bytes: number;
   /** Nothing follows. */
   isLast: boolean;
 }
@@ -48,8 +50,8 @@ function serve(port: NonNullable<typeof parentPort>): void {
     const pauseMs = keeper.queue.pauseMs();
     if (pauseMs < Infinity) timer = setTimeout(replyWithDue, Math.min(pauseMs, MAX_PAUSE_MS), []);
   };
-  port.on("message", ({ calls, isLast }: Batch) => {
-    replyWithDue(keeper.run(calls));
+  port.on("message", ({ calls, bytes, isLast }: Batch) => {
+    replyWithDue(keeper.run(calls, bytes));
     if (!isLast) return;
     clearTimeout(timer);
     keeper.close();

@@ -4,7 +4,7 @@ import { makeFolders } from "../../lib/files.js";
 import { SqliteError } from "../../lib/sqlite.js";
 import type { AcceptedDelivery, HeaderPair } from "./database.js";
 import type { DeadLetterChoice } from "./file.js";
-import { type Call, type CallName, sizeOf } from "./keeper.js";
+import type { Call, CallName } from "./keeper.js";
 import type { AttemptLimits } from "./lanes.js";
 import type { SpoolQueue } from "./queue.js";
 import type { Batch, Reply, SpoolWorkerOptions } from "./spool-worker.js";
@@ -24,6 +24,10 @@ const WAITING_BYTES = 16 * 1024 * 1024;
 
 /** How many dead letters one commit moves, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
+
+/** The bytes that a call brings. */
+const sizeOf = ([name, delivery]: Call): number =>
+  name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
 
 /** The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was acknowledged. */
 class SpoolThreadError extends Error {
@@ -184,7 +188,7 @@ export class Spool {
     const isLast = this.#state === "closing" && this.#next.length === 0;
     if (count === 0 && !isLast) return;
     if (isLast) this.#state = "closed";
-    const batch: Batch = { calls: calls.map(({ call }) => call), isLast };
+    const batch: Batch = { calls: calls.map(({ call }) => call), bytes, isLast };
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is a thread, not a window
     this.#worker.postMessage(batch);
   }

@@ -38,7 +38,7 @@ test.each([
   pass(20_000);
   setClock(byMs);
   expect([keeper.queue.pauseMs(), keeper.queue.take()]).toEqual([40_000, []]);
-  keeper.run([["check"]]);
+  keeper.run([["check"]], 0);
   keeper.close();
   setClock(byMs);
   const again = openAgain(path).keeper.queue;

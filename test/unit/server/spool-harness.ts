@@ -68,7 +68,7 @@ export function openKeeper(path = spoolFile()) {
   onTestFinished(() => {
     if (database.isOpen) keeper.close();
   });
-  const run = (...calls: Call[]) => keeper.run(calls);
+  const run = (...calls: Call[]) => keeper.run(calls, 0);
   /** Runs one call. Throws its error. */
   const call = (...one: Call) => {
     const [{ value, error } = {}] = run(one);
