@@ -58,6 +58,10 @@ const SUITES: Record<string, Suite> = {
     about: "a million deliveries through one responder, or as many as you say: npm run suite million 200000",
     commands: [tool("million")],
   },
+  durability: {
+    about: "the spool after power failures, from a trace of its system calls; needs strace",
+    commands: [vitest("nightly", "nightly/durability")],
+  },
   nats: {
     about: "examples/nats with a real nats-server, which Go builds",
     commands: [vitest("nightly", "nightly/nats")],

@@ -141,6 +141,7 @@ test("the packed tarball contains the resource plugin as a folder that the engin
     "pulumi-resource-apichat",
     "pulumi-resource-apichat.cmd",
     "sbom.cdx.json",
+    "spool-worker.js",
   ]);
   const { stdout, stderr, exitCode } = await execa(join(alone, "pulumi-resource-apichat"), ["127.0.0.1:1"], {
     input: "",

@@ -118,7 +118,8 @@ function serveParent(report: () => unknown): void {
 /** Starts the whole responder with a configuration file. */
 async function startProgram(): Promise<{ url: string }> {
   const server = await startResponder({ configFile: argument, instance: "bench" });
-  return { url: `http://127.0.0.1:${server.status().port}` };
+  const { port } = await server.status();
+  return { url: `http://127.0.0.1:${port}` };
 }
 
 const listener = listeners[name];

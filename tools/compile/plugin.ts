@@ -43,6 +43,9 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
+/** It is started by its name, next to the file that starts it. */
+export const THREAD = "spool-worker";
+
 /** Replaces undici with these parts. Any other name fails the build. */
 const lightUndici: Plugin = {
   name: "light-undici",
@@ -53,13 +56,19 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Bundles a program of `dist/` in a checkout into one file. */
-async function bundleProgram(source: string, program: string, outfile: string): Promise<Metafile> {
+/** Bundles a program of `dist/` in a checkout into one file of this name, and the thread that it starts into another. */
+async function bundleProgram(
+  source: string,
+  program: string,
+  outFolder: string,
+  name: string,
+): Promise<Metafile> {
+  const inDist = (path: string): string => join(source, "dist/provider", path);
   const { metafile } = await build({
     ...OPTIONS,
     absWorkingDir: source,
-    entryPoints: [join(source, "dist/provider", program)],
-    outfile,
+    entryPoints: { [name]: inDist(program), [THREAD]: inDist(`server/spool/${THREAD}.js`) },
+    outdir: outFolder,
     target: "node22.19",
     plugins: [lightUndici],
     metafile: true,
@@ -71,7 +80,7 @@ async function bundleProgram(source: string, program: string, outfile: string): 
 
 /** Bundles the command line from `dist/` in a checkout into the file `apichat.js` of a folder. */
 export async function bundleCommandLine(source: string, outFolder: string): Promise<void> {
-  const metafile = await bundleProgram(source, "cli/archive.js", join(outFolder, "apichat.js"));
+  const metafile = await bundleProgram(source, "cli/archive.js", outFolder, "apichat");
   await writePapers(outFolder, "apichat", metafile, source);
 }
 
@@ -79,7 +88,7 @@ export async function bundleCommandLine(source: string, outFolder: string): Prom
 export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [metafile] = await Promise.all([
-    bundleProgram(root, "plugin/main.js", join(outFolder, "main.js")),
+    bundleProgram(root, "plugin/main.js", outFolder, "main"),
     // An old Node must be able to parse this file, which reports that it is too old.
     build({
       ...OPTIONS,
