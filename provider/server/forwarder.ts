@@ -50,9 +50,9 @@ const DAY_SECONDS = 86_400;
 const SPOOL_PAUSE_MS = 1_000;
 
 /**
- * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation, with
- * conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired deliveries become dead
- * letters. Starts with its first plan. The spool says which ones to forward, and when.
+ * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation,
+ * with conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
+ * deliveries become dead letters. Starts with its first plan. The spool says which ones to forward, and when.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -80,8 +80,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that a workspace
-   * has kept counts from when it gets a target. A changed target is tried at once.
+   * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that
+   * a workspace has kept counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
     void this.#changes.run("plan", async () => {
@@ -106,8 +106,8 @@ export class Forwarder {
   }
 
   /**
-   * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took too long and
-   * stay in the spool. The spool can be closed after that.
+   * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took
+   * too long and stay in the spool. The spool can be closed after that.
    */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -119,7 +119,10 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /** Repeats a write to the spool until it succeeds, or the forwarder gives up: it may fail while the disk is full. */
+  /**
+   * Repeats a write to the spool until it succeeds, or the forwarder gives up: it may fail while the disk is
+   * full.
+   */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {
@@ -144,8 +147,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when the forwarder
-   * gives up: an unrecorded delivery is forwarded again after the next start. Never rejects.
+   * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when
+   * the forwarder gives up: an unrecorded delivery is forwarded again after the next start. Never rejects.
    */
   async #attempt(delivery: TakenDelivery, target: string): Promise<void> {
     const { signal } = this.#abandoning;
@@ -207,8 +210,9 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /**
- * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and `x-apichat-delivery-id`. A
- * redirect is not followed. A status counts even if the body of the response never ends. Never rejects.
+ * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and
+ * `x-apichat-delivery-id`. A redirect is not followed. A status counts even if the body of the response never
+ * ends. Never rejects.
  */
 export async function forwardRequest(
   { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,

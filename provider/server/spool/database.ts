@@ -6,8 +6,8 @@ import { releaseReserve } from "./volume.js";
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back to this
- * size.
+ * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back
+ * to this size.
  */
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
@@ -16,8 +16,8 @@ const PAGE_BYTES = 4_096;
 const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
 
 /**
- * `synchronous`: a commit returns when the disk has it. `secure_delete` overwrites deleted rows with zeros, because they
- * contain messages.
+ * `synchronous`: a commit returns when the disk has it. `secure_delete` overwrites deleted rows with zeros,
+ * because they contain messages.
  */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
@@ -28,11 +28,11 @@ const PRAGMAS = `
 `;
 
 /**
- * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation, and for each
- * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
- * `accepted_ms` and `buried_ms` are of the machine's clock. `due_ms`, `age_from_ms` and `since_ms` are of running time,
- * which counts only while a responder has the file open: `clock` has what it was at the last commit, and when that was
- * by the machine's clock. All are in milliseconds.
+ * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
+ * and for each one without a conversation: those are all that may be forwarded, so the rest costs nothing
+ * however long it is. `accepted_ms` and `buried_ms` are of the machine's clock. `due_ms`, `age_from_ms` and
+ * `since_ms` are of running time, which counts only while a responder has the file open: `clock` has what it
+ * was at the last commit, and when that was by the machine's clock. All are in milliseconds.
  */
 const TABLES = `
   CREATE TABLE deliveries (
@@ -74,7 +74,10 @@ const TABLES = `
   INSERT INTO clock VALUES (0, 0);
 `;
 
-/** Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an earlier release. */
+/**
+ * Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an
+ * earlier release.
+ */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return open(path, create);
@@ -105,7 +108,10 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no other. */
+  /**
+   * Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no
+   * other.
+   */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -121,7 +127,10 @@ export interface KeptDelivery extends AcceptedDelivery {
   attempts: number;
   /** Why the last one failed. */
   failure: string | undefined;
-  /** When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the delivery waits behind another. */
+  /**
+   * When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the
+   * delivery waits behind another.
+   */
   dueMs?: number | undefined;
 }
 

@@ -27,15 +27,18 @@ export interface DeadLetterChoice {
   workspace?: string | undefined;
 }
 
-/** Opens the spool of a data folder, for another process than its responder. Returns undefined if there is none. */
+/**
+ * Opens the spool of a data folder, for another process than its responder. Returns undefined if there is
+ * none.
+ */
 export function findSpool(dataDir: string): SpoolFile | undefined {
   const path = join(dataDir, SPOOL_FILE);
   return existsSync(path) ? new SpoolFile(openSpoolDatabase(path, false)) : undefined;
 }
 
 /**
- * The file of a spool: what is kept in it, and what any process may change. All queries use an index, so they cost the same
- * with 100,000 rows. Every method throws what SQLite throws.
+ * The file of a spool: what is kept in it, and what any process may change. All queries use an index, so they
+ * cost the same with 100,000 rows. Every method throws what SQLite throws.
  */
 export class SpoolFile {
   readonly #database: DatabaseSync;
@@ -69,8 +72,8 @@ export class SpoolFile {
   }
 
   /**
-   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
-   * Returns their number.
+   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
+   * starts again. Returns their number.
    */
   replay(choice: DeadLetterChoice): number {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
@@ -142,7 +145,9 @@ export class SpoolFile {
     this.#database.close();
   }
 
-  /** Called with the workspace of each delivery that became due, within the transaction. Returns their number. */
+  /**
+   * Called with the workspace of each delivery that became due, within the transaction. Returns their number.
+   */
   protected changed(workspaces: readonly string[]): number {
     return workspaces.length;
   }

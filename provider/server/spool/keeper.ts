@@ -49,8 +49,8 @@ export class SpoolKeeper {
   }
 
   /**
-   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call fails alone, and
-   * then changes nothing. `bytes`: what they add.
+   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call
+   * fails alone, and then changes nothing. `bytes`: what they add.
    */
   run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));
@@ -69,8 +69,9 @@ export class SpoolKeeper {
   }
 
   /**
-   * Commits all of them together. If that fails, each one is tried alone: a delivery that does not fit holds back neither
-   * those that do nor the rows to be deleted, which make room. One that fails alone is tried once more.
+   * Commits all of them together. If that fails, each one is tried alone: a delivery that does not fit holds
+   * back neither those that do nor the rows to be deleted, which make room. One that fails alone is tried
+   * once more.
    */
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;

@@ -45,7 +45,10 @@ export class Lanes {
       this.#lanes.set(workspace, { workspace, attempts: 0, isHanging: false, lookMs: 0 });
   }
 
-  /** The workspaces to look at now and how many attempts they may begin, those with the fewest in progress first. */
+  /**
+   * The workspaces to look at now and how many attempts they may begin, those with the fewest in progress
+   * first.
+   */
   *ready(nowMs: number): Generator<[lane: Lane, room: number]> {
     const ready = [...this.#lanes.values()].filter(({ lookMs }) => lookMs <= nowMs);
     for (const lane of ready.toSorted((one, other) => one.attempts - other.attempts)) {
@@ -81,8 +84,9 @@ export class Lanes {
   }
 
   /**
-   * At most as many attempts as the workspace leaves free, so that a few hanging targets never use all. A workspace whose
-   * last attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
+   * At most as many attempts as the workspace leaves free, so that a few hanging targets never use all. A
+   * workspace whose last attempt timed out has one attempt at a time. All such workspaces together use at
+   * most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
     if (!this.#forwarded.has(workspace)) return 0;

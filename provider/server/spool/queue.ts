@@ -35,9 +35,9 @@ const CHECKED: StoredDelivery = {
 };
 
 /**
- * What the responder does with its spool. Only the first delivery of a conversation is due, and none while another one of
- * the conversation is taken. `accept` to `forward` are for use in `write`; an attempt that ended frees its place
- * once that is committed.
+ * What the responder does with its spool. Only the first delivery of a conversation is due, and none while
+ * another one of the conversation is taken. `accept` to `forward` are for use in `write`; an attempt that
+ * ended frees its place once that is committed.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -82,8 +82,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the last attempt is
-   * made when its age is reached. Returns false, and changes nothing, if that was this one.
+   * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the
+   * last attempt is made when its age is reached. Returns false, and changes nothing, if that was this one.
    */
   reschedule(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { changes } = this.#statements.reschedule.run({ ...attempt, position, nowMs: this.nowMs() });
@@ -103,9 +103,9 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Forwards these workspaces from now on. The age of the deliveries that a workspace has kept counts from when it first
-   * appears here; those that are missing are forgotten. Ends the pauses of the workspaces that have moved. Until all this
-   * is committed, nothing of a new workspace is due.
+   * Forwards these workspaces from now on. The age of the deliveries that a workspace has kept counts from
+   * when it first appears here; those that are missing are forgotten. Ends the pauses of the workspaces that
+   * have moved. Until all this is committed, nothing of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
     const { forget, noteForwarded, listWaiting } = this.#statements;
@@ -135,7 +135,10 @@ export class SpoolQueue extends SpoolFile {
     return taken;
   }
 
-  /** How long until something is due if nothing happens until then, in milliseconds. Infinity: nothing will be. */
+  /**
+   * How long until something is due if nothing happens until then, in milliseconds. Infinity: nothing will
+   * be.
+   */
   pauseMs(): number {
     return Math.max(0, this.#lanes.nextMs() - this.nowMs());
   }
@@ -183,7 +186,8 @@ const prepareStatements = (database: DatabaseSync) => ({
      WHERE position =
        (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
   ),
-  // A replay may have put another delivery before this one while it was taken: then that one is due, not this.
+  // A replay may have put another delivery before this one while it was taken: then that one is due, not
+  // this.
   reschedule: database.prepare(
     `UPDATE deliveries SET attempts = attempts + 1, failure = :failure,
        due_ms = iif(due_ms IS NULL, NULL, min(:nowMs + :pauseMs, ${AGE_FROM} + :maxAgeMs))

@@ -1,4 +1,7 @@
-/** The thread in which SQLite works: see {@link Spool}. It is found by its name next to the file that starts it. */
+/**
+ * The thread in which SQLite works: see {@link Spool}. It is found by its name next to the file that starts
+ * it.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { toSqliteError } from "../../lib/sqlite.js";
 import { openSpoolDatabase } from "./database.js";

@@ -29,7 +29,10 @@ const ROWS_PER_COMMIT = 200;
 const sizeOf = ([name, delivery]: Call): number =>
   name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
 
-/** The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was acknowledged. */
+/**
+ * The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was
+ * acknowledged.
+ */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
@@ -50,9 +53,9 @@ interface PendingCall {
 }
 
 /**
- * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The file of a killed
- * process opens as it is. Only the process that holds the folder may write; others may read. Rejects with a SqliteError or
- * an error of the file system.
+ * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The
+ * file of a killed process opens as it is. Only the process that holds the folder may write; others may read.
+ * Rejects with a SqliteError or an error of the file system.
  */
 export async function openSpool(dataDir: string, options: Partial<typeof DEFAULTS> = {}): Promise<Spool> {
   makeFolders(dataDir);
@@ -67,9 +70,9 @@ export async function openSpool(dataDir: string, options: Partial<typeof DEFAULT
 }
 
 /**
- * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process. SQLite works in a
- * thread of its own. What it is asked for while it works is its next batch: one transaction, and one wait for the disk.
- * With the outcomes it hands out what is due.
+ * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process.
+ * SQLite works in a thread of its own. What it is asked for while it works is its next batch: one
+ * transaction, and one wait for the disk. With the outcomes it hands out what is due.
  */
 export class Spool {
   readonly limits: AttemptLimits;
@@ -108,9 +111,10 @@ export class Spool {
   }
 
   /**
-   * Stores a delivery. Resolves once it is on the disk and may be acknowledged. Rejects with a SqliteError (`full`, `busy`,
-   * `closed`, `failed`), and then nothing of it is stored, unless it is `failed`: the disk has failed or a file was
-   * removed, and it may be forwarded anyway. `full`: the reserve on the disk would shrink.
+   * Stores a delivery. Resolves once it is on the disk and may be acknowledged. Rejects with a SqliteError
+   * (`full`, `busy`, `closed`, `failed`), and then nothing of it is stored, unless it is `failed`: the disk
+   * has failed or a file was removed, and it may be forwarded anyway. `full`: the reserve on the disk would
+   * shrink.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     return this.ask(
@@ -130,17 +134,21 @@ export class Spool {
     return this.ask("check");
   }
 
-  /** Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations. */
+  /**
+   * Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of
+   * conversations.
+   */
   retry(workspaces?: readonly string[]): Promise<number> {
     return this.ask("retryWaiting", workspaces);
   }
 
   /**
-   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
-   * Resolves with their number.
+   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
+   * starts again. Resolves with their number.
    */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // Selects all of them up front: letters that are rejected again in the meantime would be replayed forever.
+    // Selects all of them up front: letters that are rejected again in the meantime would be replayed
+    // forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
@@ -149,8 +157,8 @@ export class Spool {
   }
 
   /**
-   * Calls a method of {@link SpoolQueue} in the next batch. Resolves with its result once what it changed is on the disk.
-   * Rejects with a SqliteError, and then it has changed nothing.
+   * Calls a method of {@link SpoolQueue} in the next batch. Resolves with its result once what it changed is
+   * on the disk. Rejects with a SqliteError, and then it has changed nothing.
    */
   ask<Name extends CallName>(
     name: Name,

@@ -5,7 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
 /**
- * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
+ * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names
+ * next to it.
  */
 export const SPOOL_FILE = "spool.sqlite";
 
@@ -14,7 +15,10 @@ export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
-/** The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's log first. */
+/**
+ * The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's
+ * log first.
+ */
 const RESERVE_BYTES = 32 * MIB;
 
 /** The maximum share of a small volume that is the reserve. */
@@ -39,10 +43,10 @@ export function releaseReserve(spoolPath: string): boolean {
 }
 
 /**
- * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the files small and
- * free of deleted messages. A part of the reserve is a file next to the spool, which is removed once a write finds no
- * room: then a delete has room, whatever else fills the volume. Rows inside the database would not do: a delete needs
- * room in the log, and frees none there.
+ * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
+ * files small and free of deleted messages. A part of the reserve is a file next to the spool, which is
+ * removed once a write finds no room: then a delete has room, whatever else fills the volume. Rows inside the
+ * database would not do: a delete needs room in the log, and frees none there.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -52,11 +56,14 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the disk if that
-   * disk failed, and what follows them would be lost in a power failure.
+   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the
+   * disk if that disk failed, and what follows them would be lost in a power failure.
    */
   #isLogOurs = false;
-  /** Set once the disk has failed or a file is gone. What the disk has is then unknown, and what follows depends on that. */
+  /**
+   * Set once the disk has failed or a file is gone. What the disk has is then unknown, and what follows
+   * depends on that.
+   */
   #failure: SqliteError | undefined;
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
@@ -68,8 +75,9 @@ export class SpoolVolume {
   }
 
   /**
-   * Returns why this many bytes may not be added now: `full` if less than the reserve is free, `busy` while another process
-   * keeps the log of an earlier process from being emptied, `failed` as {@link findFailure} does.
+   * Returns why this many bytes may not be added now: `full` if less than the reserve is free, `busy` while
+   * another process keeps the log of an earlier process from being emptied, `failed` as {@link findFailure}
+   * does.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -89,7 +97,10 @@ export class SpoolVolume {
     }
   }
 
-  /** Returns `failed` once the disk has failed, or a file was removed or replaced: nothing written to it survives the process. */
+  /**
+   * Returns `failed` once the disk has failed, or a file was removed or replaced: nothing written to it
+   * survives the process.
+   */
   findFailure(): SqliteError | undefined {
     for (const [path, { dev, ino }] of this.#files) {
       if (this.#failure) break;
@@ -116,9 +127,9 @@ export class SpoolVolume {
   }
 
   /**
-   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains deleted rows.
-   * What cannot be done now is done later. While space is short free pages and the log stay, so that no other program takes
-   * what deletes and reschedules need.
+   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains
+   * deleted rows. What cannot be done now is done later. While space is short free pages and the log stay, so
+   * that no other program takes what deletes and reschedules need.
    */
   tidy(): void {
     if (!this.#tryToTidy()) this.tidyLater();
@@ -136,7 +147,9 @@ export class SpoolVolume {
     }, this.#tidyAfterMs);
   }
 
-  /** Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits. */
+  /**
+   * Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits.
+   */
   #checkpoint(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
@@ -183,7 +196,9 @@ export class SpoolVolume {
     }
   }
 
-  /** The size of the reserve and of its file, and whether less is free on the volume and in the spool's file. */
+  /**
+   * The size of the reserve and of its file, and whether less is free on the volume and in the spool's file.
+   */
   #measure(addedBytes = 0): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.
