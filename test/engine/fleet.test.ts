@@ -64,25 +64,6 @@ describe("15 workspaces in 3 stacks", () => {
     names.forEach((name) => keys.add(keyOf(name) ?? ""));
   };
 
-  test("plan counts free and taken workspaces, and queries each once", async () => {
-    const [occupied = "", ...others] = FIRST;
-    scene.emulator.workspace(occupied).takeOver(STRANGER);
-    const plan = await scene.run(FIRST, (fleet, options) => fleet.plan(options));
-    expect(plan).toMatchObject({
-      outcome: "done",
-      randomKeys: FIRST.length,
-      creates: { free: others.length, adopted: 0, taken: 1, unknown: 0 },
-    });
-    const changes = plan.stacks.flatMap((stack) => [...stack.webhooks, ...stack.others]);
-    expect(changes.map(({ change }) => change)).toEqual(
-      Array.from({ length: 2 * FIRST.length }, () => "create"),
-    );
-    // A preview leaves no stack.
-    expect(await scene.deployedStacks()).toEqual([]);
-    expect(requestCount()).toBe(FIRST.length);
-    scene.emulator.workspace(occupied).removeRegistration();
-  });
-
   test("up registers all of them, each with its own key", async () => {
     const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
     expect(report).toMatchObject({
