@@ -33,13 +33,13 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/": 4550,
   "provider/emulator/page/": 2669,
   "provider/fleet/": 2182,
-  "provider/cli/": 4589,
+  "provider/cli/": 4449,
   "schema/": 737,
-  "tools/": 4884,
-  "test/": 33_433,
+  "tools/": 4843,
+  "test/": 33_099,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 29_744;
+const PROVIDER_AND_SCHEMA = 29_624;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

@@ -16,6 +16,8 @@ const moveWithKey = step.edit("acme", { url: 1, key: 1 });
 const takeBack = step.edit("acme", { url: 0, key: 0 });
 const rotate = [step.rotateApiKey(), step.giveApiKey()];
 const rotateAndRemove = [...rotate, up, step.outside("acme", "removed")];
+const lostSet = step.fault("acme", "set-webhook", "lost");
+const lostSecondGet = step.fault("acme", "get-webhook", "lost", 2);
 const another = step.declare("globex", "delta");
 
 /** Plays commands, and checks each against every promise like the random ones. */
@@ -35,28 +37,21 @@ test.each<[string, ...step.Command[]]>([
   ["a rotated API key, then a removed registration: up --refresh", ...rotateAndRemove, refreshingUp],
   ["a rotated API key, then a removed registration: up --replace", ...rotateAndRemove, replace],
   ["a rotated API key, then a removed registration: destroy", ...rotateAndRemove, destroy],
-  ["an update with a lost response", move, step.fault("acme", "set-webhook", "lost"), up, destroy],
+  ["an update with a lost response", move, lostSet, up, destroy],
   ["an update with a timeout", move, step.fault("acme", "set-webhook", "timed out"), up, destroy],
   [
     "an update with a lost response and a lost get-webhook after it",
     move,
-    step.fault("acme", "set-webhook", "lost"),
-    step.fault("acme", "get-webhook", "lost", 2),
+    lostSet,
+    lostSecondGet,
     up,
     destroy,
   ],
-  [
-    "an update of URL and key with a lost response, then reverted",
-    moveWithKey,
-    step.fault("acme", "set-webhook", "lost"),
-    up,
-    takeBack,
-    up,
-  ],
+  ["an update of URL and key with a lost response, then reverted", moveWithKey, lostSet, up, takeBack, up],
   [
     "an update of URL and key with a lost response, then reverted and refreshed",
     moveWithKey,
-    step.fault("acme", "set-webhook", "lost"),
+    lostSet,
     up,
     takeBack,
     refreshingUp,

@@ -8,9 +8,9 @@ it("prints a line for each check with hints below, and ends with 1 if a check fa
     runCli(["doctor", ...parameters], { cwd: folder, environment: { PATH: folder } });
   const { exitCode, stdout, stderr } = await doctor();
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toMatch(/^ok {7}Node\.js {8}v\d/m);
-  expect(stdout).toMatch(/^warning {2}Pulumi CLI {5}not on PATH\n {24}hint: install Pulumi 3\.216\.0/m);
-  expect(stdout).toMatch(/^skipped {2}webhook URL {4}pass --webhook-url$/m);
+  expect(stdout).toMatch(/^ok {7}Node\.js {6}v\d/m);
+  expect(stdout).toMatch(/^warning {2}Pulumi CLI {3}not on PATH\n {22}hint: install Pulumi 3\.216\.0/m);
+  expect(stdout).toMatch(/^skipped {2}webhook URL {2}pass --webhook-url$/m);
   const failed = await doctor("--base-url", "http://127.0.0.1:1", "--json");
   expect(failed).toMatchObject({ exitCode: 1, stderr: "" });
   const checks = expect.arrayContaining([expect.objectContaining({ name: "base URL", status: "failed" })]);

@@ -91,10 +91,6 @@ describe("a fleet's command line, with a fake fleet", () => {
     ["bot-urls", "WORKSPACE  BOT URL\nacme       https://bots.example/a\nglobex     https://bots.example/g"],
     ["bot-urls --json", JSON.stringify(botUrls, undefined, 2)],
     [
-      "bot-urls --env",
-      "APICHAT_BOT_URL_ACME=https://bots.example/a\nAPICHAT_BOT_URL_GLOBEX=https://bots.example/g",
-    ],
-    [
       "stacks",
       "STACK              WORKSPACE\nproduction-0-of-2  acme\nproduction-0-of-2  globex\n" +
         "production-1-of-2  initech\nproduction-1-of-2  umbrella",

@@ -72,10 +72,6 @@ describe("a usage error of a fleet's command line ends with 2", () => {
       "option '--stacks-at-once <n>' argument '0' is invalid. It must be a whole number from 1; " +
         "see node fleet.ts watch --help",
     ],
-    [
-      "bot-urls --env --json",
-      "option '--env' cannot be used with option '--json'; see node fleet.ts bot-urls --help",
-    ],
   ])("%s", async (words, message) => {
     const { exitCode, stdout, stderr } = await run(`${words} --json`);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

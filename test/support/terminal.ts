@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, vi } from "vitest";
 import { afterTests } from "./http.ts";
 
@@ -37,14 +38,26 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
   };
 }
 
-/** Throws if a program listens on this port. */
-export const requireFree = (port: number): Promise<void> =>
-  new Promise((resolve, reject) => {
+/**
+ * Throws if a program listens on this port. Waits ten seconds first: the system closes the ports of a killed
+ * program a moment after the rest of it.
+ */
+export async function requireFree(port: number): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (await isListening(port)) {
+    if (Date.now() > deadline)
+      throw new Error(`port ${port}, which the page uses, is taken: end the program that has it`);
+    await sleep(50);
+  }
+}
+
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
-    socket.once("error", () => resolve());
+    socket.once("error", () => resolve(false));
     socket.once("connect", () => {
       socket.destroy();
-      reject(new Error(`port ${port}, which the page uses, is taken: end the program that has it`));
+      resolve(true);
     });
   });
 

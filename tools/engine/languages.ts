@@ -13,9 +13,7 @@ const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
-const [yaml, java, dotnet] = ["pulumi-yaml", "pulumi-java", "pulumi-dotnet"].map(
-  (name) => `${GITHUB}/${name}`,
-);
+const [yaml, java] = ["pulumi-yaml", "pulumi-java"].map((name) => `${GITHUB}/${name}`);
 
 /** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
@@ -24,12 +22,6 @@ const hosts = {
   python: ["Python", "nodejs-host", `${SDK}/python/cmd/pulumi-language-python`, SDK_VERSION, pythonScript],
   go: ["Go", "go-host", `${SDK}/go/pulumi-language-go`, SDK_VERSION],
   java: ["Java", "java-host", `${java}/pkg/cmd/pulumi-language-java`, `${java}/pkg/version.Version=v0.20.0`],
-  dotnet: [
-    ".NET",
-    "dotnet-host",
-    `${dotnet}/pulumi-language-dotnet/v3`,
-    `${dotnet}/pulumi-language-dotnet/v3/version.Version=v3.112.1`,
-  ],
 } satisfies Record<string, Host>;
 
 export type Language = keyof typeof hosts;

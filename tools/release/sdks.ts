@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { x as extract } from "tar";
-import { findExecutable, pathFolders } from "../engine/engine.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { run } from "../lib/run.ts";
 import { findPython, MIN_PYTHON, preparePackages } from "../lib/python.ts";
@@ -23,7 +22,7 @@ interface Packing {
   repository?: Repository | undefined;
 }
 
-const packers = { python: packPython, nodejs: packNode, java: packJava, dotnet: packDotnet, go: packGo };
+const packers = { python: packPython, nodejs: packNode, java: packJava, go: packGo };
 
 type SdkLanguage = keyof typeof packers;
 
@@ -103,19 +102,6 @@ async function packJava({ sdk, folder, version, signal, repository }: Packing): 
     await copyFile(join(sdk, "target", name), join(folder, name));
   }
   await copyFile(join(sdk, "pom.xml"), join(folder, `apichat-${version}.pom`));
-}
-
-/** Packs a NuGet package if there is a .NET SDK, else its sources. */
-async function packDotnet({ sdk, folder, version, signal }: Packing): Promise<void> {
-  if (findExecutable("dotnet", pathFolders()) === undefined) {
-    console.error(
-      "There is no dotnet on PATH: the release has the sources of the .NET SDK, and no NuGet package.",
-    );
-    return packFolder(sdk, join(folder, `apichat-dotnet-${version}.tar.gz`));
-  }
-  // The project packs when it is built; `dotnet pack` would look for files that are not built yet.
-  const options = ["-p:ContinuousIntegrationBuild=true", `-p:PackageOutputPath=${folder}`];
-  await run("dotnet", ["build", "--configuration", "Release", ...options], { cwd: sdk, signal });
 }
 
 /** Packs the folder of the module; a commit with it and a tag publish it. */

@@ -1,6 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../engine/cache.ts";
@@ -8,7 +7,6 @@ import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
-import { listen } from "../lib/listen.ts";
 import { run } from "../lib/run.ts";
 
 /** Returns the absolute path of a file in the clone. */
@@ -20,10 +18,7 @@ export const sdkFolder = inClone("sdk");
 const schemaFile = inClone("provider/plugin/schema.json");
 
 /** The titles of the languages, by the names that Pulumi gives them. */
-export const sdks = { python: "Python", go: "Go", nodejs: "Node.js", java: "Java", dotnet: ".NET" };
-
-/** The languages whose hosts generate the SDK, even the hosts that the tools build. */
-const GENERATED_BY_HOST: readonly string[] = ["java", "dotnet"];
+export const sdks = { python: "Python", go: "Go", nodejs: "Node.js", java: "Java" };
 
 export type SdkLanguage = keyof typeof sdks;
 
@@ -55,7 +50,8 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  const byHost = GENERATED_BY_HOST.includes(language) || isDistribution(engine);
+  // The host of Java generates even if the tools have built it.
+  const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
   await using temporary = await mkdtempDisposable(join(into, ".new-"));
@@ -86,25 +82,10 @@ async function runGenerator({ language, folder, schema, signal }: Job): Promise<
   await run(join(bin, "generate-sdk"), [schema, folder, language], { signal });
 }
 
-/** One white dot. */
-const logo = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=",
-  "base64",
-);
-
-/**
- * Generates with the language's host, through the engine. The host of .NET downloads the package's logo, or
- * else Pulumi's from the internet.
- */
+/** Generates with the language's host, through the engine. */
 async function runHost(engine: Engine, { language, folder, schema, signal }: Job): Promise<void> {
-  await using resources = new AsyncDisposableStack();
-  const server = listen(createServer((_, response) => response.end(logo)));
-  const { url } = resources.adopt(await server, (it) => it.close());
-  const file = join(folder, "schema.json");
-  const content = JSON.parse(await readFile(schema, "utf8")) as object;
-  await writeFile(file, JSON.stringify({ ...content, logoUrl: `${url}/logo.png` }));
   const env = engineEnvironment(engine, { home: join(folder, "home"), backend: folder, passphrase: "none" });
-  const args = ["package", "gen-sdk", file, "--language", language, "--out", folder];
+  const args = ["package", "gen-sdk", schema, "--language", language, "--out", folder];
   await run(engine.command, args, { env, signal });
 }
 

@@ -1,6 +1,5 @@
 import type { Registration } from "../../client/index.js";
 import type { CommandRun } from "../run-command.js";
-import type { StackSettings } from "./project.js";
 
 export interface Finding {
   /** Only `failed` makes the exit code 1. */
@@ -22,10 +21,7 @@ export interface Surroundings extends CommandRun {
 export interface DoctorFacts extends Surroundings {
   /** The path of Pulumi.yaml; undefined if there is none here or above. */
   projectFile: string | undefined;
-  /** The settings in Pulumi.yaml, and those of each stack. */
-  stacks: Promise<StackSettings[]>;
-  /** The base URL of the options and the environment, else of the stacks if they agree. */
-  baseUrl: Promise<string | undefined>;
+  baseUrl: string | undefined;
   /** Undefined if nothing is registered, or if base URL or API key are not known. */
   registration: Promise<Registration | undefined>;
 }

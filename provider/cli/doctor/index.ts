@@ -13,7 +13,7 @@ interface DoctorOptions extends CredentialOptions {
 
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("check Node.js, Pulumi, the plugin, configuration and network, each with a hint")
+    .description("check Node.js, Pulumi, the plugin and the network, each with a hint")
     .option("--webhook-url <url>", "a webhook URL to check", parseUrl)
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
   return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey"])
@@ -23,8 +23,8 @@ export function doctorCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current
-folder or above, and the configuration of its stacks. What is wrong with the program itself, pulumi preview
-reports. ok, warning and skipped are fine; failed is not.
+folder or above. What is wrong with the program and its configuration, pulumi preview reports. ok, warning and
+skipped are fine; failed is not.
 
 Examples:
   $ apichat doctor

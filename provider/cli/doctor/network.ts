@@ -9,12 +9,12 @@ import type { DoctorCheck, DoctorFacts, Finding } from "./check.js";
 
 /** Checks the registration interface: with an API key whether it accepts it, else only whether it responds. */
 export const checkBaseUrl: DoctorCheck = async (facts) => {
-  const baseUrl = await facts.baseUrl;
+  const { baseUrl } = facts;
   const { flag, variable } = ADDRESSES.baseUrl;
   if (baseUrl === undefined) return skipped(`pass ${flag} or set ${variable}`);
   const apiKey = await facts.credentials.findSecret("apiKey");
   if (apiKey === undefined) {
-    return probe(baseUrl, "set APICHAT_API_KEY to check further: doctor does not read a stack's key", facts);
+    return probe(baseUrl, "set APICHAT_API_KEY to check further", facts);
   }
   try {
     const registration = await facts.registration;
@@ -45,9 +45,8 @@ export const checkWebhookUrl: DoctorCheck = async (facts) => {
 
 async function checkHandshake(
   endpoint: { url: string; verificationKey: string },
-  { signal, baseUrl }: DoctorFacts,
+  { signal, baseUrl: serviceUrl }: DoctorFacts,
 ): Promise<Finding> {
-  const serviceUrl = await baseUrl;
   const options = serviceUrl === undefined ? {} : { serviceUrl };
   const diagnosis = await diagnoseHandshake({ ...endpoint, limitMs: LIMIT_MS, signal, ...options });
   const url = formatUrl(endpoint.url);

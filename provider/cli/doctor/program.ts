@@ -1,15 +1,14 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { hasErrorCode } from "../../lib/files.js";
-import { formatUrl } from "../../lib/url.js";
 import { isOlder, MIN_PULUMI } from "../../lib/version.js";
-import { ADDRESSES } from "../credentials.js";
+import { parseYaml } from "../../lib/yaml-file.js";
 import { failed, LIMIT_MS, ok, skipped, warning } from "./check.js";
 import type { DoctorCheck, DoctorFacts, Finding } from "./check.js";
-import { readProject } from "./project.js";
 
 /** Checks Pulumi's command line on PATH. Without a program nothing here needs it. */
 export const checkPulumi: DoctorCheck = async (facts) => {
@@ -44,8 +43,10 @@ const execute = promisify(execFile);
 /** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
 export const checkPlugin: DoctorCheck = async ({ projectFile, signal }) => {
   if (projectFile === undefined) return undefined;
-  const { isOnPlugin, plugin = "" } = await readProject(projectFile);
-  if (!isOnPlugin) return undefined;
+  const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
+  // Every program except one of Node.js that does not name the plugin.
+  if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
+  const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";
   // Anything else, such as apichat@0.1.0, the engine looks up itself.
   if (/^[./~]|^[a-z]:/i.test(plugin)) {
     const program = dirname(projectFile);
@@ -70,25 +71,9 @@ export const checkPlugin: DoctorCheck = async ({ projectFile, signal }) => {
 
 const plugins = z.array(z.object({ name: z.string(), version: z.string().default("of no version") }));
 
-/** Checks where the base URL and the API key come from. */
-export const checkConfiguration: DoctorCheck = async ({ credentials, ...facts }) => {
-  const stacks = await facts.stacks;
-  const given = {
-    place: "this command",
-    baseUrl: await credentials.findAddress("baseUrl"),
-    hasApiKey: (await credentials.findSecret("apiKey")) !== undefined,
-  };
-  const sources = [given, ...stacks].flatMap(({ place, baseUrl, hasApiKey }) => {
-    const parts = [...(baseUrl ? [formatUrl(baseUrl)] : []), ...(hasApiKey ? ["an API key"] : [])];
-    return parts.length > 0 ? [`${place}: ${parts.join(", ")}`] : [];
-  });
-  if (sources.length === 0)
-    return skipped(`no base URL: neither ${ADDRESSES.baseUrl.variable} nor apichat:baseUrl`);
-  const text = sources.join("; ");
-  if (facts.projectFile === undefined || [given, ...stacks].some(({ hasApiKey }) => hasApiKey))
-    return ok(text);
-  return warning(
-    `${text}; no API key`,
-    "pulumi config set --secret apichat:apiKey, unless the program passes the key itself",
-  );
-};
+const projectShape = z.object({
+  runtime: z.union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)]),
+  packages: z.record(z.string(), z.unknown()).default({}),
+});
+
+const pluginShape = z.union([z.string(), z.object({ source: z.string() }).transform(({ source }) => source)]);

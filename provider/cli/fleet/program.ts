@@ -1,11 +1,10 @@
 import { basename } from "node:path";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import type { Fleet, RotateOptions, RunOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
 import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, printResult } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
 import { formatTable } from "../table.js";
-import { formatEnvironmentLines } from "./bot-url-lines.js";
 import { fleetCommand, runCommand, type FleetSource } from "./command.js";
 import { count } from "./render.js";
 import { planCommand, upCommand } from "./up.js";
@@ -30,7 +29,7 @@ Examples:
   $ ${name} plan
   $ ${name} up
   $ ${name} watch
-  $ ${name} bot-urls --env > bots.env
+  $ ${name} bot-urls --json > bots.json
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;
 
@@ -187,22 +186,17 @@ read them: do not commit them.`,
   );
 
 const botUrlsCommand = (source: FleetSource): Command =>
-  fleetCommand<{ env?: boolean }>(
+  fleetCommand(
     source,
     new Command("bot-urls")
       .description("print the bot URLs of the fleet")
-      .addOption(new Option("--env", "print lines for an environment file").conflicts("json"))
       .option("--json", "print JSON: an object by workspace"),
     {
       about: "They come from the index stack, which up writes. Before the first up there are none.",
-      examples: ["bot-urls --env > bots.env", "bot-urls --json | jq -r .acme"],
-      work: async ({ open, output, program }, { env }) => {
+      examples: ["bot-urls", "bot-urls --json | jq -r .acme"],
+      work: async ({ open, output, program }) => {
         const botUrls = await (await open()).botUrls();
-        printResult(output, botUrls, () =>
-          env
-            ? `${formatEnvironmentLines(botUrls)}\n`.trimStart()
-            : formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)),
-        );
+        printResult(output, botUrls, () => formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
         // None at all is a failure: a script would continue without.

@@ -73,11 +73,7 @@ describe("apichat doctor, on a program", () => {
     ["a folder below the program", { ...PROGRAM_FILES, "infra/index.ts": "" }, {}, "infra"],
     ["the plugin", { ...ON_PLUGIN, "node_modules/pulumi-apichat/plugin/pulumi-resource-apichat": "" }],
     ["the plugin before npm install", ON_PLUGIN, { plugin: /does not exist/ }],
-    [
-      "no program",
-      { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" },
-      { plugin: /Pulumi\.yaml:\d/, configuration: /./, "base URL": /./ },
-    ],
+    ["no program", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
     ["an old pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
     ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /fails/ }],
   ])("is right about %s", async (_, files, fails = {}, from = ".") => {
@@ -89,27 +85,6 @@ describe("apichat doctor, on a program", () => {
       { status: "failed", ...text(found), hint },
     ]);
     expect(failed).toEqual(expected);
-  });
-
-  const DEAD = `http://127.0.0.1:1/acme?token=${QUERY_SECRET}`;
-  const ENCRYPTED = "config:\n  apichat:apiKey:\n    secure: v1:abc\n";
-  const OF_ALL = `name: shop\nruntime: nodejs\nconfig:\n  apichat:baseUrl:\n    value: ${DEAD}\n`;
-  it.each<[RegExp, Files, status?: string]>([
-    [
-      /^stack dev: http.*token=\*\*\*, an API key$/,
-      { "Pulumi.dev.yaml": `${ENCRYPTED}  apichat:baseUrl: ${DEAD}\n` },
-    ],
-    [
-      /^Pulumi.yaml: http.*token=\*\*\*; stack dev: an API key$/,
-      { "Pulumi.yaml": OF_ALL, "Pulumi.dev.yaml": ENCRYPTED },
-    ],
-    [/^Pulumi.yaml: http.*token=\*\*\*; no API key$/, { "Pulumi.yaml": OF_ALL }, "warning"],
-  ])("reads the settings of its stacks: %s", async (found, files, status = "ok") => {
-    await write({ ...PROGRAM_FILES, ...files });
-    expect(await examine()).toMatchObject({
-      configuration: { status, ...text(found) },
-      "base URL": { status: "failed" },
-    });
   });
 
   const LISTED = [

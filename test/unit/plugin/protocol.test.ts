@@ -189,13 +189,6 @@ describe("base URL and API key are read from", () => {
     await expectReached(started, {});
   });
 
-  test("the environment", async () => {
-    const started = await startAcme();
-    environment(started.acme.baseUrl, API_KEY);
-    await plugin.configure({ baseUrl: "" }, "eu");
-    await expectReached(started, {});
-  });
-
   test("an explicit provider before the environment, because the program set it", async () => {
     const started = await startAcme();
     environment(nowhere, OTHER_KEY);

@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   FOREIGN,
   GET,
@@ -314,20 +313,4 @@ describe("values that the program marks as secret are in no failure and no line:
     expect(reasons).toContain("could not be confirmed");
     expect(reasons + error.details).not.toContain(pathOf(started));
   });
-});
-
-test("if the providers of a run cannot share their facts, an adopted webhook stays", async () => {
-  vi.stubEnv("XDG_STATE_HOME", join(process.execPath, "below-a-file"));
-  const { inputs, acme } = await startCreated();
-  const { id, outs } = await webhook.create(await checked(inputs));
-  await startRun();
-  await webhook.delete(id, outs);
-  expect(acme.registration).toBeDefined();
-  expect(plugin.lines.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/^several providers .*\/node is not a folder/),
-    expect.stringMatching(/^adopted /),
-    expect.stringMatching(
-      /^the webhook stays: .*\/node is not a folder; .* run: npx .*apichat webhook delete /,
-    ),
-  ]);
 });

@@ -28,7 +28,6 @@ const INPUTS = [...Object.keys(VALID).slice(1), ...OPTIONAL];
 test.each<Args>([
   { onExisting: "replace", preflight: "warn", timeouts: { requestSeconds: 1, readySeconds: 0 } },
   { onExisting: "fail", preflight: "off", __provider: "source" },
-  { timeouts: {} },
   { timeouts: { requestSeconds: 3600, readySeconds: 0.5 } },
   { timeouts: { requestSeconds: undefined } },
   { webhookUrl: "http://localhost:3000/hook?a=b" },
@@ -55,15 +54,12 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
     [url(7), /^webhookUrl: must be a string, got a number; for example/],
     // An argument that resolves to undefined arrives as null.
     [url(null), /^webhookUrl: must be a string, got nothing; for example/],
-    [url(["a"]), /^webhookUrl: must be a string, got a list; for example/],
     [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
-    [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
-    [url("http:/chat.example"), /got "http:\/chat\.example"; for example/],
-    [url("chat.example"), /got "chat\.example"; for example/],
-    [url("/webhooks"), /got text that may be a key and is not shown; for example/],
-    [url("sk4.live.abcdefghijkl"), /is not shown/],
     [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
     [url("https://"), /an absolute http or https URL/],
+    [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
+    [url("/webhooks"), /got text that may be a key and is not shown; for example/],
+    [url("sk4.live.abcdefghijkl"), /is not shown/],
     [url("https://chat.example/a b"), /a URL without whitespace/],
     [url(" https://chat.example/"), /^webhookUrl: must be/],
     [url("https://chat.example/#part"), /a URL without fragment/],
@@ -195,7 +191,6 @@ describe("two resources for one workspace", () => {
   test.each<Args>([
     { apiKey: "another-key-0123456789" },
     { baseUrl: "https://platform.example/other/apichat" },
-    { baseUrl: "https://platform.example/acme/apichat?tenant=2" },
     { baseUrl: UNKNOWN },
     { apiKey: UNKNOWN },
   ])("are not declared by %j", async (args) => {

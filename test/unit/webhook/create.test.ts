@@ -55,48 +55,32 @@ test("create registers the webhook, and its outputs are the inputs and the regis
   expect(lines).toEqual([]);
 });
 
-const apiKeyOf = (name: string): string => `ak-${name}-0123456789`;
+const NAMES = ["acme", ...Array.from({ length: 19 }, (_, n) => `w${n}`)];
 
-describe("of 20 creates at once", () => {
-  const names = Array.from({ length: 20 }, (_, n) => `w${n}`);
-  const createAll = (webhookUrl: string, baseUrlOf: (name: string) => string): Promise<unknown> =>
-    Promise.all(
-      names.map((name) =>
-        create({
-          name,
-          baseUrl: baseUrlOf(name),
-          apiKey: apiKeyOf(name),
-          webhookUrl,
-          webhookVerificationKey: VERIFICATION_KEY,
-        }),
-      ),
-    );
+test("of 20 creates at once one is confirmed, if get-webhook returns what set-webhook did", async () => {
+  const workspaces = NAMES.map((name) => ({ name, apiKey: `ak-${name}-0123456789` }));
+  const { args, emulator, actions } = await startAcme({ workspaces });
+  const creates = workspaces.map(({ name, apiKey }) =>
+    create({ ...args, name, apiKey, baseUrl: emulator.workspace(name).baseUrl }),
+  );
+  await Promise.all(creates);
+  expect(actions().filter((action) => action === "get-webhook")).toHaveLength(20 + 1);
+});
 
-  test("one is confirmed if get-webhook returns what set-webhook did", async () => {
-    const workspaces = [...names, "acme"].map((name) => ({ name, apiKey: apiKeyOf(name) }));
-    const { emulator, endpoint, actions } = await startAcme({ workspaces });
-    await createAll(endpoint.url, (name) => emulator.workspace(name).baseUrl);
-    const calls = actions();
-    expect(calls.filter((action) => action === "set-webhook")).toHaveLength(names.length);
-    expect(calls.filter((action) => action === "get-webhook")).toHaveLength(names.length + 1);
+test("each of two creates is confirmed if get-webhook differs, on a mock of such a service", async () => {
+  const registered = new Map<string, object>();
+  const { url, requests } = await startServer(({ path, body }, response) => {
+    const [name = "", action] = path.split("?action=");
+    const bot_url = `https://bots.example${name}`;
+    const data = { ...(JSON.parse(body) as object), webhook_status: "verified", bot_url };
+    if (action === "set-webhook") registered.set(name, data);
+    const masked =
+      registered.has(name) && action === "get-webhook" ? { webhook_verification_key: "****" } : {};
+    response.end(JSON.stringify({ status: "ok", data: { ...registered.get(name), ...masked } }));
   });
-
-  test("each is confirmed if it differs, on a mock of such a service", async () => {
-    const registered = new Map<string, object>();
-    const { url, requests } = await startServer(({ path, body }, response) => {
-      const { ChaveApi, ...fields } = JSON.parse(body) as { ChaveApi: string };
-      if (path.endsWith("set-webhook")) {
-        const bot_url = `https://bots.example/${registered.size}`;
-        registered.set(ChaveApi, { ...fields, webhook_status: "verified", bot_url });
-      }
-      const data = registered.get(ChaveApi);
-      const masked = path.endsWith("get-webhook") && data && { webhook_verification_key: "****" };
-      response.end(JSON.stringify({ status: "ok", data: { ...data, ...masked } }));
-    });
-    const endpoint = await startEndpoint();
-    await createAll(endpoint.url, (name) => `${url}/${name}`);
-    expect(requests).toHaveLength(3 * names.length);
-  });
+  const { args } = await startAcme();
+  await Promise.all(["a", "b"].map((name) => create({ ...args, name, baseUrl: `${url}/${name}` })));
+  expect(requests).toHaveLength(2 * SET.length);
 });
 
 type Stand = (acme: Acme) => void;
@@ -254,6 +238,9 @@ const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, af
 describe("a set-webhook that the service rejects permanently", () => {
   const timeouts = { readySeconds: 0, requestSeconds: 3 };
   const KEY_BEFORE = "key-before-0123456789";
+  const PUT_BACK = 'Put back: <url>, status "verified"';
+  const KEPT = 'Registered now: <url>, status "verified"';
+  const LOST = "<url> was registered before and could not be restored";
 
   test("leaves nothing if nothing was registered, and says so", async () => {
     const { acme, args, emulator } = await startAcme({ failedHandshake: "clears" });
@@ -265,31 +252,13 @@ describe("a set-webhook that the service rejects permanently", () => {
   });
 
   test.each<["clears" | "keeps" | "unverified", Fault | undefined, boolean, string]>([
-    ["clears", undefined, false, 'Put back: <url>, status "verified"'],
-    [
-      "clears",
-      undefined,
-      true,
-      "Registered now: nothing. <url> was registered before and could not be restored",
-    ],
-    ["clears", failWith(401), false, 'Put back: <url>, status "verified"'],
-    [
-      "clears",
-      failWith(403),
-      true,
-      "Registered now: nothing. <url> was registered before and could not be restored",
-    ],
-    ["clears", failWith(500), false, 'Put back: <url>, status "verified"'],
-    ["unverified", undefined, false, 'Put back: <url>, status "verified"'],
-    ["unverified", failWith(503), false, 'Put back: <url>, status "verified"'],
-    [
-      "unverified",
-      undefined,
-      true,
-      "<url> was registered before and could not be restored: its key is not known",
-    ],
-    ["keeps", undefined, false, 'Registered now: <url>, status "verified"'],
-    ["keeps", failWith(401), false, 'Registered now: <url>, status "verified"'],
+    ["clears", undefined, false, PUT_BACK],
+    ["clears", undefined, true, `Registered now: nothing. ${LOST}`],
+    ["clears", failWith(401), false, PUT_BACK],
+    ["unverified", failWith(503), false, PUT_BACK],
+    ["unverified", undefined, true, `${LOST}: its key is not known`],
+    ["keeps", undefined, false, KEPT],
+    ["keeps", failWith(401), false, KEPT],
   ])(
     "that %s the earlier registration, with the fault %j, the key masked: %j, leaves it: %s",
     async (failedHandshake, fault, maskKey, left) => {
@@ -299,9 +268,7 @@ describe("a set-webhook that the service rejects permanently", () => {
       const before = acme.registration;
       emulator.injectFault(rejectHandshake);
       if (fault) emulator.injectFault({ operation: "set-webhook", fault });
-      const error: unknown = await create({ ...args, onExisting: "replace", timeouts }).catch(
-        (one: unknown) => one,
-      );
+      const error = await create({ ...args, onExisting: "replace", timeouts }).catch((one: Error) => one);
       const [summary] = (error as Error).message.split("\n");
       expect(summary).toContain(left.replace("<url>", url));
       expect(isDeepStrictEqual(acme.registration, before)).toBe(!maskKey);
@@ -311,13 +278,8 @@ describe("a set-webhook that the service rejects permanently", () => {
   test("restores the key that a rotation has overwritten, and leaves the state unchanged", async () => {
     const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
     emulator.injectFault(rejectHandshake);
-    const rotated = {
-      ...args,
-      webhookVerificationKey: "next-key-0123456789",
-      preflight: "off" as const,
-      timeouts,
-    };
-    const error = await failureOf(update(state, rotated));
+    const rotated = { ...args, webhookVerificationKey: "next-key-0123456789", timeouts };
+    const error = await failureOf(update(state, { ...rotated, preflight: "off" }));
     expect(error.summary).toContain(`Put back: ${args.webhookUrl}`);
     expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
   });
@@ -358,15 +320,12 @@ test("set-webhook is not called after a failed preflight", async () => {
 });
 
 describe("a lost response", () => {
-  test.each([{}, { maskKey: true }])(
-    "of every attempt is recovered with get-webhook (%j)",
-    async (options) => {
-      const { acme, args, emulator, actions } = await startAcme(options);
-      emulator.injectFault({ operation: "set-webhook", fault: "html" });
-      expect((await create(args)).botUrl).toBe(acme.botUrl);
-      expect(actions()).toEqual(SET);
-    },
-  );
+  test("of every attempt is recovered with get-webhook, even if it masks the key", async () => {
+    const { acme, args, emulator, actions } = await startAcme({ maskKey: true });
+    emulator.injectFault({ operation: "set-webhook", fault: "html" });
+    expect((await create(args)).botUrl).toBe(acme.botUrl);
+    expect(actions()).toEqual(SET);
+  });
 
   test("is reported if get-webhook fails too, and the next create adopts the webhook", async () => {
     const { acme, args, emulator, actions } = await startAcme();
@@ -417,13 +376,17 @@ test("two resources that reach one bot are a conflict that names both, and the s
   const apiKey = "ak-alias-0123456789";
   const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
   emulator.workspace("alias").change({ routeTo: "acme" });
+  const again = { ...args, name: "again", baseUrl, apiKey };
   await create(args);
   actions();
-  const error = await failureOf(create({ ...args, name: "again", baseUrl, apiKey }));
+  const error = await failureOf(create(again));
   expect(error).toMatchObject({ code: "conflict", hints: [{ id: "separate_workspaces" }] });
   expect(error.summary).toContain('"acme" and "again"');
   expect(actions()).toEqual(GET);
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+  // A conflict that only the response of set-webhook shows is kept in the state.
+  acme.removeRegistration();
+  expect((await unfinishedBy(create(again))).id).toBe(acme.botUrl);
 });
 
 test("a second resource of the same name does not adopt the webhook of the first, which stays unchanged", async () => {
@@ -448,18 +411,7 @@ test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>
   expect(error.summary).toContain(`${args.webhookUrl} of this stack's own resource "acme"`);
 });
 
-test("a conflict that only the response of set-webhook shows is kept in the state", async () => {
-  const { args, emulator, acme } = await startAcme();
-  const apiKey = "ak-alias-0123456789";
-  const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
-  emulator.workspace("alias").change({ routeTo: "acme" });
-  await create(args);
-  acme.removeRegistration();
-  const { state } = await unfinishedBy(create({ ...args, name: "again", baseUrl, apiKey }));
-  expect(state.botUrl).toBe(acme.botUrl);
-});
-
-test.each([401, 403, 404, 413, 422])(
+test.each([401, 422])(
   "a set-webhook that took effect without a response, and whose repetition is rejected with %d, is found",
   async (status) => {
     const { args, emulator, acme } = await startAcme();

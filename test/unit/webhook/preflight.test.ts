@@ -129,20 +129,16 @@ describe("an endpoint that breaks a rule", () => {
 });
 
 describe("waiting", () => {
-  test.each([500, 503, 404, 401, 403])(
-    "succeeds once the endpoint stops responding with %i",
-    async (status) => {
-      const { url, requests } = await startServer(inRounds(status));
-      await run(url, inAMinute());
-      expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
-    },
-  );
+  test.each([503, 404, 401])("succeeds once the endpoint stops responding with %i", async (status) => {
+    const { url, requests } = await startServer(inRounds(status));
+    await run(url, inAMinute());
+    expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
+  });
 
   test.each<[string, Answer]>([
     ["a wrong challenge", respond(200, "wrong")],
     ["a redirect", respond(302, "", { location: "https://other.example/" })],
     ["400", respond(400)],
-    ["405", respond(405)],
     [
       "one encoding that is permanently wrong, whatever the others are",
       (request, ...more) =>
@@ -222,13 +218,10 @@ test.each([
 ])("a rejected key of an update %s", async (_, webhookVerificationKey, outcome) => {
   const { state, args } = await startCreated();
   const refuse = respond(401);
-  const { url: webhookUrl } = await startServer((request, response, index) =>
-    (index < 10 * REQUESTS_OF_A_ROUND ? refuse : answerHandshake(webhookVerificationKey))(
-      request,
-      response,
-      index,
-    ),
-  );
+  const { url: webhookUrl } = await startServer((request, response, index) => {
+    const answer = index < 10 * REQUESTS_OF_A_ROUND ? refuse : answerHandshake(webhookVerificationKey);
+    answer(request, response, index);
+  });
   const timeouts = { readySeconds: 60, requestSeconds: 3 };
   const news = { ...args, webhookUrl, webhookVerificationKey, timeouts };
   const updated = update(state, news).then(
@@ -238,17 +231,15 @@ test.each([
   expect(await updated).toBe(outcome);
 });
 
-describe("the mode", () => {
-  test('"warn" makes one round and says what it saw, without recommending itself', async () => {
-    const { url, requests } = await startServer(respond(503));
-    await run(url, { preflight: "warn", ...inAMinute() });
-    expect(requests).toHaveLength(REQUESTS_OF_A_ROUND);
-    await run(await startNobody(), { preflight: "warn" });
-    expect(lines).toEqual([
-      expect.stringMatching(/^acme: warning: the handshake with http.* failed: form: HTTP 503/),
-      expect.not.stringContaining('preflight: "warn"'),
-    ]);
-  });
+test('the mode "warn" makes one round and says what it saw, without recommending itself', async () => {
+  const { url, requests } = await startServer(respond(503));
+  await run(url, { preflight: "warn", ...inAMinute() });
+  expect(requests).toHaveLength(REQUESTS_OF_A_ROUND);
+  await run(await startNobody(), { preflight: "warn" });
+  expect(lines).toEqual([
+    expect.stringMatching(/^acme: warning: the handshake with http.* failed: form: HTTP 503/),
+    expect.not.stringContaining('preflight: "warn"'),
+  ]);
 });
 
 test("a service on the internet cannot reach a private address: nothing is sent, even in mode warn", async () => {
@@ -261,36 +252,18 @@ test("a service on the internet cannot reach a private address: nothing is sent,
   expect(requests).toEqual([]);
 });
 
-describe("the message", () => {
-  test("says in its first line what was seen, what it means and how to fix it", async () => {
-    const { url } = await startServer(answerChallenge((c) => JSON.stringify({ hub_challenge: c })));
-    const { message, transcript } = await failureOf(run(`${url}/hook`));
-    const [first, ...more] = message.split("\n");
-    expect(first).toBe(
-      `the handshake with ${url}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
-        "(the challenge is inside JSON); set-webhook was not called. " +
-        transcript?.hint?.replace(/^./, (letter) => letter.toUpperCase()),
-    );
-    expect(more.map((line) => line.trim().split(":")[0])).toEqual([
-      "address",
-      "form, json, multipart, query",
-      "attempts",
-    ]);
+test("the message has at most 12 lines, and no secret, however much the endpoint echoes", async () => {
+  const { url, requests } = await startServer((request, response) => {
+    const { hub_verify_token, hub_challenge } = parametersOf(request);
+    const echo = `${hub_verify_token} ${hub_challenge} ${request.path} ${request.body}`;
+    const type = `text/plain; x=${encodeURIComponent(echo)}${"x".repeat(5000)}`;
+    response.writeHead(500, { "content-type": type }).end(`${echo}\n\u2028${"<p>\r\n".repeat(5000)}`);
   });
-
-  test("has at most 12 lines, and neither token nor challenge, however much the endpoint echoes", async () => {
-    const { url, requests } = await startServer((request, response) => {
-      const { hub_verify_token, hub_challenge } = parametersOf(request);
-      const echo = `${hub_verify_token} ${hub_challenge} ${request.path} ${request.body}`;
-      const type = `text/plain; x=${encodeURIComponent(echo)}${"x".repeat(5000)}`;
-      response.writeHead(500, { "content-type": type }).end(`${echo}\n\u2028${"<p>\r\n".repeat(5000)}`);
-    });
-    const error = await failureOf(run(`${url}/hook?token=query-value`));
-    expect(error.message.split(/[\r\n\u2028]/).length).toBeLessThanOrEqual(12);
-    expect(error.message.length).toBeLessThan(3000);
-    const challenges = requests.map((one) => parametersOf(one)["hub_challenge"] ?? "?");
-    const texts = [error.message, error.stack, JSON.stringify(error)].join("\n");
-    expect(findSecrets(texts, [VERIFICATION_KEY, "query-value", ...challenges])).toEqual([]);
-    expect(error.message).toContain("[redacted]");
-  });
+  const error = await failureOf(run(`${url}/hook?token=query-value`));
+  expect(error.message.split(/[\r\n\u2028]/).length).toBeLessThanOrEqual(12);
+  expect(error.message.length).toBeLessThan(3000);
+  const challenges = requests.map((one) => parametersOf(one)["hub_challenge"] ?? "?");
+  const texts = [error.message, error.stack, JSON.stringify(error)].join("\n");
+  expect(findSecrets(texts, [VERIFICATION_KEY, "query-value", ...challenges])).toEqual([]);
+  expect(error.message).toContain("[redacted]");
 });

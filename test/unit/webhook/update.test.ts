@@ -23,16 +23,14 @@ const ROTATED = "ak-rotated-0123456789";
 const hasty = { requestSeconds: 3, readySeconds: 0 };
 
 describe("a change of", () => {
-  test.each<Partial<WebhookInputs>>([
-    {},
-    { onExisting: "replace" },
-    { preflight: "off" },
-    { timeouts: { requestSeconds: 5 } },
-  ])("%j calls get-webhook only", async (change) => {
-    const { state, args, actions } = await startCreated();
-    expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });
-    expect(actions()).toEqual(GET);
-  });
+  test.each<Partial<WebhookInputs>>([{ preflight: "off" }, { timeouts: { requestSeconds: 5 } }])(
+    "%j calls get-webhook only",
+    async (change) => {
+      const { state, args, actions } = await startCreated();
+      expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });
+      expect(actions()).toEqual(GET);
+    },
+  );
 
   test("the URL to one that fails the preflight keeps the live registration", async () => {
     const { state, args, actions, acme } = await startCreated();
