@@ -209,12 +209,10 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       undefined,
       ...waves.slice(0, -1),
     ]);
-    // The waves differ in their shards only, and here each machine is in each wave.
-    const [first = "", ...others] = waves;
-    const inputsOf = (wave: string) => ({ ...jobs[wave]?.with, matrix: "" });
-    expect(others.map(inputsOf)).toEqual(others.map(() => inputsOf(first)));
-    const { exitCodes } = await call("rotate", first, { rotation: "2026-12" });
-    expect(exitCodes).toEqual([0, 0]);
+    for (const wave of waves) {
+      const { exitCodes } = await call("rotate", wave, { rotation: "2026-12" });
+      expect(new Set(exitCodes)).toEqual(new Set([0]));
+    }
     keys = new Set([...keys, ...registeredKeys()]);
     expect(keys.size).toBe(2 * names.length);
   });
