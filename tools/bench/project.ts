@@ -39,8 +39,7 @@ export async function createProject(
   await using unfinished = new AsyncDisposableStack();
   unfinished.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   unfinished.defer(() => endProcessesOf(marker));
-  const own = engineEnvironment(engine, { home, backend: folder, passphrase: "bench" });
-  const env = { ...own, BENCH_VERIFICATION_KEY: VERIFICATION_KEY };
+  const env = engineEnvironment(engine, { home, backend: folder, passphrase: "bench" });
   const cwd = join(folder, "program");
   const execute = async (
     command: string,
@@ -65,13 +64,13 @@ export async function createProject(
   const resources = unfinished.move();
   return {
     marker,
-    /** Declares this many webhooks, each with this path of the endpoint. */
-    declare: async (count: number, pathOf = (_name: string) => "webhooks/apichat"): Promise<void> => {
+    /** Declares this many webhooks. */
+    declare: async (count: number): Promise<void> => {
       const webhooks = workspaceNames(count).map((name) => ({
         name,
         baseUrl: `${service.serviceUrl}/${name}/apichat`,
         apiKey: API_KEY,
-        webhookUrl: `${service.endpointUrl}${pathOf(name)}`,
+        webhookUrl: `${service.endpointUrl}webhooks/apichat`,
         webhookVerificationKey: VERIFICATION_KEY,
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
