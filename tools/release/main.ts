@@ -4,9 +4,9 @@ import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { x as extract } from "tar";
 import { BILL } from "../compile/bundled.ts";
+import { clone } from "../lib/clone.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, run, runTool } from "../lib/run.ts";
 import { versionOf, writeArchive } from "./archives.ts";
@@ -14,8 +14,6 @@ import { PLATFORMS, type Platform } from "./platforms.ts";
 import { SUMS, writeBill, writeNotes, writeSums } from "./papers.ts";
 import { packSdks, sdkLanguages } from "./sdks.ts";
 import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
-
-const clone = fileURLToPath(new URL("../..", import.meta.url));
 
 const PARTS = ["npm", "plugins", ...sdkLanguages] as const;
 

@@ -3,10 +3,11 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { inClone } from "../lib/clone.ts";
 import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { run } from "../lib/run.ts";
 import { compileNode } from "../release/sdks.ts";
-import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
+import { sdkFolder, type SdkLanguage } from "./generate.ts";
 
 interface Check {
   /** What the check does and needs, and how long it takes on two cores. */
