@@ -72,7 +72,7 @@ const SUITES: Record<string, Suite> = {
   },
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
-    setup: ["--engine", "--languages", "all"],
+    setup: ["--engine", "--languages", "yaml", "python", "go", "java"],
     commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
   },
   "node22.19": onNode("22.19.0"),

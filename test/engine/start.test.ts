@@ -67,7 +67,7 @@ describe("npm start shows the main job with real commands", () => {
     run.kill("SIGINT");
     const { exitCode, all } = await run;
     expect({ exitCode, all }).toMatchObject({ exitCode: 130 });
-    expect(all).toContain("Interrupted; everything is stopped and removed.");
+    expect(all).toContain("Interrupted; everything that was started has ended.");
     await expectNothingLeft();
   });
 });
