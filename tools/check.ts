@@ -12,7 +12,6 @@ const CHECKS: Record<string, readonly string[]> = {
   lint: ["oxlint --type-aware --deny-warnings"],
   format: ["prettier --check --log-level warn ."],
   imports: ["depcruise provider schema tools test --output-type err"],
-  closures: ["node tools/closures.ts"],
   schema: ["node tools/schema/generate.ts --check"],
   openapi: ["redocly lint schema/openapi.json --config .redocly.yaml"],
   reference: ["typedoc --options .typedoc.json"],

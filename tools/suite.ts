@@ -52,7 +52,7 @@ const SUITES: Record<string, Suite> = {
   kills: {
     about: "kill -9 of a fleet at random moments",
     setup: ["--engine"],
-    commands: [vitest("engine", "engine/fleet-kills")],
+    commands: [vitest("nightly", "nightly/fleet-kills")],
   },
   million: {
     about: "a million deliveries through one responder, or as many as you say: npm run suite million 200000",
@@ -72,7 +72,7 @@ const SUITES: Record<string, Suite> = {
   },
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
-    setup: ["--engine", "--languages", "all"],
+    setup: ["--engine", "--languages", "yaml", "python", "go", "java"],
     commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
   },
   "node22.19": onNode("22.19.0"),

@@ -27,7 +27,7 @@ let project: string;
 
 beforeAll(async () => {
   packed = await packPackage();
-  project = await packed.install("pnpm");
+  project = await packed.install();
 });
 
 afterAll(() => packed?.remove());

@@ -7,9 +7,8 @@ import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/release/archives.ts";
-import { writeNotes } from "../../tools/release/papers.ts";
+import { writeNotes, writeSums } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
-import { writeSums } from "../../tools/release/sums.ts";
 import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 test.each(["acme/hooks", "https://github.com/acme/hooks", "https://github.com/acme/hooks.git"])(

@@ -1,6 +1,6 @@
 /** The table of the benchmark: what it measures, against what, and the target. */
 import { compareWays, waitForService } from "./engine.ts";
-import { compareSplits, rotateUnderLoad } from "./fleet.ts";
+import { compareSplits } from "./fleet.ts";
 import {
   compareForwarding,
   compareResponder,
@@ -94,9 +94,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ["refresh of a fleet", `refresh of ${ALONE}`, "fleet refresh / without checkpoints refresh", "<= 1.50"],
     ["watch of a fleet", "preview --refresh of its stacks", "fleet watch / preview", "<= 1.20"],
     ["peak memory of a fleet, without the service", "", "memory", "<= 2560 MiB"],
-  ]),
-  rotation: row("two minutes", rotateUnderLoad, [
-    ["refused deliveries during a rotation in waves", "", "refused", "<= 0 deliveries"],
   ]),
 };
 

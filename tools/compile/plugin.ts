@@ -1,10 +1,8 @@
 import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The file that the engine starts in the folder of a plugin; on Windows with the suffix ".cmd". */
 const EXECUTABLE = "pulumi-resource-apichat";
@@ -88,11 +86,11 @@ export async function bundleCommandLine(source: string, outFolder: string): Prom
 export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [metafile] = await Promise.all([
-    bundleProgram(root, "plugin/main.js", outFolder, "main"),
+    bundleProgram(clone, "plugin/main.js", outFolder, "main"),
     // An old Node must be able to parse this file, which reports that it is too old.
     build({
       ...OPTIONS,
-      entryPoints: [join(root, "dist/provider/plugin/launch.js")],
+      entryPoints: [join(clone, "dist/provider/plugin/launch.js")],
       outfile: join(outFolder, EXECUTABLE),
       external: ["./main.js"],
       target: "node10",
@@ -100,7 +98,7 @@ export async function bundlePlugin(outFolder: string): Promise<void> {
   ]);
   await chmod(join(outFolder, EXECUTABLE), 0o755);
   await Promise.all([
-    writePapers(outFolder, EXECUTABLE, metafile, root),
+    writePapers(outFolder, EXECUTABLE, metafile, clone),
     copyFile(join(outFolder, EXECUTABLE), join(outFolder, NAMELESS)),
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),

@@ -28,19 +28,6 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Parses a list of languages with commas, or `all`. Throws for an unknown one. */
-export function parseLanguages(list: string): readonly Language[] {
-  if (list === "all") return languages;
-  return list
-    .split(",")
-    .filter(Boolean)
-    .map((name) => {
-      const language = languages.find((one) => one === name);
-      if (language) return language;
-      throw new Error(`--languages: "${name}" is not one of ${languages.join(", ")}, all`);
-    });
-}
-
 /** Whether this engine runs programs in this language: its host is beside `pulumi`. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;

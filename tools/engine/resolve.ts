@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { inClone } from "../lib/clone.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { CommandError, run } from "../lib/run.ts";
 import { cacheEntry, fillEntry } from "./cache.ts";
@@ -88,15 +88,14 @@ async function makeEngine(folder: string, first: string, signal: AbortSignal): P
 }
 
 async function install(folder: string, { signal }: WorkOptions): Promise<void> {
-  const script = fileURLToPath(new URL("run-installer.ts", import.meta.url));
   const env = { ...process.env, TMPDIR: join(folder, "tmp"), NODE_USE_ENV_PROXY: "1" };
-  await run(process.execPath, [script, folder], { env, signal });
+  await run(process.execPath, [inClone("tools/engine/run-installer.ts"), folder], { env, signal });
 }
 
 async function build(folder: string, options: WorkOptions): Promise<void> {
   await buildGoTools(engineTools, folder, options);
   const target = join(folder, "bin", LAUNCHER);
-  await copyFile(new URL(`../../node_modules/@pulumi/pulumi/${LAUNCHER}`, import.meta.url), target);
+  await copyFile(inClone(`node_modules/@pulumi/pulumi/${LAUNCHER}`), target);
   await chmod(target, 0o755);
 }
 

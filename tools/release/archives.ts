@@ -13,15 +13,14 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { create } from "tar";
 import { BILL, billOf, componentOf, componentsIn, LICENCES } from "../compile/bundled.ts";
 import { PROGRAM_LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
 import { bundleCommandLine, THREAD } from "../compile/plugin.ts";
+import { clone } from "../lib/clone.ts";
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 
-const clone = fileURLToPath(new URL("../..", import.meta.url));
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**

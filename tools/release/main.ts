@@ -4,19 +4,16 @@ import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { x as extract } from "tar";
 import { BILL } from "../compile/bundled.ts";
+import { clone } from "../lib/clone.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, run, runTool } from "../lib/run.ts";
 import { versionOf, writeArchive } from "./archives.ts";
 import { PLATFORMS, type Platform } from "./platforms.ts";
-import { writeBill, writeNotes } from "./papers.ts";
+import { SUMS, writeBill, writeNotes, writeSums } from "./papers.ts";
 import { packSdks, sdkLanguages } from "./sdks.ts";
 import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
-import { describeFiles, SUMS, writeSums } from "./sums.ts";
-
-const clone = fileURLToPath(new URL("../..", import.meta.url));
 
 const PARTS = ["npm", "plugins", ...sdkLanguages] as const;
 
@@ -81,8 +78,7 @@ await runTool(async () => {
   }
   const languages = sdkLanguages.filter((language) => only.includes(language));
   if (languages.length > 0) await packSdks(source, folder, { signal, repository, languages });
-  await writeSums(folder);
-  console.log(await describeFiles(folder));
+  console.log(await writeSums(folder));
 });
 process.exit();
 

@@ -1,8 +1,8 @@
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
+import { clone } from "../lib/clone.ts";
 
 /** A repository on GitHub, `OWNER/NAME`. */
 export type Repository = `${string}/${string}`;
@@ -66,5 +66,4 @@ const change = async (file: string, edit: (text: string) => string): Promise<voi
   writeFile(file, edit(await readFile(file, "utf8")));
 
 // `node tools/release/stamp.ts OWNER/NAME` changes this clone.
-if (import.meta.main)
-  await stamp(fileURLToPath(new URL("../..", import.meta.url)), parseRepository(process.argv[2] ?? ""));
+if (import.meta.main) await stamp(clone, parseRepository(process.argv[2] ?? ""));

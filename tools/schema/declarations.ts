@@ -14,10 +14,9 @@ export interface Member {
  * Returns a function that finds a declaration of TypeScript files by name, and throws for an unknown one. The
  * files are only parsed, which takes less than a second and needs no build.
  */
-export function readDeclarations(files: readonly URL[]): (name: string) => ts.DeclarationStatement {
+export function readDeclarations(files: readonly string[]): (name: string) => ts.DeclarationStatement {
   const statements = files.flatMap((file) => [
-    ...ts.createSourceFile(file.pathname, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true)
-      .statements,
+    ...ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true).statements,
   ]);
   const declared = statements.filter(
     (one): one is ts.DeclarationStatement => "name" in one && one.name !== undefined,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { VERSION } from "../../provider/lib/version.ts";
 import samples from "../../schema/samples.json" with { type: "json" };
+import { inClone } from "../lib/clone.ts";
 import { schemaFiles } from "./json-schema.ts";
 
 /** A JSON Schema, or a part of a document. */
@@ -21,9 +22,7 @@ interface Document extends JsonObject {
  * name.
  */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
-  const source = parse(
-    readFileSync(new URL("../../schema/openapi.yaml", import.meta.url), "utf8"),
-  ) as Document;
+  const source = parse(readFileSync(inClone("schema/openapi.yaml"), "utf8")) as Document;
   const { openapi, info, components, ...rest } = expand(source) as Document;
   const document = {
     openapi,

@@ -1,16 +1,13 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../engine/cache.ts";
 import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
+import { inClone } from "../lib/clone.ts";
 import { run } from "../lib/run.ts";
-
-/** Returns the absolute path of a file in the clone. */
-export const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** The folder of the SDKs, with a folder for each language. */
 export const sdkFolder = inClone("sdk");
