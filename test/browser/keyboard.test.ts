@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { expectSoon, lastBody, openService } from "./harness.ts";
 
 test("a conversation is started, written, replied to with a button and inspected with the keyboard alone", async () => {
