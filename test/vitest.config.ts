@@ -71,7 +71,7 @@ export default defineConfig({
       project("provider", "provider/**/*.test.ts", 120),
       // Each worker loads the Automation API once.
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
-      project("process", "process/**/*.test.ts", 240),
+      project("process", "process/**/*.test.ts", 240, {}, { isolate: false }),
       project("cloud", "cloud/**/*.test.ts", 240),
       project("package", "package/**/*.test.ts", 900),
       // Not in `npm test`.

@@ -52,7 +52,7 @@ const SUITES: Record<string, Suite> = {
   kills: {
     about: "kill -9 of a fleet at random moments",
     setup: ["--engine"],
-    commands: [vitest("engine", "engine/fleet-kills")],
+    commands: [vitest("nightly", "nightly/fleet-kills")],
   },
   million: {
     about: "a million deliveries through one responder; npm run suite million 200000 sends fewer",

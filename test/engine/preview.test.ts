@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { createProject, type Project } from "../support/program-folder.ts";
-import { ApiChatWebhook } from "pulumi-apichat";
-import { createStack } from "../support/stack.ts";
-import { argsOf, openScene, webhookUrlOf, type Scene } from "../support/scene.ts";
+import { createProject } from "../support/program-folder.ts";
+import { createStack, type TestStack } from "../support/stack.ts";
+import { declareWebhooks, openScene, webhookUrlOf, type Scene } from "../support/scene.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
 
 const FOREIGN = {
@@ -17,13 +16,12 @@ function linesUnder(output: string, name: string): string {
 
 describe("a preview on the dynamic provider", () => {
   let scene: Scene;
-  let project: Project;
-  const urn = "urn:pulumi:dev::project::pulumi-nodejs:dynamic/apichat:ApiChatWebhook::free";
+  let stack: TestStack;
   const requestCount = (): number => scene.emulator.requests.length;
 
   beforeAll(async () => {
     scene = await openScene(["free", "ours", "refused", "taken"]);
-    project = await createProject(scene);
+    stack = await createStack(scene.backend, { name: "inline", program: declareWebhooks(scene, ["taken"]) });
     const ours = { webhook_url: webhookUrlOf(scene, "ours"), webhook_verification_key: VERIFICATION_KEY };
     scene.emulator.workspace("ours").takeOver(ours);
     scene.emulator.workspace("taken").takeOver(FOREIGN);
@@ -31,6 +29,7 @@ describe("a preview on the dynamic provider", () => {
 
   test("reports what the create of each new webhook would find, and fails for a conflict", async () => {
     const refused = { workspace: "refused", args: { apiKey: "ak-wrong-0123456789" } };
+    const project = await createProject(scene);
     await project.declare(["free", "ours", refused, "taken"]);
     const output = await project.fails("preview");
     expect(linesUnder(output, "taken")).toMatch(
@@ -43,26 +42,21 @@ describe("a preview on the dynamic provider", () => {
   });
 
   test("fails for a conflict in an inline program too", async () => {
-    const program = async (): Promise<void> =>
-      void new ApiChatWebhook("taken", argsOf(scene, { workspace: "taken" }));
-    const stack = await createStack(scene.backend, { name: "inline", program });
     expect(linesUnder(await stack.fails("preview"), "taken")).toContain("already has a webhook");
   });
 
   test("sends nothing for webhooks that exist", async () => {
-    await project.declare(["free", "ours"]);
-    await project.run("up", "--yes", "--skip-preview");
+    stack.run(declareWebhooks(scene, ["free", "ours"]));
+    await stack.up();
     const before = requestCount();
-    await project.run("preview");
+    await stack.preview();
     expect(requestCount()).toBe(before);
   });
 
   test("does not report its own webhook, which will be replaced, as a conflict", async () => {
-    await project.declare([
-      { workspace: "free", args: { webhookUrl: `${webhookUrlOf(scene, "free")}/moved` } },
-      "ours",
-    ]);
-    const output = await project.run("preview", "--replace", urn);
+    const args = { webhookUrl: `${webhookUrlOf(scene, "free")}/moved` };
+    stack.run(declareWebhooks(scene, [{ workspace: "free", args }, "ours"]));
+    const { output } = await stack.preview({ replace: ["**free"] });
     expect(linesUnder(output, "free")).toMatch(/warning: unless this replaces it, .*already has a webhook/);
   });
 });

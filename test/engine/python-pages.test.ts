@@ -57,11 +57,11 @@ describe.each(pluginLanguages.filter(({ name }) => name === "python"))(
       await writeFile(join(path, "__main__.py"), customers);
       const program = openProgramFolder(backend, path, { APICHAT_API_KEY: API_KEY, ...environment });
       await program.run("stack", "init", "dev");
-      await program.run("config", "set", "platform", new URL(emulator.workspace("acme").baseUrl).origin);
-      await program.run("config", "set", "endpoint", new URL(endpoint.url).origin);
+      const [platform, origin] = [emulator.url, endpoint.url].map((url) => new URL(url).origin);
       for (const rotations of [1, 2]) {
-        await program.run("config", "set", "rotation", `rotation-${rotations}`);
-        await program.run("up", "--yes");
+        const settings = [`platform=${platform}`, `endpoint=${origin}`, `rotation=rotation-${rotations}`];
+        await program.run("config", "set-all", ...settings.flatMap((setting) => ["--plaintext", setting]));
+        await program.run("up", "--yes", "--skip-preview");
         const keys = names.map(readKeys);
         expect(keys.map(({ length }) => length)).toEqual(names.map(() => rotations));
         const registered = names.map((name) => emulator.workspace(name).registration);

@@ -44,11 +44,6 @@ function declare(rotation: string): PulumiFn {
   };
 }
 
-async function rotate(rotation: string): Promise<void> {
-  stack.run(declare(rotation));
-  await stack.up();
-}
-
 const registeredKey = (): string | undefined =>
   scene.emulator.workspace("acme").registration?.webhook_verification_key;
 
@@ -97,7 +92,7 @@ const receivedNumbers = (): number[] =>
     .map(({ body }) => Number((JSON.parse(body.toString("utf8")) as { text: string }).text))
     .toSorted((a, b) => a - b);
 
-test("rotations under continuous deliveries lose and reject none, even while set-webhook fails", async () => {
+test("a rotation under continuous deliveries loses and rejects none, even while set-webhook fails", async () => {
   const pump = startPump();
   const keys = [registeredKey()];
   /** Checks that deliveries arrive during the work. */
@@ -107,17 +102,16 @@ test("rotations under continuous deliveries lose and reject none, even while set
     expect(pump.results.length).toBeGreaterThan(sentBefore);
     keys.push(registeredKey());
   };
-  await whileDelivering(() => rotate("second"));
   scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
-  stack.run(declare("third"));
+  stack.run(declare("second"));
   await whileDelivering(() => stack.fails("up"));
   scene.emulator.clearFaults();
-  await whileDelivering(() => rotate("third"));
+  await whileDelivering(() => stack.up());
   const results = await pump.finish(200);
 
-  const [first, second, ...later] = keys;
-  expect(later).toEqual([second, expect.any(String)]);
-  expect(new Set([first, second, later.at(-1)]).size, "each rotation registered a new key").toBe(3);
+  const [first, failed, rotated] = keys;
+  expect(failed).toBe(first);
+  expect(rotated).not.toBe(first);
   expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
   const everyNumber = results.map((_, number) => number);
   await expect.poll(receivedNumbers, { timeout: 60_000 }).toEqual(everyNumber);

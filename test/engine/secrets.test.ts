@@ -109,16 +109,6 @@ describe("no key, query value or secret base URL leaves a run unencrypted", () =
     await expectClean();
     await expectCleanBackend(scene.backend, secrets);
   });
-
-  test("not in the arguments of destroy", async () => {
-    scene.emulator.workspace("argument").change({
-      webhook_url: `${scene.endpoint.url}/argument?token=${QUERY_VALUE}`,
-      webhook_verification_key: VERIFICATION_KEY,
-    });
-    await watch("destroy", "--yes", "--skip-preview");
-    expect(registeredWorkspaces(scene)).toEqual([]);
-    await expectClean();
-  });
 });
 
 /** Properties that a transformation sets as plain strings, by the end of the resource's type. */

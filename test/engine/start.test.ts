@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { processesOf } from "../../tools/lib/processes.ts";
-import { compileCache } from "../support/stack.ts";
+import { compileCache } from "../support/folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;

@@ -108,14 +108,14 @@ async function main(): Promise<void> {
   assert.deepEqual(await once(responder.child, "exit"), [0, null], "the responder after SIGTERM");
 }
 
-/** The programs: on the dynamic provider, and on the plugin. */
+/** The programs: on the dynamic provider as a CommonJS module, and on the plugin. */
 function programsOf(webhookUrl: string): Record<string, Record<string, string>> {
   const nodejs = {
-    "package.json": '{ "type": "module", "main": "index.js" }',
+    "package.json": '{ "main": "index.js" }',
     "Pulumi.yaml": "name: nodejs\nruntime: nodejs\n",
-    "index.js": `import { ApiChatWebhook } from "pulumi-apichat";
+    "index.js": `const { ApiChatWebhook } = require("pulumi-apichat");
 const args = { webhookUrl: "${webhookUrl}", webhookVerificationKey: "${KEY}" };
-export const { status } = new ApiChatWebhook("webhook", args);`,
+exports.status = new ApiChatWebhook("webhook", args).status;`,
   };
   const properties = { webhookUrl, webhookVerificationKey: KEY };
   const project = {

@@ -3,20 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
 import { readInstance, type Instance } from "../../dist/provider/server/control-client.js";
-import { makeFolder } from "../support/folder.ts";
+import { compileCache, makeFolder } from "../support/folder.ts";
+import { afterTests } from "../support/http.ts";
 
 export { makeFolder };
 
 /** The built program, as the package's bin runs it. */
 export const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
-
-const programs: Program[] = [];
-afterAll(async () => {
-  for (const { child } of programs) child.kill("SIGKILL");
-  await Promise.allSettled(programs.map(({ ended }) => ended));
-});
 
 /** The output of a run of the program. */
 export interface Said {
@@ -50,7 +44,8 @@ export function startProgram(
   parameters: readonly string[],
   { script = PROGRAM, environment = {}, ulimit, under = [], stdin, cwd }: ProgramOptions = {},
 ): Program {
-  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...environment };
   const limit = ulimit === undefined ? [] : ["bash", "-c", `ulimit ${ulimit}; exec "$0" "$@"`];
   const [command = "", ...words] = [...limit, ...under, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
@@ -61,9 +56,11 @@ export function startProgram(
   const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
     ([how, stdout, stderr]) => ({ ...how, stdout, stderr }),
   );
-  const program = { child, ended };
-  programs.push(program);
-  return program;
+  afterTests(() => {
+    child.kill("SIGKILL");
+    return closed;
+  });
+  return { child, ended };
 }
 
 /** Runs the program to its end. */

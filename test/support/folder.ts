@@ -1,7 +1,13 @@
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterTests } from "./http.ts";
+
+/** The cache of compiled modules: with it a program or provider loads in half the time. */
+export const compileCache = fileURLToPath(
+  new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
+);
 
 /** Creates a folder for its owner only, removed after the file's tests. */
 export async function makeFolder(): Promise<string> {

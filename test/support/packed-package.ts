@@ -27,39 +27,31 @@ async function resolveSdk(): Promise<string> {
 /** New projects outside the repository that install the packed tarball. */
 export interface PackedPackage {
   folder: string;
-  /** Installs the tarball and the dependencies of a TypeScript program on Pulumi. Returns the project's folder. */
-  install(manager: PackageManager): Promise<string>;
-  /** Installs the tarball alone, and returns the project's folder. */
+  /** Installs the tarball and the dependencies of a TypeScript program on Pulumi with pnpm. Returns the project's folder. */
+  install(): Promise<string>;
+  /** Installs the tarball alone with npm, and returns the project's folder. */
   installAlone(): Promise<string>;
   remove(): Promise<void>;
 }
-
-export type PackageManager = keyof typeof commands;
-
-const commands = {
-  npm: ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"],
-  pnpm: ["pnpm", "install", "--prefer-offline"],
-};
 
 /** Packs the built package as it would be published. */
 export async function packPackage(): Promise<PackedPackage> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-pack-")));
   await execa("npm", ["pack", "--pack-destination", folder], { cwd: root });
   const tarball = `file:${join(folder, `${packageJson.name}-${packageJson.version}.tgz`)}`;
-  const install = async (name: string, manager: PackageManager, project: object): Promise<string> => {
-    const path = join(folder, name);
+  const install = async (manager: string, project: object, options: string[] = []): Promise<string> => {
+    const path = join(folder, manager);
     await mkdir(path);
     await writeFile(join(path, "package.json"), JSON.stringify({ private: true, ...project }));
-    const [command, ...args] = commands[manager] as [string, ...string[]];
-    await execa(command, args, { cwd: path });
+    await execa(manager, ["install", "--prefer-offline", ...options], { cwd: path });
     return path;
   };
   const dependencies = { "pulumi-apichat": tarball };
   const sdk = await resolveSdk();
   return {
     folder,
-    install: (manager) => install(manager, manager, withPulumi({ ...dependencies, "@pulumi/pulumi": sdk })),
-    installAlone: () => install("alone", "npm", { dependencies }),
+    install: () => install("pnpm", withPulumi({ ...dependencies, "@pulumi/pulumi": sdk })),
+    installAlone: () => install("npm", { dependencies }, ["--no-audit", "--no-fund"]),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }

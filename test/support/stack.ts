@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   LocalWorkspace,
   PulumiCommand,
@@ -13,6 +12,7 @@ import {
 import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
+import { compileCache } from "./folder.ts";
 import { afterTests } from "./http.ts";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
@@ -43,11 +43,6 @@ interface StateResource {
   /** The reasons why it is only partly done. */
   initErrors?: string[];
 }
-
-/** The cache of compiled modules: with it a program or provider loads in half the time. */
-export const compileCache = fileURLToPath(
-  new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
-);
 
 export const engine = await resolveEngine();
 const pulumiCommand = await PulumiCommand.get({ root: join(engine.directory, ".."), skipVersionCheck: true });

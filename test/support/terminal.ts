@@ -61,10 +61,10 @@ const isListening = (port: number): Promise<boolean> =>
     });
   });
 
-/** Adapts the commands of a page: no prompts, and no packages from a registry. */
+/** Adapts the commands of a page: no prompts, no previews before an update, and no packages from a registry. */
 export const withoutQuestions = (commands: string): string =>
   commands
     .replaceAll(/^npm install( &&\n)?/gm, "")
     .replaceAll(/&&\s*$/g, "")
-    .replaceAll(/^pulumi (up|refresh|destroy)/gm, "pulumi $1 --yes")
+    .replaceAll(/^pulumi (up|refresh|destroy)/gm, "pulumi $1 --yes --skip-preview")
     .replaceAll(/^pulumi preview /gm, "pulumi preview --diff ");

@@ -13,10 +13,9 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** `npm run suite kills` kills more often and at random moments; each title contains the seed that repeats them. */
-const isLong = process.env["TEST_SUITE"] === "kills";
-const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
-const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
+/** Each title contains the seed, which repeats the rounds. */
+const SEED_OF_KILLS = process.env["KILL_SEED"] ?? String(randomInt(1e9));
+const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 12);
 
 const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "killed", stacks: 4 };
