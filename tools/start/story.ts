@@ -50,7 +50,8 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   confirm("acme's key has signed it", received.keyIndex === NAMES.indexOf("acme"));
   const titles = received.message.content_attributes.buttons.map(({ title }) => title).join(", ");
   printResult(
-    `a reply with the buttons ${titles} arrived; the endpoint responded with ${status}; signature verified with the key of acme`,
+    `a reply with the buttons ${titles} arrived; the endpoint responded with ${status}; ` +
+      "signature verified with the key of acme",
   );
 }
 
