@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { processesOf } from "../../tools/lib/processes.ts";
-import { compileCache } from "../support/folder.ts";
+import { fasterPulumi } from "../support/folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
@@ -73,7 +73,7 @@ describe("npm start shows the main job with real commands", () => {
 });
 
 function start(...args: string[]): ResultPromise<typeof options> {
-  const env = { TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache, [marker().name]: marker().value };
+  const env = { TMPDIR: temporary, ...fasterPulumi, [marker().name]: marker().value };
   return execa("node", [script, ...args], { ...options, env });
 }
 
