@@ -21,7 +21,6 @@ import { messageOfError, type Log } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
-import type { DeadLetterChoice } from "./spool/file.js";
 
 const DEFAULTS = {
   /** Of one attempt. */
@@ -65,8 +64,7 @@ export class Forwarder {
   readonly #attempts = new Set<Promise<unknown>>();
   readonly #abandoning = new AbortController();
   #maxAgeMs = 0;
-  /** Plans and retries. */
-  readonly #changes = new KeyedQueue();
+  readonly #plans = new KeyedQueue();
   #isClosing = false;
 
   constructor({ spool, log, metrics, ...settings }: ForwarderOptions) {
@@ -77,6 +75,7 @@ export class Forwarder {
     // HTTP/1.1 only: it keeps the headers as they came.
     this.#dispatcher = createDispatcher({ connections: spool.limits.total, allowH2: false });
     spool.onDue = (delivery) => this.#begin(delivery);
+    spool.onUnreadable = (error) => this.#logSpoolFailure(error);
   }
 
   /**
@@ -84,7 +83,7 @@ export class Forwarder {
    * a workspace has kept counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
-    void this.#changes.run("plan", async () => {
+    void this.#plans.run("plan", async () => {
       const targets = new Map<string, string>();
       for await (const [workspace, { forwardTo }] of entriesInSlices(workspaces))
         if (forwardTo !== undefined) targets.set(workspace, forwardTo);
@@ -95,16 +94,6 @@ export class Forwarder {
     });
   }
 
-  /** Ends the pauses of these workspaces or of all. Resolves with the number of conversations that waited. */
-  retry(workspaces?: readonly string[]): Promise<number> {
-    return this.#changes.run("plan", () => this.#spool.retry(workspaces));
-  }
-
-  /** Forwards dead letters again. Resolves with their number. */
-  replay(choice: DeadLetterChoice): Promise<number> {
-    return this.#changes.run("plan", () => this.#spool.replay(choice));
-  }
-
   /**
    * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took
    * too long and stay in the spool. The spool can be closed after that.
@@ -112,7 +101,7 @@ export class Forwarder {
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
-    await this.#changes.idle();
+    await this.#plans.idle();
     await Promise.all(this.#attempts);
     clearTimeout(timer);
     this.#abandoning.abort();
@@ -162,26 +151,23 @@ export class Forwarder {
 
   async #record(outcome: ForwardOutcome, delivery: TakenDelivery, target: string): Promise<void> {
     if (outcome.kind === "abandoned") return;
-    const { timedOut } = outcome;
     const { position, workspace, id } = delivery;
-    if (outcome.kind === "done") return this.#spool.ask("complete", position, timedOut);
-    const { reason: failure } = outcome;
+    if (outcome.kind === "done") return this.#spool.ask("complete", position, outcome.timedOut);
+    const { reason: failure, timedOut } = outcome;
     const attempts = delivery.attempts + 1;
-    const fields = { workspace, id, failure, attempts };
-    const kind = `${workspace} ${failure}`;
+    const attempt = { failure, pauseMs: 0, maxAgeMs: 0 };
     if (outcome.kind === "retry") {
       const hasMoved = this.#targets.get(workspace) !== target;
       // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
       const backOff = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
-      const pauseMs = hasMoved ? 0 : backOff;
-      const attempt = { failure, pauseMs, maxAgeMs: this.#maxAgeMs };
-      if (await this.#spool.ask("reschedule", position, attempt, timedOut)) {
-        this.#log.limited("warn", "not forwarded", kind, fields);
-        return;
-      }
+      attempt.pauseMs = hasMoved ? 0 : backOff;
+      attempt.maxAgeMs = this.#maxAgeMs;
     }
-    await this.#spool.ask("bury", position, failure, timedOut);
-    this.#log.limited("error", "dead letter", kind, fields);
+    const isDead = await this.#spool.ask("fail", position, attempt, timedOut);
+    const [level, event] = isDead
+      ? (["error", "dead letter"] as const)
+      : (["warn", "not forwarded"] as const);
+    this.#log.limited(level, event, `${workspace} ${failure}`, { workspace, id, failure, attempts });
   }
 
   #logSpoolFailure(error: unknown): void {

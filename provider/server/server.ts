@@ -152,8 +152,8 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           throw error;
         }
       }),
-    retry: (workspaces) => forwarder.retry(workspaces),
-    replay: (choice) => forwarder.replay(choice),
+    retry: (workspaces) => spool.retry(workspaces),
+    replay: (choice) => spool.replay(choice),
     drain: () => {
       log.info("draining");
       routes.drain();

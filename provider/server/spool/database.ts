@@ -12,9 +12,6 @@ const LOCK_TIMEOUT_MS = 5_000;
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/** `auto_vacuum` has an effect only before the first table is created. */
-const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
-
 /**
  * `synchronous`: a commit returns when the disk has it. `secure_delete` overwrites deleted rows with zeros,
  * because they contain messages.
@@ -79,26 +76,25 @@ const TABLES = `
  * earlier release.
  */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
-  try {
-    return open(path, create);
-  } catch (error) {
-    // SQLite's index of the log did not fit.
-    if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
-    return open(path, create);
-  }
-}
-
-const open = (path: string, create: boolean): DatabaseSync =>
-  openSqlite(path, {
+  const options = {
     applicationId: "apic",
     version: 1,
     tables: TABLES,
     migrations: [],
     pragmas: PRAGMAS,
-    firstPragmas: FIRST_PRAGMAS,
+    // It has an effect only before the first table is created.
+    firstPragmas: "PRAGMA auto_vacuum = INCREMENTAL",
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     create,
-  });
+  };
+  try {
+    return openSqlite(path, options);
+  } catch (error) {
+    // SQLite's index of the log did not fit.
+    if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
+    return openSqlite(path, options);
+  }
+}
 
 /** A header as received: name and value. Repeated names stay separate, in their order. */
 export type HeaderPair = readonly [name: string, value: string];

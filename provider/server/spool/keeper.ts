@@ -9,8 +9,7 @@ const KINDS = {
   accept: "adds",
   check: "adds",
   complete: "frees",
-  reschedule: "frees",
-  bury: "frees",
+  fail: "frees",
   release: "frees",
   forward: "frees",
   retryWaiting: "frees",
@@ -26,10 +25,12 @@ export type Call<Name extends CallName = CallName> = {
   [Each in Name]: readonly [Each, ...Parameters<SpoolQueue[Each]>];
 }[Name];
 
+export type Failure = Pick<SqliteError, "code" | "message">;
+
 /** What came of a call. */
 export interface Outcome {
   value?: unknown;
-  error?: Pick<SqliteError, "code" | "message">;
+  error?: Failure;
 }
 
 interface Job {
@@ -57,7 +58,13 @@ export class SpoolKeeper {
     const { adds = [], frees = [], reads = [] } = Object.groupBy(jobs, ({ call: [name] }) => KINDS[name]);
     const refusal = adds.length > 0 ? this.#volume.findRefusal(bytes) : undefined;
     this.#commit(refusal ? frees : [...frees, ...adds]);
-    for (const job of reads) this.#make(job);
+    for (const job of reads) {
+      try {
+        this.#make(job);
+      } catch (error) {
+        fail([job], error);
+      }
+    }
     const failure = refusal ?? (adds.length > 0 ? this.#volume.findFailure() : undefined);
     if (failure) fail(adds, failure);
     return jobs.map(({ outcome }) => outcome);
@@ -101,6 +108,12 @@ export class SpoolKeeper {
   }
 }
 
-function fail(jobs: readonly Job[], { code, message }: SqliteError): void {
-  for (const job of jobs) job.outcome = { error: { code, message } };
+function fail(jobs: readonly Job[], error: unknown): void {
+  for (const job of jobs) job.outcome = { error: toFailure(error) };
+}
+
+/** Converts an error for another thread. */
+export function toFailure(error: unknown): Failure {
+  const { code, message } = toSqliteError(error);
+  return { code, message };
 }

@@ -62,7 +62,9 @@ export class Lanes {
     lane.attempts += attempts;
     this.#attempts += attempts;
     lane.lookMs = lookMs;
-    if (lookMs === Infinity && lane.attempts === 0) this.#lanes.delete(lane.workspace);
+    this.#lanes.delete(lane.workspace);
+    // Behind the others, so that each has its turn.
+    if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
   }
 
   /** Notes that an attempt has ended. */

@@ -21,9 +21,12 @@ export interface DueDelivery extends Omit<StoredDelivery, "conversation"> {
 export interface FailedAttempt {
   failure: string;
   pauseMs: number;
-  /** How long a delivery is tried. */
+  /** How long a delivery is tried. 0: this attempt was the last. */
   maxAgeMs: number;
 }
+
+/** How long a workspace waits whose deliveries could not be read, in milliseconds. */
+const UNREADABLE_PAUSE_MS = 1_000;
 
 /** Larger than most deliveries. */
 const CHECKED: StoredDelivery = {
@@ -83,18 +86,17 @@ export class SpoolQueue extends SpoolFile {
 
   /**
    * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the
-   * last attempt is made when its age is reached. Returns false, and changes nothing, if that was this one.
+   * last attempt is made when its age is reached. After that one the delivery is a dead letter: then returns
+   * true.
    */
-  reschedule(position: number, attempt: FailedAttempt, timedOut = false): boolean {
-    const { changes } = this.#statements.reschedule.run({ ...attempt, position, nowMs: this.nowMs() });
-    if (changes > 0) this.#settle(position, timedOut);
-    return changes > 0;
-  }
-
-  /** Makes a delivery a dead letter, and counts the failed attempt. */
-  bury(position: number, failure: string, timedOut = false): void {
-    this.#statements.bury.run(Date.now(), failure, position);
-    this.complete(position, timedOut);
+  fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
+    const { reschedule, bury } = this.#statements;
+    const isDead = reschedule.run({ ...attempt, position, nowMs: this.nowMs() }).changes === 0;
+    if (isDead) {
+      bury.run(Date.now(), attempt.failure, position);
+      this.complete(position, timedOut);
+    } else this.#settle(position, timedOut);
+    return isDead;
   }
 
   /** Makes a delivery available again that was not sent. */
@@ -119,18 +121,26 @@ export class SpoolQueue extends SpoolFile {
     this.changed(waiting);
   }
 
-  /** Takes the deliveries to forward now, in their order. No one else gets them until they are settled. */
-  take(): DueDelivery[] {
+  /**
+   * Takes the deliveries to forward now, in their order. No one else gets them until they are settled. If
+   * those of a workspace cannot be read, because the file is damaged, reports that, and takes the others.
+   */
+  take(report: (error: unknown) => void): DueDelivery[] {
     const { due, take, nextDue } = this.#statements;
     const nowMs = this.nowMs();
     const taken: DueDelivery[] = [];
     for (const [lane, room] of this.#lanes.ready(nowMs)) {
       const { workspace } = lane;
-      const rows = due.all({ workspace, nowMs, room }) as unknown as DueDelivery[];
-      for (const { position } of rows) take.run(position);
-      taken.push(...rows);
-      const lookMs = rows.length < room ? Number(nextDue.get(workspace, nowMs)?.due_ms ?? Infinity) : nowMs;
-      this.#lanes.begin(lane, rows.length, lookMs);
+      try {
+        const rows = due.all({ workspace, nowMs, room }) as unknown as DueDelivery[];
+        const lookMs = rows.length < room ? Number(nextDue.get(workspace, nowMs)?.due_ms ?? Infinity) : nowMs;
+        for (const { position } of rows) take.run(position);
+        taken.push(...rows);
+        this.#lanes.begin(lane, rows.length, lookMs);
+      } catch (error) {
+        report(error);
+        this.#lanes.begin(lane, 0, nowMs + UNREADABLE_PAUSE_MS);
+      }
     }
     return taken;
   }

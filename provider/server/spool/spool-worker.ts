@@ -3,9 +3,8 @@
  * it.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { toSqliteError } from "../../lib/sqlite.js";
 import { openSpoolDatabase } from "./database.js";
-import { type Call, type Outcome, SpoolKeeper } from "./keeper.js";
+import { type Call, type Failure, type Outcome, SpoolKeeper, toFailure } from "./keeper.js";
 import type { AttemptLimits } from "./lanes.js";
 import type { DueDelivery } from "./queue.js";
 
@@ -29,26 +28,28 @@ export interface Batch {
 export interface Reply {
   outcomes: Outcome[];
   due: DueDelivery[];
+  /** Why some of what is due could not be read. */
+  failure?: Failure | undefined;
 }
 
 /** The longest delay of a timer is 24 days. */
 const MAX_PAUSE_MS = 60 * 60 * 1000;
 
 function serve(port: NonNullable<typeof parentPort>): void {
-  const reply = (outcomes: Outcome[], due: DueDelivery[]): void =>
-    port.postMessage({ outcomes, due } satisfies Reply);
+  const send = (reply: Reply): void => port.postMessage(reply);
   let keeper: SpoolKeeper;
   try {
     const { path, limits, tidyAfterMs } = workerData as SpoolWorkerOptions;
     keeper = new SpoolKeeper(openSpoolDatabase(path, true), limits, tidyAfterMs);
-  } catch (cause) {
-    const { code, message } = toSqliteError(cause);
-    reply([{ error: { code, message } }], []);
+  } catch (error) {
+    send({ outcomes: [{ error: toFailure(error) }], due: [] });
     return;
   }
   let timer: NodeJS.Timeout | undefined;
   const replyWithDue = (outcomes: Outcome[]): void => {
-    reply(outcomes, keeper.queue.take());
+    let failure: Failure | undefined;
+    const due = keeper.queue.take((error) => (failure = toFailure(error)));
+    send({ outcomes, due, failure });
     clearTimeout(timer);
     const pauseMs = keeper.queue.pauseMs();
     if (pauseMs < Infinity) timer = setTimeout(replyWithDue, Math.min(pauseMs, MAX_PAUSE_MS), []);

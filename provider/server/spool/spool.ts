@@ -4,7 +4,7 @@ import { makeFolders } from "../../lib/files.js";
 import { SqliteError } from "../../lib/sqlite.js";
 import type { AcceptedDelivery, HeaderPair } from "./database.js";
 import type { DeadLetterChoice } from "./file.js";
-import type { Call, CallName } from "./keeper.js";
+import type { Call, CallName, Failure } from "./keeper.js";
 import type { AttemptLimits } from "./lanes.js";
 import type { SpoolQueue } from "./queue.js";
 import type { Batch, Reply, SpoolWorkerOptions } from "./spool-worker.js";
@@ -29,6 +29,8 @@ const ROWS_PER_COMMIT = 200;
 const sizeOf = ([name, delivery]: Call): number =>
   name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
 
+const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
+
 /**
  * The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was
  * acknowledged.
@@ -37,7 +39,7 @@ class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. It is nobody else's until `complete`, `reschedule`, `bury` or `release`. */
+/** A delivery to forward now. It is nobody else's until `complete`, `fail` or `release`. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   /** How many attempts to forward it have failed. */
@@ -94,6 +96,8 @@ export class Spool {
 
   /** Called with each delivery to forward. */
   onDue: (delivery: TakenDelivery) => void = () => {};
+  /** Called with the reason why deliveries of some workspaces cannot be read. They are tried again. */
+  onUnreadable: (error: SqliteError) => void = () => {};
 
   constructor(workerData: SpoolWorkerOptions) {
     this.limits = workerData.limits;
@@ -134,10 +138,7 @@ export class Spool {
     return this.ask("check");
   }
 
-  /**
-   * Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of
-   * conversations.
-   */
+  /** Ends the pauses of these workspaces or of all. Resolves with the number of conversations that waited. */
   retry(workspaces?: readonly string[]): Promise<number> {
     return this.ask("retryWaiting", workspaces);
   }
@@ -201,17 +202,18 @@ export class Spool {
     this.#worker.postMessage(batch);
   }
 
-  #receive({ outcomes, due }: Reply): void {
+  #receive({ outcomes, due, failure }: Reply): void {
     for (const [index, pending] of this.#sent.splice(0, outcomes.length).entries()) {
       const { value, error } = outcomes[index] ?? {};
       this.#bytes -= pending.bytes;
-      if (error) pending.reject(new SqliteError(error.code, error.message));
+      if (error) pending.reject(toError(error));
       else pending.resolve(value);
     }
     if (this.#bytes <= WAITING_BYTES) {
       this.#room?.resolve();
       this.#room = undefined;
     }
+    if (failure) this.onUnreadable(toError(failure));
     for (const { headers, ...delivery } of due)
       this.onDue({ ...delivery, headers: JSON.parse(headers) as HeaderPair[] });
     this.#send();

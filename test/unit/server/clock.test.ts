@@ -10,23 +10,23 @@ afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): void => void vi.advanceTimersByTime(ms);
 const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs);
 
-/** Opens a spool of which acme is forwarded, in which its only delivery has failed, and then waits. */
-function openWaiting(path: string) {
-  const { call, keeper } = openKeeper(path);
-  call(...accepting());
+/** Opens a spool of which acme is forwarded, as a start of the responder does. */
+function open(path: string) {
+  const { keeper, call, take } = openKeeper(path);
   call("forward", ["acme"], []);
-  const [taken] = keeper.queue.take();
-  call("reschedule", taken?.position ?? 0, FAILED);
-  keeper.queue.take();
-  return { keeper };
+  const pauseMs = (): number => keeper.queue.pauseMs();
+  /** Has the next attempt fail. Returns whether that was the last one. */
+  const fail = () => call("fail", take()[0]?.position ?? 0, FAILED);
+  return { keeper, call, take, pauseMs, fail };
 }
 
-/** Opens it again. */
-function openAgain(path: string) {
-  const { call, keeper } = openKeeper(path);
-  call("forward", ["acme"], []);
-  keeper.queue.take();
-  return { keeper, call };
+/** Opens a spool in which the only delivery has failed, and then waits. */
+function openWaiting(path: string) {
+  const opened = open(path);
+  opened.call(...accepting());
+  opened.fail();
+  opened.take();
+  return opened;
 }
 
 test.each([
@@ -34,15 +34,15 @@ test.each([
   ["forward", 24 * HOUR_MS],
 ])("a clock that is set %s changes no pause, while a responder runs or is stopped", (_way, byMs) => {
   const path = spoolFile();
-  const { keeper } = openWaiting(path);
+  const { keeper, call, take, pauseMs } = openWaiting(path);
   pass(20_000);
   setClock(byMs);
-  expect([keeper.queue.pauseMs(), keeper.queue.take()]).toEqual([40_000, []]);
-  keeper.run([["check"]], 0);
+  expect([take(), pauseMs()]).toEqual([[], 40_000]);
+  call("check");
   keeper.close();
   setClock(byMs);
-  const again = openAgain(path).keeper.queue;
-  expect([again.pauseMs(), again.take()]).toEqual([40_000, []]);
+  const again = open(path);
+  expect([again.take(), again.pauseMs()]).toEqual([[], 40_000]);
   pass(40_000);
   expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
@@ -51,12 +51,10 @@ test("time in which no responder ran neither ends a pause nor makes a delivery o
   const path = spoolFile();
   openWaiting(path).keeper.close();
   pass(48 * HOUR_MS);
-  const { keeper, call } = openAgain(path);
-  expect(keeper.queue.pauseMs()).toBe(60_000);
+  const { take, pauseMs, fail } = open(path);
+  expect([take(), pauseMs()]).toEqual([[], 60_000]);
   pass(60_000);
-  const [taken] = keeper.queue.take();
-  expect(call("reschedule", taken?.position ?? 0, FAILED)).toBe(true);
+  expect(fail()).toBe(false);
   pass(HOUR_MS);
-  const [last] = keeper.queue.take();
-  expect(call("reschedule", last?.position ?? 0, FAILED)).toBe(false);
+  expect(fail()).toBe(true);
 });

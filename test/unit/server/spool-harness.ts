@@ -61,10 +61,10 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
   });
 
 /** The keeper of a spool in this thread, with its connection, for what cannot be brought about from outside. */
-export function openKeeper(path = spoolFile()) {
+export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {
   mkdirSync(dirname(path), { recursive: true });
   const database = openSpoolDatabase(path, true);
-  const keeper = new SpoolKeeper(database, NO_LIMITS, 60_000);
+  const keeper = new SpoolKeeper(database, limits, 60_000);
   onTestFinished(() => {
     if (database.isOpen) keeper.close();
   });
@@ -75,7 +75,11 @@ export function openKeeper(path = spoolFile()) {
     if (error) throw Object.assign(new Error(error.message), error);
     return value;
   };
-  return { database, keeper, run, call };
+  const take = () =>
+    keeper.queue.take((error) => {
+      throw error;
+    });
+  return { database, keeper, run, call, take };
 }
 
 export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDelivery {
@@ -88,6 +92,9 @@ export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDel
     ...given,
   };
 }
+
+/** A failed attempt after which a delivery is a dead letter. */
+export const REFUSED = { failure: "HTTP 400", pauseMs: 0, maxAgeMs: 0 };
 
 /** The call that accepts a delivery. */
 export function accepting(given: Partial<AcceptedDelivery> = {}): Call {

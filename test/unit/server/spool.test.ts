@@ -31,6 +31,7 @@ import {
   NO_LIMITS,
   openKeeper,
   openTestSpool,
+  REFUSED,
   spoolFile,
   startTaking,
   takeFirst,
@@ -112,10 +113,10 @@ test("hands out each delivery whole and once, from memory or from the file, and 
 });
 
 test("a disk that fails (simulated) rejects further deliveries, and existing ones can still be forwarded", () => {
-  const { database, call, keeper } = openKeeper();
+  const { database, call, take } = openKeeper();
   call(...accepting());
   call("forward", ["acme"], []);
-  const [taken] = keeper.queue.take();
+  const [taken] = take();
   const exec = database.exec.bind(database);
   const failing = vi.spyOn(database, "exec").mockImplementation((sql) => {
     if (sql === "COMMIT") throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });
@@ -160,6 +161,30 @@ test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => 
   },
 );
 
+test("a damaged delivery delays only its workspace, and is reported", async () => {
+  const path = spoolFile();
+  const before = await openTestSpool(path);
+  await acceptAll(before, [{ body: Buffer.alloc(20_000, "bad") }, { workspace: "other" }]);
+  await before.close();
+  const file = readFileSync(path);
+  // The pointer of a page of the body leads nowhere.
+  const page = file.indexOf("bad".repeat(1_355)) & ~4_095;
+  file.fill(0xff, page, page + 4);
+  writeFileSync(path, file);
+  const spool = await openTestSpool(path);
+  const reported = vi.fn<typeof spool.onUnreadable>();
+  spool.onUnreadable = reported;
+  const taken = await startTaking(spool, "acme", "other");
+  expect(await takeFirst(taken)).toMatchObject({ workspace: "other" });
+  expect(reported).toHaveBeenCalledWith(expect.objectContaining({ code: "failed" }));
+});
+
+test("a failed read fails alone", () => {
+  const { database, run } = openKeeper();
+  database.exec("DROP TABLE dead_letters");
+  expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
+});
+
 test("the log that another process has left is in the file before a delivery is accepted", async () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
@@ -199,11 +224,11 @@ test("creates folder and files for their owner only, and fixes a file that other
 });
 
 test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", () => {
-  const { database, keeper, run, call } = openKeeper();
+  const { database, take, run, call } = openKeeper();
   const body = randomBytes(100_000);
   call(...accepting({ body }));
   call("forward", ["acme"], []);
-  const [taken] = keeper.queue.take();
+  const [taken] = take();
   const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count);
   database.exec(`PRAGMA max_page_count = ${pages + 4}`);
   expect(() => call(...accepting({ body }))).toThrow(expect.objectContaining({ code: "full" }));
@@ -221,7 +246,7 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
 /** Fails the next deliveries for good, as the forwarder would. */
 async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken: TakenDelivery[], count = 1) {
   for (let left = count; left > 0; left--)
-    await spool.ask("bury", (await takeFirst(taken)).position, "HTTP 400");
+    await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);
 }
 
 test("replays a dead letter with its id at its place in its conversation", async () => {
@@ -258,7 +283,7 @@ test("a replayed dead letter waits for a delivery of its conversation in progres
   await spool.replay({});
   await spool.check();
   expect(taken).toEqual([]);
-  await spool.ask("reschedule", later.position, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  await spool.ask("fail", later.position, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
   expect(await takeFirst(taken)).toMatchObject({ id: first?.id });
 });
 
@@ -268,7 +293,7 @@ test("replays all of one workspace, however many, and keeps the others", async (
   const taken = await startTaking(spool, "a", "b");
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
   await vi.waitFor(() => expect(taken).toHaveLength(451), WAIT);
-  await Promise.all(taken.map((delivery) => spool.ask("bury", delivery.position, "HTTP 400")));
+  await Promise.all(taken.map((delivery) => spool.ask("fail", delivery.position, REFUSED)));
   expect((await spool.ask("counts")).get("a")).toEqual({ pending: 0, deadLetters: 450 });
   await spool.ask("forward", [], []);
   expect(await spool.replay({ workspace: "a" })).toBe(450);
