@@ -22,7 +22,7 @@ interface CommandOptions {
 }
 
 /** A Pulumi project on its own file backend, used with the CLI as a user does. Its processes end with it. */
-export type Project = Awaited<ReturnType<typeof createProject>>;
+type Project = Awaited<ReturnType<typeof createProject>>;
 
 export async function createProject(
   side: Side,

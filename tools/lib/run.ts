@@ -20,7 +20,7 @@ export class CommandError extends Error {
 }
 
 /** The error of a run that the user has ended. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   readonly exitCode: number;
 
   constructor(signal: keyof typeof constants.signals) {
