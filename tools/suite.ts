@@ -55,7 +55,7 @@ const SUITES: Record<string, Suite> = {
     commands: [vitest("nightly", "nightly/fleet-kills")],
   },
   million: {
-    about: "a million deliveries through one responder, or as many as you say: npm run suite million 200000",
+    about: "a million deliveries through one responder; npm run suite million 200000 sends fewer",
     commands: [tool("million")],
   },
   durability: {

@@ -79,16 +79,6 @@ describe("three webhooks from up to destroy", () => {
     );
   });
 
-  test("a second up with a refresh finds no change, and only reads", async () => {
-    const before = requestCount();
-    const { changes } = await stack.up({ refresh: true, expectNoChanges: true });
-    expect(changes).toEqual({ same: RESOURCES });
-    const calls = scene.emulator.requests
-      .slice(before)
-      .map(({ action, workspace }) => `${action} ${workspace}`);
-    expect(calls.toSorted()).toEqual(names.map((name) => `get-webhook ${name}`));
-  });
-
   test("the preview of an update changes no dependent and no output: the bot URL stays known", async () => {
     const before = requestCount();
     declare({

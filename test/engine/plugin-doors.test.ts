@@ -59,9 +59,7 @@ describe("between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("the dynamic provider finds no change; the plugin reads once, writes nothing and keeps the keys", async () => {
-    const { changes } = await stack.preview({ refresh: true, expectNoChanges: true });
-    expect(changes).toEqual({ same: 3 });
+  test("to the plugin: it reads once, writes nothing and keeps the keys", async () => {
     stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);

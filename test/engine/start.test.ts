@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { processesOf } from "../../tools/lib/processes.ts";
-import { compileCache } from "../support/folder.ts";
+import { fasterPulumi } from "../support/folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
@@ -33,8 +33,8 @@ describe("npm start shows the main job with real commands", () => {
       "$ pulumi stack output --json",
       /^ {2}acme {5}status verified {2}bot_url http:\/\/127\.0\.0\.1:\d+\/api\/apichat\/\w+$/,
       /^ {2}initech {2}status verified {2}bot_url http/,
-      '  "Where is my parcel?" sent, answered 200',
-      /^ {2}a reply with the buttons Text, .* arrived, answered 200; signature verified with the key of acme$/,
+      '  "Where is my parcel?" sent; the service responded with 200',
+      /^ {2}a reply with the buttons Text, .* arrived; the endpoint responded with 200; signature verified with the key of acme$/,
       "$ pulumi refresh --yes --skip-preview",
       "  ~ globex [diff: ~webhookUrl]",
       "$ pulumi preview --diff",
@@ -73,7 +73,7 @@ describe("npm start shows the main job with real commands", () => {
 });
 
 function start(...args: string[]): ResultPromise<typeof options> {
-  const env = { TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache, [marker().name]: marker().value };
+  const env = { TMPDIR: temporary, ...fasterPulumi, [marker().name]: marker().value };
   return execa("node", [script, ...args], { ...options, env });
 }
 

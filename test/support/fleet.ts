@@ -5,7 +5,7 @@ import { API_KEY } from "./endpoint.ts";
 import { startServer, type Answer } from "./http.ts";
 import { openScene, webhookUrlOf } from "./scene.ts";
 
-export const PROJECT = "apichat-fleet";
+const PROJECT = "apichat-fleet";
 
 /** Declares a random key and a webhook for each workspace, without waiting for an endpoint that does not respond. */
 const webhook: FleetDefinition["webhook"] = ({ baseUrl, apiKey, webhookUrl = "" }) => {

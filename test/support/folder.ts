@@ -9,6 +9,18 @@ export const compileCache = fileURLToPath(
   new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
 );
 
+/**
+ * Variables that make a `pulumi` command a quarter cheaper, with its program and its provider: they load
+ * without garbage collection. `npm run check` checks the types of programs.
+ */
+export const fasterPulumi = {
+  NODE_COMPILE_CACHE: compileCache,
+  NODE_OPTIONS: "--max-semi-space-size=64",
+  GOGC: "off",
+  GOMEMLIMIT: "256MiB",
+  PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+};
+
 /** Creates a folder for its owner only, removed after the file's tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat-test-")));

@@ -12,7 +12,7 @@ import {
 import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
-import { compileCache } from "./folder.ts";
+import { fasterPulumi } from "./folder.ts";
 import { afterTests } from "./http.ts";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
@@ -55,9 +55,7 @@ export async function createBackend(): Promise<Backend> {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   });
   const environment = engineEnvironment(engine, run) as Record<string, string>;
-  // Each command loads the provider and the program. `npm run check` checks the types of programs.
-  const faster = { NODE_COMPILE_CACHE: compileCache, PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
-  return { folder, environment: { ...environment, ...faster } };
+  return { folder, environment: { ...environment, ...fasterPulumi } };
 }
 
 export type TestStack = Awaited<ReturnType<typeof createStack>>;

@@ -41,7 +41,7 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** It is started by its name, next to the file that starts it. */
+/** The file of the thread, without its extension: the program looks for it in its own folder. */
 export const THREAD = "spool-worker";
 
 /** Replaces undici with these parts. Any other name fails the build. */
@@ -54,7 +54,7 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Bundles a program of `dist/` in a checkout into one file of this name, and the thread that it starts into another. */
+/** Bundles a program of `dist/` in a checkout into one file, and the thread that it starts into a second one. */
 async function bundleProgram(
   source: string,
   program: string,

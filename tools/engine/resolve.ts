@@ -80,9 +80,9 @@ async function makeEngine(folder: string, first: string, signal: AbortSignal): P
   if (await attempt(`Go ${MIN_GO} or newer, which builds it`, building, build)) return;
   throw new Error(
     [
-      "There is no Pulumi engine. The ways to one, and why each failed:",
+      "No Pulumi engine was found. What was tried, and why it failed:",
       ...reasons.map((reason, index) => `  ${index + 1}. ${reason}`),
-      "Open one of these ways and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
+      "Make one of these work and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
     ].join("\n"),
   );
 }

@@ -144,8 +144,8 @@ async function repeat(everyMs: number | undefined, work: () => Promise<unknown>,
 }
 
 /**
- * Sends this many deliveries of 1 KiB, and resolves with how long each took, in microseconds. With `repeats`, one that is
- * not answered with 200 is sent again; otherwise this rejects.
+ * Sends this many deliveries of 1 KiB. Returns the histogram of their durations in microseconds. With `repeats`,
+ * sends a delivery again unless the response is 200; without it, rejects.
  */
 export async function sendAll(
   url: string,

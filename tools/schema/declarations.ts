@@ -24,7 +24,7 @@ export function readDeclarations(files: readonly string[]): (name: string) => ts
   const byName = new Map(declared.map((one) => [one.name?.getText(), one]));
   return (name) => {
     const found = byName.get(name);
-    if (found === undefined) throw new Error(`nothing is declared as ${name} in the files that are read`);
+    if (found === undefined) throw new Error(`the parsed files declare no ${name}`);
     return found;
   };
 }
@@ -37,7 +37,7 @@ export const membersOf = (node: ts.Node): Member[] => {
   return [...node.members]
     .filter((one) => ts.isPropertySignature(one) || ts.isPropertyDeclaration(one))
     .map((one) => {
-      if (one.type === undefined) throw new Error(`${one.getText()} names no type`);
+      if (one.type === undefined) throw new Error(`${one.getText()} has no type`);
       return {
         name: one.name.getText(),
         type: one.type,

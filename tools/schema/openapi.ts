@@ -57,7 +57,7 @@ function mapTexts(entries: JsonObject, write: (text: string) => JsonObject): Jso
 }
 
 function sampleOf(name: string): JsonObject {
-  if (!(name in samples)) throw new Error(`${name}: there is no such sample`);
+  if (!(name in samples)) throw new Error(`samples.json has no sample ${name}`);
   return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
@@ -102,6 +102,6 @@ function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
   // A list of one entry, whose length minItems and maxItems fix, has the same meaning in the plain form.
-  if (value.length !== 1) throw new Error("only lists of one entry are described");
+  if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }

@@ -101,9 +101,9 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // A changed comment is no longer reworded.
+  // They are in comments that have changed since.
   if (unusedWording.size > 0)
-    throw new Error(`no doc comment has these words: ${[...unusedWording].join("; ")}`);
+    throw new Error(`no doc comment contains these phrases of pulumi.yaml: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
@@ -188,7 +188,7 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   }
   if (node.kind === ts.SyntaxKind.StringKeyword) return { type: "string" };
   if (node.kind !== ts.SyntaxKind.NumberKeyword)
-    throw new Error(`${property}: ${node.getText()} is new here`);
+    throw new Error(`${property}: the type ${node.getText()} is not supported`);
   return { type: source.integers.includes(property) ? "integer" : "number" };
 }
 

@@ -26,7 +26,7 @@ export async function setStage(engine: Engine) {
   const keys: Record<Name, string> = { acme: newSecret(), globex: newSecret(), initech: newSecret() };
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-start-"));
-  // The processes of this run, and no others, have it as TMPDIR.
+  // Only the processes of this run have it as TMPDIR.
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
