@@ -152,7 +152,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           throw error;
         }
       }),
-    retry: (workspaces) => spool.retry(workspaces),
+    retry: (workspaces) => spool.ask("retryWaiting", workspaces),
     replay: (choice) => spool.replay(choice),
     drain: () => {
       log.info("draining");
