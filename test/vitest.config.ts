@@ -66,6 +66,7 @@ export default defineConfig({
       project("unit", "unit/**/*.test.ts", 60, sources, {
         exclude: ALONE.map((one) => `test/${one}`),
         isolate: false,
+        execArgv: ["--import", `${root}test/support/source-hooks.mjs`],
       }),
       project("unit-alone", ALONE, 60, sources),
       // Simulated runs of the engine over the provider's own interface, without the engine.

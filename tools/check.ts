@@ -1,9 +1,9 @@
-/** `npm run check`: everything but the tests; with names, such as `npm run check types lint`, only these. */
+/** `npm run check`: every check except the tests; `npm run check types lint` runs only these. */
 import { globSync } from "node:fs";
 import process from "node:process";
 import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
 
-/** Without those that need the generated SDK. */
+/** All projects except those that need the generated SDK. */
 const projects = globSync("**/tsconfig.json", { exclude: ["**/node_modules", "sdk", "examples/typescript"] });
 
 const CHECKS: Record<string, readonly string[]> = {
@@ -12,7 +12,6 @@ const CHECKS: Record<string, readonly string[]> = {
   lint: ["oxlint --type-aware --deny-warnings"],
   format: ["prettier --check --log-level warn ."],
   imports: ["depcruise provider schema tools test --output-type err"],
-  closures: ["node tools/closures.ts"],
   schema: ["node tools/schema/generate.ts --check"],
   openapi: ["redocly lint schema/openapi.json --config .redocly.yaml"],
   reference: ["typedoc --options .typedoc.json"],

@@ -55,8 +55,12 @@ const SUITES: Record<string, Suite> = {
     commands: [vitest("nightly", "nightly/fleet-kills")],
   },
   million: {
-    about: "a million deliveries through one responder, or as many as you say: npm run suite million 200000",
+    about: "a million deliveries through one responder; npm run suite million 200000 sends fewer",
     commands: [tool("million")],
+  },
+  durability: {
+    about: "the spool after power failures, from a trace of its system calls; needs strace",
+    commands: [vitest("nightly", "nightly/durability")],
   },
   nats: {
     about: "examples/nats with a real nats-server, which Go builds",
@@ -68,7 +72,7 @@ const SUITES: Record<string, Suite> = {
   },
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
-    setup: ["--engine", "--languages", "all"],
+    setup: ["--engine", "--languages", "yaml", "python", "go", "java"],
     commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
   },
   "node22.19": onNode("22.19.0"),

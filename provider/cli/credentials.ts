@@ -130,7 +130,10 @@ export class Credentials {
     const found = await this.findSecret(kind);
     if (found !== undefined) return found;
     const { label } = SECRETS[kind];
-    if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
+    if (!process.stdin.isTTY) {
+      const more = kind === "apiKey" ? fromProject() : "";
+      throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}${more}`);
+    }
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
     return requireValid(SECRETS[kind], `the ${label}`, await askSecret(question));
   }
@@ -149,9 +152,9 @@ export class Credentials {
     const found = await this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
-    const isInProject = kind === "baseUrl" && existsSync("Pulumi.yaml");
+    const more = kind === "baseUrl" ? fromProject() : "";
     throw new UsageError(
-      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${isInProject ? FROM_PROJECT : ""}`,
+      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${more}`,
     );
   }
 
@@ -170,9 +173,12 @@ export class Credentials {
   }
 }
 
-const FROM_PROJECT =
-  '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
-  'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"';
+/** How to get what the project in this folder may have. Empty without one. */
+const fromProject = (): string =>
+  existsSync("Pulumi.yaml")
+    ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
+      'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
+    : "";
 
 /** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readCredentialsFile(
@@ -210,7 +216,20 @@ export async function readGiven(source: Source, path: string | undefined): Promi
     throw new UsageError(`${fileFlag}: ${error.message}; name a file that contains only the ${label}`);
   });
   warnOfMode(path, `the ${label}`);
+  if (isJson(text))
+    throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
+}
+
+/** A key may look like a number or a word of JSON, but not like a list or an object. */
+function isJson(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function requireValid({ hint }: Pick<Source, "hint">, name: string, secret: string): string {

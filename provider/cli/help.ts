@@ -31,22 +31,8 @@ make it readable only by you (chmod 600):
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY && columns > 0 ? columns : WIDTH;
 
-/** Wraps paragraphs as a whole, and indented lines with a hanging indent. Examples stay as they are. */
+/** Wraps each paragraph. Indented lines stay as they are: commander has wrapped its own, and examples are pasted. */
 export function wrapHelp(text: string, width: number): string {
-  const lines: string[] = [];
-  let isParagraph = false;
-  for (const line of text.split("\n")) {
-    const isText = /^\S/.test(line);
-    if (isText && isParagraph) lines.push(`${lines.pop()} ${line}`);
-    else lines.push(line);
-    isParagraph = isText && !line.endsWith(":");
-  }
-  return lines.flatMap((line) => wrapLine(line, width)).join("\n");
-}
-
-function wrapLine(line: string, width: number): string[] {
-  if (line.length <= width || /^\s*[$>] /.test(line)) return [line];
-  const [start = ""] = /^\s*(?:\S+ {2,})?/.exec(line) ?? [];
-  const wrapped = new Help().boxWrap(line.slice(start.length), width - start.length);
-  return wrapped.split("\n").map((part, index) => (index === 0 ? start : " ".repeat(start.length)) + part);
+  const paragraphs = text.replaceAll(/(?<=^\S.*[^:\n])\n(?=\S)/gm, " ");
+  return paragraphs.replaceAll(/^\S.*/gm, (line) => new Help().boxWrap(line, width));
 }

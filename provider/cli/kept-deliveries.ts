@@ -4,7 +4,7 @@ import { commandLine } from "../errors/index.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { changeKept } from "../server/remote.js";
-import type { DeadLetter, KeptDelivery, Spool } from "../server/spool/index.js";
+import type { DeadLetter, KeptDelivery, SpoolFile } from "../server/spool/index.js";
 import { parseCount, parseUrl, requestSecondsOption } from "./option-values.js";
 import { ENDINGS, EXIT, note, print, printResult } from "./output.js";
 import { runToExit } from "./run-command.js";
@@ -24,7 +24,7 @@ interface PlaceOptions {
 type ListOptions = PlaceOptions & { limit: number };
 type ResendOptions = PlaceOptions & { to: string; requestSeconds: number };
 type Row = KeptDelivery | DeadLetter;
-type ReadPage = (spool: Spool, page: Parameters<Spool["list"]>[0]) => readonly Row[];
+type ReadPage = (spool: SpoolFile, page: Parameters<SpoolFile["list"]>[0]) => readonly Row[];
 
 export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
@@ -248,7 +248,7 @@ async function change(
 }
 
 interface KeptPlace {
-  spool: Spool;
+  spool: SpoolFile;
   dataDir: string;
 }
 

@@ -1,6 +1,5 @@
 import { Command } from "commander";
 import { VERSION } from "../lib/version.js";
-import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor/index.js";
 import { emulatorCommand } from "./emulator/index.js";
 import { credentialsTopic, openPointsTopic } from "./help.js";
@@ -47,8 +46,6 @@ export const apichatProgram = (): Command =>
     .addCommand(responderCommand())
     .addCommand(signCommand())
     .addCommand(doctorCommand())
-    .addCommand(completionCommand())
-    .addCommand(completeCommand(), { hidden: true })
     .addCommand(credentialsTopic(), { hidden: true })
     .addCommand(openPointsTopic(), { hidden: true });
 

@@ -38,9 +38,8 @@ export async function runToExit(
 /**
  * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until
  * then: work in progress can be ended cleanly. A second signal ends the process at once, with exit code 1.
- * `more`: signals to obey too.
  */
-export function untilStopped(...more: NodeJS.Signals[]): Promise<void> {
+export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     process.stdout
       .removeAllListeners("error")
@@ -48,7 +47,7 @@ export function untilStopped(...more: NodeJS.Signals[]): Promise<void> {
       .on("error", () => undefined);
     process.stderr.on("error", () => undefined);
     let calls = 0;
-    for (const signal of ["SIGINT", "SIGTERM", ...more]) {
+    for (const signal of ["SIGINT", "SIGTERM"]) {
       process.on(signal, () => {
         calls += 1;
         if (calls > 1) process.exit(1);

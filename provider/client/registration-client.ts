@@ -181,7 +181,7 @@ function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailu
   const { code, httpStatus } = failure;
   if (isAbsentHere(url, failure)) return [{ id: "start_emulator", address: "baseUrl" }];
   if (code === "timeout") return [{ id: "raise_request_seconds" }];
-  if (code === "unauthorized") return [{ id: "give_api_key" }];
+  if (code === "unauthorized") return [{ id: "give_api_key" }, { id: "check_base_url" }];
   if (mayMeanWrongKey({ code, operation, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {

@@ -105,7 +105,9 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   token_refused: {
     finding: "it rejects the token",
-    hint: `${SAME_KEY}, and compare it with hub_verify_token as received, decoded only once`,
+    hint:
+      `${SAME_KEY}, and restart it if it reads its keys at its start only; ` +
+      "if the keys are the same, decode hub_verify_token once, not twice, before you compare it",
   },
   signature_demanded: {
     finding: "it demands a signature of the handshake",

@@ -170,11 +170,12 @@ function updateTables(database: DatabaseSync, options: SqliteOptions): void {
 const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();
 
 /** Runs `work` in a transaction, which is rolled back if it throws or cannot be committed. */
-export function inTransaction(database: DatabaseSync, work: () => void): void {
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
-    work();
+    const result = work();
     database.exec("COMMIT");
+    return result;
   } finally {
     // A full disk ends the transaction by itself; any other failure leaves it open.
     if (database.isTransaction) database.exec("ROLLBACK");
@@ -196,10 +197,19 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
   26: { code: "foreign", message: "the file is not a SQLite database" },
 };
 
+const DISK_FAILURE = 10;
+
+/** Whether the disk has failed: what it has of earlier writes is unknown then. */
+export const isDiskFailure = (error: SqliteError): boolean =>
+  error.code === "failed" && (resultCodeOf(error.cause) & 0xff) === DISK_FAILURE;
+
+const resultCodeOf = (error: unknown): number =>
+  error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+
 /** Converts an error of SQLite to one with a `code`; returns a SqliteError unchanged. */
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
-  const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  const extended = resultCodeOf(error);
   // SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk.
   const primary = extended === 4874 ? FULL : extended & 0xff;
   const { code, message } = KNOWN_FAILURES[primary] ?? {

@@ -93,7 +93,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
   const accepted = acceptedUrl(value);
   if (accepted === undefined) return undefined;
   const isAddress = ADDRESS.test(value) || HOST_NAME.test(value);
-  const shown = isAddress ? `"${formatGivenUrl(value)}"` : "text that may be a key and is not shown";
+  const shown = isAddress ? `"${formatGivenUrl(value)}"` : "text that is not shown, because it may be a key";
   return `must be ${accepted}, got ${shown}; ${hint}`;
 }
 

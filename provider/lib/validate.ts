@@ -142,7 +142,7 @@ const mayShow = (name: string): boolean =>
 
 /** Formats a name that the user chose, unless it may be a key in the wrong place. */
 export const showName = (name: string): string =>
-  name === "" || mayShow(name) ? JSON.stringify(name) : "one that may be a key and is not shown";
+  name === "" || mayShow(name) ? JSON.stringify(name) : "one that is not shown, because it may be a key";
 
 /** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);

@@ -63,14 +63,10 @@ export interface ProviderConfig extends Configuration {
 }
 
 /** Reads the configuration of a provider. */
-export function readProviderConfig(
-  { values, secrets, secretTexts }: ReceivedProperties,
-  name: string,
-): ProviderConfig {
+export function readProviderConfig({ values, secrets, secretTexts }: ReceivedProperties): ProviderConfig {
   const given = givenOf(values);
   return {
     config: { get: (key) => given[key.replace(/^apichat:/, "")] },
-    isExplicit: !DEFAULT_PROVIDER.test(name),
     secretBaseUrl: secrets.some(([secret]) => secret === "baseUrl") ? given["baseUrl"] : undefined,
     secretTexts,
   };

@@ -133,7 +133,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       return toDiffResponse(changedConfig(olds, news), olds, news);
     }),
     configure: answer(async (request: messages.ConfigureRequest) => {
-      config = readProviderConfig(decodeValues(request.getArgs()), request.getName() ?? "default");
+      config = readProviderConfig(decodeValues(request.getArgs()));
       run.configure(config);
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),

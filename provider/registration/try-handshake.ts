@@ -76,7 +76,7 @@ async function waitForHandshake(
   const describeWait = (): string => {
     const seen = last ? `; so far ${last.reason}` : "";
     const left = Number.isFinite(maxSameRounds)
-      ? `${maxSameRounds - sameRounds} more with this result`
+      ? `attempts left: ${maxSameRounds - sameRounds}`
       : `${Math.max(0, Math.round((end - performance.now()) / 1000))} s left`;
     return `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${left}`;
   };

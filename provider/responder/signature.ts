@@ -47,7 +47,8 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
   const { verificationKeys, body, signature } = options;
   const keys = listKeys(verificationKeys);
   assertRawBody(body);
-  return (await findSigningKey(keys, body, signature)) >= 0;
+  const signer = findSigningKey(keys, body, signature);
+  return (typeof signer === "number" ? signer : await signer) >= 0;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   takeDataDir,
   type Instance,
 } from "./data-dir.js";
-import type { Spool, SpoolCounts } from "./spool/spool.js";
+import type { DeadLetterChoice, SpoolCounts } from "./spool/file.js";
 
 export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
 export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
@@ -89,7 +89,12 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 /** What changes the deliveries that are kept. */
-export type SpoolChanges = Pick<Spool, "retry" | "replay">;
+export interface SpoolChanges {
+  /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
+  retry(workspaces?: readonly string[]): number | Promise<number>;
+  /** Forwards dead letters again. Returns their number. */
+  replay(choice: DeadLetterChoice): number | Promise<number>;
+}
 
 /** Returns the spool of a running responder. Changes throw `unavailable` if it is gone or its disk fails. */
 export const spoolOf = (running: Instance): SpoolChanges => ({
@@ -103,8 +108,8 @@ export const spoolOf = (running: Instance): SpoolChanges => ({
  */
 export async function changeKept(
   dataDir: string,
-  spool: Spool,
-  make: (kept: SpoolChanges) => Promise<number>,
+  spool: SpoolChanges,
+  make: (kept: SpoolChanges) => number | Promise<number>,
 ): Promise<{ count: number; isRunning: boolean }> {
   const running = await findRunning(dataDir);
   const lock = running ? undefined : await takeDataDir(dataDir);
@@ -121,7 +126,7 @@ export async function changeKept(
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
-  const { findSpool } = await import("./spool/spool.js");
+  const { findSpool } = await import("./spool/file.js");
   const spool = findSpool(dataDir);
   if (spool === undefined) return 0;
   try {

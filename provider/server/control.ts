@@ -6,11 +6,11 @@ import type { ServerStatus, SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
 import { startListener, type Listener } from "./listener.js";
 import { messageOfError } from "./log.js";
-import type { DeadLetterChoice } from "./spool/spool.js";
+import type { DeadLetterChoice } from "./spool/file.js";
 
 /** What the control interface can do. */
 export interface ControlActions extends SpoolChanges {
-  status(): ServerStatus;
+  status(): Promise<ServerStatus>;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<void>;
   /** Begins a graceful stop. */
@@ -39,7 +39,7 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
       "www-authenticate": "Bearer",
     });
   });
-  app.get("/status", (c) => c.json(actions.status()));
+  app.get("/status", async (c) => c.json(await actions.status()));
   app.post("/reload", async (c) => {
     await actions.reload();
     return c.json({ status: "reloaded" });

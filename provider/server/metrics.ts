@@ -26,7 +26,7 @@ const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 /** Up to the time limit of an attempt, in seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The share of the time that counting rows may take: it blocks the event loop, and takes long with a million rows. */
+/** The share of the time that counting rows may take: deliveries wait for it, and it takes long with a million rows. */
 const COUNTING_SHARE = 0.01;
 
 /** What a responder counts for Prometheus; docs/operate/metrics.md lists it. */
@@ -36,7 +36,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
  * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process ends, the others
  * share one. Throws `invalid_config` with what to install if the optional peer prom-client is missing.
  */
-export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
+export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
   const registry = new Registry();
   const define = (name: string, help: string, ...labelNames: string[]) => {
@@ -66,10 +66,10 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
   };
 
   let countAgainMs = 0;
-  const count = (): void => {
+  const count = async (): Promise<void> => {
     const startMs = performance.now();
     if (startMs < countAgainMs) return;
-    const rows = spool.counts();
+    const rows = await spool.ask("counts");
     countAgainMs = startMs + (performance.now() - startMs) / COUNTING_SHARE;
     for (const gauge of [pending, deadLetters, oldest]) {
       gauge.reset();
@@ -88,7 +88,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "counts">) {
   const answer = async ({ method, url }: IncomingRequest): Promise<Answer> => {
     if (method !== "GET" || pathOf(url) !== "/metrics")
       return answerError("not_found", "nothing is here but GET /metrics");
-    count();
+    await count();
     bytes.set(sizeOf(join(dataDir, SPOOL_FILE)) + sizeOf(join(dataDir, `${SPOOL_FILE}-wal`)));
     // Each connection is for one request, so that none delays the stop.
     const headers = { "content-type": registry.contentType, connection: "close" };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sleep } from "../lib/abort.js";
 import { entriesInSlices } from "../lib/in-slices.js";
 import { SqliteError } from "../lib/sqlite.js";
 import {
@@ -17,7 +18,7 @@ import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 
 /** Stores verified deliveries. */
-export type DeliveryStore = Pick<Spool, "accept" | "check">;
+export type DeliveryStore = Pick<Spool, "accept" | "check" | "waitForRoom">;
 
 export interface RoutesOptions {
   /** Counts requests. */
@@ -36,6 +37,9 @@ interface WorkspaceRoute {
 
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
 const HEALTH_MS = 2_000;
+
+/** How long a health check waits for the disk, in milliseconds. */
+const HEALTH_WAIT_MS = 500;
 
 /** Whether to send requests here, and whether a restart would help. */
 type Probe = "ready" | "health";
@@ -87,6 +91,7 @@ export class Routes implements Pick<Responder, "answer"> {
 
   async #answerAt(place: WorkspaceRoute, request: IncomingRequest): Promise<Answer> {
     const responder = await (place.responder ??= this.#createResponder(place));
+    await this.#store.waitForRoom();
     return responder.answer(request);
   }
 
@@ -147,9 +152,11 @@ export class Routes implements Pick<Responder, "answer"> {
 
   async #checkStore(probe: Probe): Promise<Answer> {
     try {
+      const checked = this.#store.check().then(() => OK);
       // A restart does not make a slow disk faster.
-      await this.#store.check({ waitsForDisk: probe === "ready" });
-      return OK;
+      return await (probe === "ready"
+        ? checked
+        : Promise.race([checked, sleep(HEALTH_WAIT_MS).then(() => OK)]));
     } catch (cause) {
       const error = messageOfError(cause);
       this.#log.limited("error", "not well", error, { error });

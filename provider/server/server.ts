@@ -83,7 +83,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     if (isStopping) log.info("stopped");
     lock.release();
   });
-  const spool = openSpool(dataDir);
+  const spool = await openSpool(dataDir);
   undos.push(() => spool.close());
   const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
   const log = createLog(sink);
@@ -127,7 +127,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
-    status: () => ({
+    status: async () => ({
       instance,
       pid: process.pid,
       ...address,
@@ -135,7 +135,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
         ...Object.keys(loaded.config.workspaces).map(
           (name) => [name, { pending: 0, deadLetters: 0 }] as const,
         ),
-        ...spool.counts(),
+        ...(await spool.ask("counts")),
       ]),
     }),
     reload: () =>
@@ -152,8 +152,8 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           throw error;
         }
       }),
-    retry: (workspaces) => forwarder.retry(workspaces),
-    replay: (choice) => forwarder.replay(choice),
+    retry: (workspaces) => spool.retry(workspaces),
+    replay: (choice) => spool.replay(choice),
     drain: () => {
       log.info("draining");
       routes.drain();

@@ -30,8 +30,6 @@ export type Declared = Record<"name" | "baseUrl" | "apiKey", string>;
 export interface Configuration {
   /** Reads the stack's configuration, with secrets decrypted. */
   config: { get(key: string): string | undefined };
-  /** Whether the program declares this provider explicitly. Its API key then comes before the environment's. */
-  isExplicit?: boolean;
 }
 
 /**
@@ -82,9 +80,7 @@ export class Run {
 
   /** The default API keys, in the order in which they are tried. */
   #defaultApiKeys(): string[] {
-    const { config, isExplicit } = this.#configuration;
-    const keys = findApiKeys((key) => config.get(key));
-    return isExplicit ? keys.toReversed() : keys;
+    return findApiKeys((key) => this.#configuration.config.get(key));
   }
 
   defaultApiKey(): string | undefined {

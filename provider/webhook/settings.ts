@@ -13,8 +13,8 @@ export const SETTINGS = {
     config: "apichat:apiKey",
     environment: "APICHAT_API_KEY",
     missing:
-      "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
-      "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey",
+      "is missing; give the key that the platform's support issued as the argument apiKey, with: " +
+      "pulumi config set --secret apichat:apiKey, or as the environment variable APICHAT_API_KEY",
   },
 } as const;
 
@@ -32,9 +32,9 @@ type ReadConfig = (key: string) => string | undefined;
 export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
   readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
 
-/** The default API keys: from the environment, then from the stack's configuration. */
+/** The default API keys: from the stack's configuration, then from the environment. */
 export const findApiKeys = (readConfig: ReadConfig): string[] =>
-  [process.env[SETTINGS.apiKey.environment], readConfig(SETTINGS.apiKey.config)].flatMap((key) => key || []);
+  [readConfig(SETTINGS.apiKey.config), process.env[SETTINGS.apiKey.environment]].flatMap((key) => key || []);
 
 /** Something in a stack's configuration that should be fixed, and how. It contains no values. */
 interface ConfigurationWarning {

@@ -25,8 +25,8 @@ export interface ApiChatWebhookArgs {
    */
   baseUrl?: pulumi.Input<string | undefined>;
   /**
-   * The API key (section 5). Stored as a secret. Default: the environment variable `APICHAT_API_KEY`, then the
-   * configuration `apichat:apiKey`; a default key is never stored in the state.
+   * The API key (section 5). Stored as a secret. Default: the configuration `apichat:apiKey`, then the
+   * environment variable `APICHAT_API_KEY`; a default key is never stored in the state.
    */
   apiKey?: pulumi.Input<string | undefined>;
   /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */
@@ -145,7 +145,7 @@ function warnOfConfiguration(): void {
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
   baseUrl?: pulumi.Input<string | undefined>;
-  /** The API key. Default: `APICHAT_API_KEY`, then `apichat:apiKey`. */
+  /** The API key. Default: `apichat:apiKey`, then `APICHAT_API_KEY`. */
   apiKey?: pulumi.Input<string | undefined>;
 }
 

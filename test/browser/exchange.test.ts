@@ -1,5 +1,4 @@
 import { text as readText } from "node:stream/consumers";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import {
   API_KEY,
@@ -7,16 +6,13 @@ import {
   clipboard,
   exchangesOf,
   expectSoon,
-  openInbox,
   openService,
   unfold,
   VERIFICATION_KEY,
-  waitUntilLive,
   write,
   type Inbox,
   type Service,
 } from "./harness.ts";
-import { shownMessages } from "./shown.ts";
 
 /** A conversation with one delivery. The page may use the clipboard. */
 async function openDelivery(): Promise<Service & Inbox & { id: string }> {
@@ -70,44 +66,3 @@ test("one exchange is saved as JSON, with the same masks as the page", async () 
   expect(JSON.parse(saved)).toEqual(await answer.json());
   expect(saved).toContain("[redacted]");
 });
-
-test("a link to an exchange opens it beside its conversation, even in an open page", async () => {
-  const { page, emulator, id } = await openDelivery();
-  const exchange = await unfold(exchangesOf(page, "delivery"));
-  await exchange.getByRole("button", { name: "Copy link" }).click();
-  await expectSoon(() => clipboard(page)).toContain(`delivery=${id}`);
-  const link = await clipboard(page);
-  const other = await openInbox(emulator, { choice: "" });
-  expect(await shownMessages(other.page)).toEqual([]);
-  await other.page.goto(link);
-  await expectOpen(other.page, "Delivery");
-  await expectSoon(() => other.page.getByTestId("message").count()).toBe(2);
-  await other.page.reload();
-  await waitUntilLive(other.page);
-  await expectOpen(other.page, "Delivery");
-  expect(other.page.url()).toBe(link);
-  const choice = `workspace=acme&delivery=${id}`;
-  const narrow = await openInbox(emulator, { choice, viewport: { width: 360, height: 800 } });
-  await expectOpen(narrow.page, "Delivery");
-});
-
-test("a link takes precedence over a load that replaces the address before the browser reports the link", async () => {
-  const { page, id } = await openDelivery();
-  await page.evaluate(`{
-    const before = location.href;
-    location.hash = "#workspace=acme&delivery=${id}";
-    history.replaceState(null, "", before);
-  }`);
-  await expectOpen(page, "Delivery");
-});
-
-async function expectOpen(page: Page, text: string): Promise<void> {
-  const exchange = page.locator("[data-testid=exchange][open]").filter({ hasText: text });
-  await exchange.locator("summary:focus").first().waitFor();
-  const isInView = () =>
-    exchange.evaluate((element) => {
-      const { top, height } = element.getBoundingClientRect();
-      return height > 0 && top >= 0 && top < 800;
-    });
-  await expectSoon(isInView).toBe(true);
-}

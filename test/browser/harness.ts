@@ -51,11 +51,6 @@ export async function registerAt(
   await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
 }
 
-type InboxOptions = BrowserContextOptions & {
-  /** The fragment of the page's address. */
-  choice?: string;
-};
-
 /**
  * The live page. A test fails if `problems` is not empty at its end: it lists everything that the browser
  * reported.
@@ -68,7 +63,7 @@ export interface Inbox {
 /** Opens the page in its own browser profile, which can reach only this machine. */
 export async function openInbox(
   { url }: Pick<Emulator, "url">,
-  { choice = "workspace=acme", ...options }: InboxOptions = {},
+  options: BrowserContextOptions = {},
 ): Promise<Inbox> {
   const viewport = { width: 1280, height: 800 };
   const context = await browser.newContext({ locale: "en-US", viewport, ...options });
@@ -80,7 +75,7 @@ export async function openInbox(
   const page = await context.newPage();
   const inbox = { page, problems: await watchProblems(page) };
   opened.push(inbox);
-  await page.goto(`${url}/_emulator/#${choice}`);
+  await page.goto(`${url}/_emulator/`);
   await waitUntilLive(page);
   return inbox;
 }
@@ -88,7 +83,7 @@ export async function openInbox(
 /** Starts the service and opens the page; with `begun` in a new conversation. */
 export async function openService(
   options: EmulatorOptions = {},
-  { begun = false, ...inboxOptions }: InboxOptions & { begun?: boolean } = {},
+  { begun = false, ...inboxOptions }: BrowserContextOptions & { begun?: boolean } = {},
 ): Promise<Service & Inbox> {
   const service = await startService(options);
   const inbox = await openInbox(service.emulator, inboxOptions);

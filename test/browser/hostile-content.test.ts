@@ -9,7 +9,6 @@ import {
   openService,
   registerAt,
   unfoldAll,
-  waitUntilLive,
   write,
   type Inbox,
   type Service,
@@ -132,8 +131,7 @@ test("an address other than an http or https URL never becomes a link or a mediu
   await page.route("**/_emulator/conversations/*/messages*", (route) =>
     route.fulfill({ json: HOSTILE_ADDRESSES.flatMap(messagesWith) }),
   );
-  await page.reload();
-  await waitUntilLive(page);
+  await page.getByTestId("conversations").getByRole("button").click();
   const articles = page.getByTestId("message");
   await expectSoon(() => articles.count()).toBe(HOSTILE_ADDRESSES.length * 9);
   expect(await articles.locator("a, img, audio, video").count()).toBe(0);

@@ -33,8 +33,8 @@ describe("npm start shows the main job with real commands", () => {
       "$ pulumi stack output --json",
       /^ {2}acme {5}status verified {2}bot_url http:\/\/127\.0\.0\.1:\d+\/api\/apichat\/\w+$/,
       /^ {2}initech {2}status verified {2}bot_url http/,
-      '  "Where is my parcel?" sent, answered 200',
-      /^ {2}a reply with the buttons Text, .* arrived, answered 200; signature verified with the key of acme$/,
+      '  "Where is my parcel?" sent; the service responded with 200',
+      /^ {2}a reply with the buttons Text, .* arrived; the endpoint responded with 200; signature verified with the key of acme$/,
       "$ pulumi refresh --yes --skip-preview",
       "  ~ globex [diff: ~webhookUrl]",
       "$ pulumi preview --diff",
@@ -67,7 +67,7 @@ describe("npm start shows the main job with real commands", () => {
     run.kill("SIGINT");
     const { exitCode, all } = await run;
     expect({ exitCode, all }).toMatchObject({ exitCode: 130 });
-    expect(all).toContain("Interrupted; everything is stopped and removed.");
+    expect(all).toContain("Interrupted; everything that was started has ended.");
     await expectNothingLeft();
   });
 });

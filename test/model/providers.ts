@@ -56,7 +56,7 @@ export class Processes {
   #start(provider: ProviderName): (name: string) => Provider {
     const run = new Run(this.#log);
     const config = { get: (key: string) => this.#config[key] };
-    run.configure({ config, isExplicit: provider !== "dynamic" });
+    run.configure({ config });
     const dynamic = unmarked(createWebhookProvider(run)) as unknown as Provider;
     return provider === "dynamic" ? () => dynamic : (name) => pluginOf(run, name);
   }

@@ -97,7 +97,7 @@ describe("The command apichat of the packed tarball", () => {
     const { stdout, exitCode } = await apichat({}, "--help");
     expect(exitCode).toBe(0);
     const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
-    const expected = "completion doctor emulator help init listen responder send sign trigger verify webhook";
+    const expected = "doctor emulator help init listen responder send sign trigger verify webhook";
     expect(new Set(commands)).toEqual(new Set(expected.split(" ")));
   });
 
@@ -141,6 +141,7 @@ test("the packed tarball contains the resource plugin as a folder that the engin
     "pulumi-resource-apichat",
     "pulumi-resource-apichat.cmd",
     "sbom.cdx.json",
+    "spool-worker.js",
   ]);
   const { stdout, stderr, exitCode } = await execa(join(alone, "pulumi-resource-apichat"), ["127.0.0.1:1"], {
     input: "",

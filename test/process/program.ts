@@ -32,6 +32,8 @@ export interface ProgramOptions {
   environment?: Record<string, string>;
   /** A limit of the process, in bash's syntax. */
   ulimit?: string;
+  /** The words before the command, which must leave it its process id. */
+  under?: readonly string[];
   /** Its stdin. Default: empty, and not a terminal. */
   stdin?: string | undefined;
   cwd?: string | undefined;
@@ -40,12 +42,12 @@ export interface ProgramOptions {
 /** Starts the program; it is ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { script = PROGRAM, environment = {}, ulimit, stdin, cwd }: ProgramOptions = {},
+  { script = PROGRAM, environment = {}, ulimit, under = [], stdin, cwd }: ProgramOptions = {},
 ): Program {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...environment };
   const limit = ulimit === undefined ? [] : ["bash", "-c", `ulimit ${ulimit}; exec "$0" "$@"`];
-  const [command = "", ...words] = [...limit, process.execPath, script, ...parameters];
+  const [command = "", ...words] = [...limit, ...under, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>

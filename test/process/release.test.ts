@@ -134,7 +134,7 @@ describe("tools/release/publish.ts", () => {
       ]),
     );
     const { all } = await runTool("publish", ["npm", release], options);
-    expect(all).toBe(packages.map((name) => `${name} ${version} is published already`).join("\n"));
+    expect(all).toBe(packages.map((name) => `${name} ${version} is already published`).join("\n"));
     expect(registry.requests.filter(({ method }) => method === "PUT")).toHaveLength(2);
   });
 

@@ -119,7 +119,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
   const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
   await expect.poll(() => statusOf("/readyz")).toBe(200);
   await longestTurn();
-  const work: [what: string, begin: () => Promise<unknown>][] = [
+  const work: [what: string, begin: () => unknown][] = [
     ["a stranger's request", () => statusOf("/robots.txt")],
     ["a reload", reload],
     ["a retry", () => spoolOf(instance).retry()],

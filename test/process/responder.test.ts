@@ -222,6 +222,23 @@ describe("the responder as a process", () => {
   });
 });
 
+it("ends with 1 when the thread of its spool ends, and has all that it acknowledged at the next start", async () => {
+  const home = await makeHome();
+  const hook = join(home.folder, "thread.mjs");
+  const ending =
+    'if (!isMainThread) parentPort.on("message", ({ calls }) => calls[0]?.[0] === "counts" && process.exit(7));';
+  await writeFile(hook, `import { isMainThread, parentPort } from "node:worker_threads"; ${ending}`);
+  const environment = { NODE_OPTIONS: `--import=${hook}` };
+  const { ended, origin, instance } = await startResponder(home, [], { environment });
+  expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+  expect(await requestStatus(instance)).toBeUndefined();
+  const { exitCode, stderr } = await ended;
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/"event":"crashed","error":"SpoolThreadError","stack":"/);
+  const again = await startResponder(home);
+  expect((await requestStatus(again.instance))?.workspaces["acme"]?.pending).toBe(1);
+});
+
 const keyFrom = (file: string): object => ({ workspaces: { acme: { verificationKeys: { file } } } });
 
 /** Sends a request without its body. */

@@ -7,9 +7,8 @@ import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/release/archives.ts";
-import { writeNotes } from "../../tools/release/papers.ts";
+import { writeNotes, writeSums } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
-import { writeSums } from "../../tools/release/sums.ts";
 import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 test.each(["acme/hooks", "https://github.com/acme/hooks", "https://github.com/acme/hooks.git"])(
@@ -31,10 +30,10 @@ test.each([
 test("a tag must be the version, and a release must name its repository", () => {
   checkTag("v1.2.3", "1.2.3", "acme/hooks");
   expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
-    '"v1.2.4" is not the version of package.json',
+    '"v1.2.4" does not match the version of package.json',
   );
   expect(() => checkTag("1.2.3", "1.2.3", "acme/hooks")).toThrow("as v1.2.3");
-  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("pass --repository OWNER/NAME too");
+  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("also pass --repository OWNER/NAME");
 });
 
 test("stamp writes the repository into each file that names it, in place of the previous one", async () => {

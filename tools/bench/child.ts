@@ -4,7 +4,7 @@ import { execaNode } from "execa";
 export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
-/** The seed of the derived keys in the row `rotation`, and the rotations that its endpoint accepts. */
+/** The seed and the rotations of the derived keys in the row `stranger`. */
 export const KEY_SEED = "seed-of-the-benchmark-YXBpY2hhdC0wMTIzNDU2Nzg5";
 export const ROTATIONS = ["second", "first"];
 
@@ -32,7 +32,6 @@ export interface ServiceReport {
   endpointUrl: string;
   /** The number of workspaces with a registration. */
   registered: number;
-  deliveries: { delivered: number; failed: number };
 }
 
 /**
@@ -65,8 +64,6 @@ export async function startServer<Report = ServerReport>(
 
 export interface ServiceOptions {
   workspaces: number;
-  /** Deliveries to the endpoint. Default 0. */
-  deliveriesPerSecond?: number;
   /** How long each call takes. Default 0. */
   delayMs?: number;
 }

@@ -50,8 +50,8 @@ const PARALLEL = 32;
 const CALLS = [["up", 2] as const, ["refresh", 1] as const, ["destroy", 2] as const];
 
 /**
- * A YAML program on the plugin, without checkpoints, and a service as slow as a real one. The other side is the time of the calls,
- * with a service that answers at once for the rest.
+ * Measures a YAML program on the plugin, without checkpoints, against a service with the latency of a real one.
+ * Compares it with the time of the calls plus the time against a service without latency.
  */
 export async function waitForService(context: Context): Promise<Samples> {
   const { webhooks, rounds } = context;

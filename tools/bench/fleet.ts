@@ -1,26 +1,11 @@
 /** Measures a fleet, and one stack with all its workspaces. */
 import { WORKSPACES_PER_STACK } from "../../dist/provider/fleet/fleet.js";
 import { stackName } from "../../dist/provider/fleet/placement.js";
-import { KEY_SEED, startService } from "./child.ts";
+import { startService } from "./child.ts";
 import { requireRegistered } from "./engine.ts";
 import { timeOf, type Context, type Samples } from "./measure.ts";
 import { watch } from "./processes.ts";
-import { createProject, type Project } from "./project.ts";
-
-/** The fleet commands that need `--yes`. */
-const CHANGES = ["up", "rotate", "destroy"];
-
-/** Returns a function that runs a fleet command. `rotate` uses the second rotation. */
-function fleetOf(project: Project, stacks: number, update: Context["update"], environment = {}) {
-  return async (command: string, ...args: string[]): Promise<void> => {
-    const BENCH_ROTATION = command === "rotate" ? "second" : "first";
-    const all = [command, ...(CHANGES.includes(command) ? ["--yes"] : []), ...args];
-    await project.fleet([String(stacks), ...all], {
-      environment: { ...environment, BENCH_ROTATION },
-      onLine: (line) => update(`${command}: ${line.trim().slice(0, 60)}`),
-    });
-  };
-}
+import { createProject } from "./project.ts";
 
 /** Compares a fleet with one stack, with checkpoints and without, each with its own service and backend. */
 export async function compareSplits(context: Context): Promise<Samples> {
@@ -51,7 +36,10 @@ async function measureFleet({ workspaces, signal, update }: Context): Promise<Sa
   await using project = await createProject("ours", { service: service.ready, signal });
   await project.declare(workspaces);
   const count = Math.ceil(workspaces / WORKSPACES_PER_STACK);
-  const run = fleetOf(project, count, update);
+  const run = (command: string, ...args: string[]): Promise<void> =>
+    project.fleet([String(count), command, ...args], {
+      onLine: (line) => update(`${command}: ${line.trim().slice(0, 60)}`),
+    });
   const samples: Samples = { memory: [0] };
   const measure = async (command: string, ...args: string[]): Promise<void> => {
     const { milliseconds, peakBytes } = await watch(project.marker, () => run(command, ...args));
@@ -59,30 +47,12 @@ async function measureFleet({ workspaces, signal, update }: Context): Promise<Sa
     samples["memory"] = [Math.max(samples["memory"]?.[0] ?? 0, peakBytes / 2 ** 20)];
     await requireRegistered(service, command === "destroy" ? 0 : workspaces);
   };
-  await measure("up", "--skip-plan");
+  await measure("up", "--yes", "--skip-plan");
   await measure("refresh");
   await measure("watch");
   const stacks = Array.from({ length: count }, (_, index) => stackName("bench", index, count));
   for (const stack of stacks) await run("write", "--stack", stack, "--folder", stack);
   samples["preview"] = [await timeOf(() => project.preview(stacks))];
-  await measure("destroy");
+  await measure("destroy", "--yes");
   return samples;
-}
-
-/** Measures a rotation under load. Every workspace has a derived key; the service signs with the registered key. */
-export async function rotateUnderLoad({ workspaces, signal, update }: Context): Promise<Samples> {
-  // More than one wave, even if the default is one stack.
-  const stacks = Math.max(4, Math.ceil(workspaces / WORKSPACES_PER_STACK));
-  await using service = await startService({ workspaces, deliveriesPerSecond: 200 });
-  await using project = await createProject("ours", { service: service.ready, signal });
-  await project.declare(workspaces, (name) => `derived/${name}`);
-  const run = fleetOf(project, stacks, update, { BENCH_KEY_SEED: KEY_SEED });
-  await run("up", "--skip-plan");
-  await requireRegistered(service, workspaces);
-  const { deliveries: before } = await service.ask();
-  await run("rotate");
-  const { deliveries } = await service.ask();
-  await run("destroy");
-  if (deliveries.delivered === before.delivered) throw new Error("no delivery arrived during the rotation");
-  return { refused: [deliveries.failed] };
 }

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { flood } from "../million/flood.ts";
+import { flood, sendAll, type Flood } from "../million/flood.ts";
 import { HOSTILE_BODIES } from "./hostile-bodies.ts";
 import {
   KEY_SEED,
@@ -105,15 +105,39 @@ async function timeStranger(workspaces: number): Promise<number> {
   return await timeOf(() => ask("/robots.txt"));
 }
 
+const FLOOD = 20_000;
+
 /** Measures the whole program with its spool: storing only, and also forwarding to a target that responds at once. */
 export async function compareForwarding(context: Context): Promise<Samples> {
-  const run = (forwards: boolean) => () => flood(20_000, forwards, context.signal);
-  const sides = { stored: run(false), both: run(true) };
-  const { stored = [], both = [] } = await alternate(context, sides, { rounds: 5, warmUp: 1 });
-  return {
-    stored: stored.map(({ acceptedPerSecond }) => acceptedPerSecond),
-    accepted: both.map(({ acceptedPerSecond }) => acceptedPerSecond),
-    forwarded: both.map(({ forwardedPerSecond }) => forwardedPerSecond),
-    through: both.map(({ throughPerSecond }) => throughPerSecond),
+  const { signal } = context;
+  await using server = await startServer("bare");
+  const sendToBare = (): Promise<unknown> => sendAll(server.ready.url, FLOOD, { signal });
+  const sides = {
+    stored: () => flood(FLOOD, { forwards: false, signal }),
+    both: () => flood(FLOOD, { forwards: true, signal }),
+    bare: async () => ({ acceptedPerSecond: (FLOOD * 1000) / (await timeOf(sendToBare)) }),
   };
+  const runs: Record<string, Partial<Flood>[]> = await alternate<Partial<Flood>>(context, sides, {
+    rounds: 5,
+    warmUp: 1,
+  });
+  const valuesOf = (
+    side: string,
+    key: "acceptedPerSecond" | "forwardedPerSecond" | "throughPerSecond" | "blockMs",
+  ) => (runs[side] ?? []).map((run) => run[key] ?? Number.NaN);
+  return {
+    bare: valuesOf("bare", "acceptedPerSecond"),
+    stored: valuesOf("stored", "acceptedPerSecond"),
+    accepted: valuesOf("both", "acceptedPerSecond"),
+    forwarded: valuesOf("both", "forwardedPerSecond"),
+    through: valuesOf("both", "throughPerSecond"),
+    block: valuesOf("both", "blockMs"),
+  };
+}
+
+/** Measures the p99 of deliveries with and without reloads of 30,000 other workspaces, in milliseconds. */
+export function reloadUnderLoad(context: Context): Promise<Samples> {
+  const run = (reloadEveryMs?: number) => async () =>
+    (await flood(FLOOD, { forwards: true, signal: context.signal, others: 30_000, reloadEveryMs })).p99Ms;
+  return alternate(context, { ours: run(1_000), bare: run() }, { rounds: 5, warmUp: 1 });
 }

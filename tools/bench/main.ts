@@ -1,7 +1,6 @@
 /** `npm run bench`: measures the package against the code that it is built on. See `--help`. */
 import Table from "cli-table3";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import process from "node:process";
 import { styleText } from "node:util";
@@ -26,8 +25,7 @@ const command = new Command("npm run bench --")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
   .option("--webhooks <n>", "webhooks of the rows engine and latency", parseCount, 200)
   .option("--rounds <n>", "repetitions of these rows", parseCount, 3)
-  .option("--workspaces <n>", "workspaces of the rows fleet and rotation", parseCount, 1000)
-  .option("--json <file>", "write the results as JSON")
+  .option("--workspaces <n>", "workspaces of the row fleet", parseCount, 1000)
   .addHelpText(
     "after",
     `
@@ -36,10 +34,10 @@ Set NO_COLOR=1 to print without colours.`,
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
 
-type Options = Pick<Context, "webhooks" | "rounds" | "workspaces"> & { only: string[]; json?: string };
+type Options = Pick<Context, "webhooks" | "rounds" | "workspaces"> & { only: string[] };
 
 await runTool(async () => {
-  const { only, json, ...counts } = command.parse().opts<Options>();
+  const { only, ...counts } = command.parse().opts<Options>();
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
   const results: Result[] = [];
@@ -51,7 +49,6 @@ await runTool(async () => {
   }
   console.log(`\n${machine}\n${counts.webhooks} webhooks, a fleet of ${counts.workspaces} workspaces\n`);
   console.log(formatResults(results));
-  if (json) await writeFile(json, `${JSON.stringify({ at: new Date(), machine, ...counts, results })}\n`);
   return results.every(({ figure, values }) => isReached(figure, quantile(values, 0.5))) ? 0 : MISSED;
 }, NOT_MEASURED);
 

@@ -12,7 +12,7 @@ export interface Context {
   /** How many webhooks the rows on the engine register, and how often they are repeated. */
   webhooks: number;
   rounds: number;
-  /** The number of workspaces in the rows of a fleet. */
+  /** The number of workspaces in the row `fleet`. */
   workspaces: number;
 }
 

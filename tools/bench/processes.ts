@@ -3,19 +3,17 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { clone } from "../lib/clone.ts";
 import { processesOf } from "../lib/processes.ts";
 import { run } from "../lib/run.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
-
-const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Compares the time of Node with two lists of arguments, in milliseconds. */
 export const compareNode =
   (ours: string[], bare: string[]) =>
   (context: Context): Promise<Samples> => {
     const timeNode = (args: string[]) => () =>
-      timeOf(() => run(process.execPath, args, { cwd, signal: context.signal }));
+      timeOf(() => run(process.execPath, args, { cwd: clone, signal: context.signal }));
     return alternate(context, { ours: timeNode(ours), bare: timeNode(bare) }, { rounds: 25, warmUp: 2 });
   };
 

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { STACKS_AT_ONCE } from "../../dist/provider/fleet/options.js";
 import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
+import { inClone } from "../lib/clone.ts";
 import { endProcessesOf } from "../lib/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
@@ -14,9 +14,6 @@ import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from ".
 /** `yaml` is a program on the plugin; the others are functions of programs/programs.mjs. */
 export type Side = "ours" | "noOp" | "yaml";
 
-const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
-const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
-const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
 const programs = new URL("programs/programs.mjs", import.meta.url).href;
 
 interface CommandOptions {
@@ -39,8 +36,7 @@ export async function createProject(
   await using unfinished = new AsyncDisposableStack();
   unfinished.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   unfinished.defer(() => endProcessesOf(marker));
-  const own = engineEnvironment(engine, { home, backend: folder, passphrase: "bench" });
-  const env = { ...own, BENCH_VERIFICATION_KEY: VERIFICATION_KEY };
+  const env = engineEnvironment(engine, { home, backend: folder, passphrase: "bench" });
   const cwd = join(folder, "program");
   const execute = async (
     command: string,
@@ -54,9 +50,9 @@ export async function createProject(
   const pulumi = (args: readonly string[], options?: CommandOptions): Promise<void> =>
     execute(engine.command, [...args, "--stack", "bench", "--non-interactive"], options);
   await mkdir(cwd);
-  await symlink(nodeModules, join(cwd, "node_modules"));
+  await symlink(inClone("node_modules"), join(cwd, "node_modules"));
   const runtime =
-    side === "yaml" ? { runtime: "yaml", packages: { apichat: pluginFolder } } : { runtime: "nodejs" };
+    side === "yaml" ? { runtime: "yaml", packages: { apichat: inClone("plugin") } } : { runtime: "nodejs" };
   await writeFile(join(cwd, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...runtime }));
   await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   const index = `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`;
@@ -65,13 +61,13 @@ export async function createProject(
   const resources = unfinished.move();
   return {
     marker,
-    /** Declares this many webhooks, each with this path of the endpoint. */
-    declare: async (count: number, pathOf = (_name: string) => "webhooks/apichat"): Promise<void> => {
+    /** Declares this many webhooks. */
+    declare: async (count: number): Promise<void> => {
       const webhooks = workspaceNames(count).map((name) => ({
         name,
         baseUrl: `${service.serviceUrl}/${name}/apichat`,
         apiKey: API_KEY,
-        webhookUrl: `${service.endpointUrl}${pathOf(name)}`,
+        webhookUrl: `${service.endpointUrl}webhooks/apichat`,
         webhookVerificationKey: VERIFICATION_KEY,
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
@@ -84,7 +80,7 @@ export async function createProject(
       pulumi([command, "--yes", "--skip-preview", ...args], options),
     /** Runs programs/fleet.ts in the folder of the project. */
     fleet: (args: readonly string[], options?: CommandOptions) =>
-      execute(process.execPath, [fleetFile, ...args], options),
+      execute(process.execPath, [inClone("tools/bench/programs/fleet.ts"), ...args], options),
     /** Previews stacks that the fleet has written to folders of their names, with the fleet's parallelism. */
     preview: async (stacks: readonly string[]): Promise<void> => {
       const waiting = [...stacks];

@@ -4,15 +4,13 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
-import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
+import { startEmulator } from "pulumi-apichat/emulator";
+import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { startServer as startResponder } from "../../dist/provider/server/server.js";
 import { listen } from "../lib/listen.ts";
 import {
   API_KEY,
-  KEY_SEED,
-  ROTATIONS,
   type ServerReport,
   type ServiceOptions,
   type ServiceReport,
@@ -32,12 +30,12 @@ const reading =
   };
 
 /** The responder on Node, with an empty handler. */
-const respond = (verificationKeys: string | (() => Promise<string[]>) = VERIFICATION_KEY): RequestListener =>
-  toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }));
+const respond = (): RequestListener =>
+  toNodeListener(createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined }));
 
 /** The listeners of the servers under load. */
 const listeners: Record<string, () => RequestListener> = {
-  responder: () => respond(),
+  responder: respond,
 
   /** The minimum that a receiver must do: it reads the body and checks the HMAC. */
   bare: () =>
@@ -57,54 +55,18 @@ const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
 
 /** Starts the emulator with some workspaces, and their endpoint. */
 async function startService(): Promise<() => ServiceReport> {
-  const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
+  const { workspaces, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
   const emulator = await startEmulator({
     workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
   });
   for (const operation of delayMs > 0 ? CALLS : []) {
     emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
   }
-  const { url } = await listen(createServer(respondToAll()));
-  const deliveries = deliver(emulator, deliveriesPerSecond);
+  const { url } = await listen(createServer(respond()));
   return () => {
     const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-    return { serviceUrl: emulator.url, endpointUrl: `${url}/`, registered, deliveries };
+    return { serviceUrl: emulator.url, endpointUrl: `${url}/`, registered };
   };
-}
-
-/** The endpoint of all workspaces: with one key for all, and below `/derived/<name>` with derived keys. */
-function respondToAll(): RequestListener {
-  const respondForAll = respond();
-  return (req, res) => {
-    const [, kind = "", subject = ""] = (req.url ?? "").split("/");
-    const deriveKeys = (): Promise<string[]> =>
-      deriveVerificationKeys(KEY_SEED, { subject, rotations: ROTATIONS });
-    (kind === "derived" ? respond(deriveKeys) : respondForAll)(req, res);
-  };
-}
-
-/** Sends this many signed deliveries a second, to each registered workspace in turn. */
-function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["deliveries"] {
-  const results = { delivered: 0, failed: 0 };
-  if (perSecond === 0) return results;
-  const all = [...workspaces.values()];
-  const fixed = { type: "text", message_type: "outgoing", private: false } as const;
-  const message = { sender_id: "7", conv_id: 1, ...fixed, text: "hello" };
-  const send = async (workspace: Workspace): Promise<void> => {
-    const { verdict } = await workspace.deliver(message);
-    results[verdict === "delivered" ? "delivered" : "failed"] += 1;
-  };
-  let [next, sent] = [0, 0];
-  const begun = performance.now();
-  // A late tick sends everything that is due, so that the rate holds even on a busy machine.
-  setInterval(() => {
-    for (const due = ((performance.now() - begun) * perSecond) / 1000; sent < due; sent += 1) {
-      const workspace = all[next++ % all.length];
-      if (workspace?.registration === undefined) continue;
-      void send(workspace);
-    }
-  }, 10);
-  return results;
 }
 
 /** The counterpart of `startServer` in child.ts: sends a report now and for each message. */
@@ -118,7 +80,8 @@ function serveParent(report: () => unknown): void {
 /** Starts the whole responder with a configuration file. */
 async function startProgram(): Promise<{ url: string }> {
   const server = await startResponder({ configFile: argument, instance: "bench" });
-  return { url: `http://127.0.0.1:${server.status().port}` };
+  const { port } = await server.status();
+  return { url: `http://127.0.0.1:${port}` };
 }
 
 const listener = listeners[name];

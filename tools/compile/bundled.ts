@@ -29,7 +29,7 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   const { name, version, license, author } = manifest;
   if (file !== undefined) return { name, version, license, text: await readFile(join(folder, file), "utf8") };
   if (typeof author !== "string")
-    throw new Error(`${folder} is in a bundle, and has no file LICENSE, nor an author in package.json`);
+    throw new Error(`${folder} is in a bundle but has neither a LICENSE file nor an author in package.json`);
   return {
     name,
     version,

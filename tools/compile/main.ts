@@ -5,26 +5,25 @@
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { clone } from "../lib/clone.ts";
 import { bundlePage } from "./page.ts";
 import { writePlainTypes } from "./plain-types.ts";
 import { bundlePlugin } from "./plugin.ts";
 
 const begunMs = Date.now();
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const host: ts.FormatDiagnosticsHost = {
   getCanonicalFileName: String,
-  getCurrentDirectory: () => root,
+  getCurrentDirectory: () => clone,
   getNewLine: () => "\n",
 };
 
-const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) => ts.sys.readFile(path));
-const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+const { config } = ts.readConfigFile(join(clone, "tsconfig.json"), (path) => ts.sys.readFile(path));
+const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, clone);
 const program = ts.createProgram(fileNames, options);
 const problems = [...ts.getPreEmitDiagnostics(program)];
-const dist = join(root, "dist");
+const dist = join(clone, "dist");
 const { diagnostics } = program.emit(undefined, writePlainTypes(program.getTypeChecker(), dist));
 problems.push(...diagnostics);
 if (problems.length > 0) {
@@ -34,7 +33,7 @@ if (problems.length > 0) {
 // npm makes it executable only when it links it.
 chmodSync(join(dist, "provider", "cli", "main.js"), 0o755);
 await bundlePage(join(dist, "provider", "emulator", "page"));
-await bundlePlugin(join(root, "plugin"));
+await bundlePlugin(join(clone, "plugin"));
 
 // Delete files that this build did not write.
 for (const name of readdirSync(dist, { recursive: true })) {

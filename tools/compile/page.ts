@@ -1,12 +1,11 @@
 /** Bundles the inbox page of the emulator. */
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const sources = join(root, "provider", "emulator", "page");
+const sources = join(clone, "provider", "emulator", "page");
 
 /**
  * Writes the inbox page to a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of
@@ -15,7 +14,7 @@ const sources = join(root, "provider", "emulator", "page");
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const { metafile } = await build({
-    absWorkingDir: root,
+    absWorkingDir: clone,
     entryPoints: [
       { in: join(sources, "main.tsx"), out: "app" },
       { in: join(sources, "page.css"), out: "app" },
@@ -34,5 +33,5 @@ export async function bundlePage(outFolder: string): Promise<void> {
   });
   for (const name of ["index.html", "favicon.svg"])
     await copyFile(join(sources, name), join(outFolder, name));
-  await writePapers(outFolder, "apichat-emulator-page", metafile, root);
+  await writePapers(outFolder, "apichat-emulator-page", metafile, clone);
 }

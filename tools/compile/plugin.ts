@@ -1,10 +1,8 @@
 import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The file that the engine starts in the folder of a plugin; on Windows with the suffix ".cmd". */
 const EXECUTABLE = "pulumi-resource-apichat";
@@ -43,6 +41,9 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
+/** The file of the thread, without its extension: the program looks for it in its own folder. */
+export const THREAD = "spool-worker";
+
 /** Replaces undici with these parts. Any other name fails the build. */
 const lightUndici: Plugin = {
   name: "light-undici",
@@ -53,13 +54,19 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Bundles a program of `dist/` in a checkout into one file. */
-async function bundleProgram(source: string, program: string, outfile: string): Promise<Metafile> {
+/** Bundles a program of `dist/` in a checkout into one file, and the thread that it starts into a second one. */
+async function bundleProgram(
+  source: string,
+  program: string,
+  outFolder: string,
+  name: string,
+): Promise<Metafile> {
+  const inDist = (path: string): string => join(source, "dist/provider", path);
   const { metafile } = await build({
     ...OPTIONS,
     absWorkingDir: source,
-    entryPoints: [join(source, "dist/provider", program)],
-    outfile,
+    entryPoints: { [name]: inDist(program), [THREAD]: inDist(`server/spool/${THREAD}.js`) },
+    outdir: outFolder,
     target: "node22.19",
     plugins: [lightUndici],
     metafile: true,
@@ -71,7 +78,7 @@ async function bundleProgram(source: string, program: string, outfile: string): 
 
 /** Bundles the command line from `dist/` in a checkout into the file `apichat.js` of a folder. */
 export async function bundleCommandLine(source: string, outFolder: string): Promise<void> {
-  const metafile = await bundleProgram(source, "cli/archive.js", join(outFolder, "apichat.js"));
+  const metafile = await bundleProgram(source, "cli/archive.js", outFolder, "apichat");
   await writePapers(outFolder, "apichat", metafile, source);
 }
 
@@ -79,11 +86,11 @@ export async function bundleCommandLine(source: string, outFolder: string): Prom
 export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [metafile] = await Promise.all([
-    bundleProgram(root, "plugin/main.js", join(outFolder, "main.js")),
+    bundleProgram(clone, "plugin/main.js", outFolder, "main"),
     // An old Node must be able to parse this file, which reports that it is too old.
     build({
       ...OPTIONS,
-      entryPoints: [join(root, "dist/provider/plugin/launch.js")],
+      entryPoints: [join(clone, "dist/provider/plugin/launch.js")],
       outfile: join(outFolder, EXECUTABLE),
       external: ["./main.js"],
       target: "node10",
@@ -91,7 +98,7 @@ export async function bundlePlugin(outFolder: string): Promise<void> {
   ]);
   await chmod(join(outFolder, EXECUTABLE), 0o755);
   await Promise.all([
-    writePapers(outFolder, EXECUTABLE, metafile, root),
+    writePapers(outFolder, EXECUTABLE, metafile, clone),
     copyFile(join(outFolder, EXECUTABLE), join(outFolder, NAMELESS)),
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),

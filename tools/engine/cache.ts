@@ -57,7 +57,7 @@ export async function fillEntry(
  */
 async function withLock(path: string, signal: AbortSignal | undefined, work: () => Promise<void>) {
   let lock = lockFile(path, 0);
-  if (!lock) console.error(`Waiting for another process, which does the same work (${path})`);
+  if (!lock) console.error(`Waiting for another process that is doing the same work (${path})`);
   while (!lock) {
     await delay(200, undefined, { signal }).catch(() => signal?.throwIfAborted());
     lock = lockFile(path, 0);

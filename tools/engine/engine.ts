@@ -45,7 +45,7 @@ export async function inspectEngine(
 ): Promise<Engine> {
   const directory = dirname(command);
   const missing = hosts.find((host) => findExecutable(host, [directory, ...hostFolders]) === undefined);
-  if (missing) throw new Error(`${command} is there, but ${missing} is neither beside it nor on PATH`);
+  if (missing) throw new Error(`${missing} is neither beside ${command} nor on PATH`);
   const output = await run(command, ["version"], {
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
     signal: AbortSignal.timeout(versionTimeoutMs),

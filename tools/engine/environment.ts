@@ -1,9 +1,9 @@
 import { delimiter } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { inClone } from "../lib/clone.ts";
 import { findExecutable, hosts, type Engine } from "./engine.ts";
 
-const binaries = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
+const binaries = inClone("node_modules/.bin");
 
 interface RunOptions {
   /** The run's own folder for plugins and credentials. */

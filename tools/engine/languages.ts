@@ -28,19 +28,6 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Parses a list of languages with commas, or `all`. Throws for an unknown one. */
-export function parseLanguages(list: string): readonly Language[] {
-  if (list === "all") return languages;
-  return list
-    .split(",")
-    .filter(Boolean)
-    .map((name) => {
-      const language = languages.find((one) => one === name);
-      if (language) return language;
-      throw new Error(`--languages: "${name}" is not one of ${languages.join(", ")}, all`);
-    });
-}
-
 /** Whether this engine runs programs in this language: its host is beside `pulumi`. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
@@ -62,8 +49,7 @@ export async function prepareHosts(
     if (hasHost(engine, language) && !(engine.source === "cache" && isLink)) continue;
     if (engine.source === "path") {
       throw new Error(
-        `${engine.command} is there, but ${hostName(language)}, which runs ${hosts[language][0]} programs, ` +
-          "is not beside it. " +
+        `${hostName(language)}, which runs ${hosts[language][0]} programs, is not beside ${engine.command}. ` +
           "Pulumi's own distribution has it: https://www.pulumi.com/docs/install/",
       );
     }
@@ -77,9 +63,9 @@ async function buildHost(language: Language, signal: AbortSignal): Promise<strin
   const [title, folder, name, version, script]: Host = hosts[language];
   const module = new URL(`${folder}/`, import.meta.url);
   const tool = { module, package: name, binary: hostName(language), version, ...(script && { script }) };
-  const does = `Building the engine's ${title} host with Go: some seconds to 3 minutes, once per machine`;
+  const work = `Building the engine's ${title} host with Go: some seconds to 3 minutes, once per machine`;
   try {
-    return await resolveGoTools({ name: `host-${language}`, title: does, tools: [tool] }, signal);
+    return await resolveGoTools({ name: `host-${language}`, title: work, tools: [tool] }, signal);
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { inClone } from "../lib/clone.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { CommandError, run } from "../lib/run.ts";
 import { cacheEntry, fillEntry } from "./cache.ts";
@@ -80,23 +80,22 @@ async function makeEngine(folder: string, first: string, signal: AbortSignal): P
   if (await attempt(`Go ${MIN_GO} or newer, which builds it`, building, build)) return;
   throw new Error(
     [
-      "There is no Pulumi engine. The ways to one, and why each failed:",
+      "No Pulumi engine was found. What was tried, and why it failed:",
       ...reasons.map((reason, index) => `  ${index + 1}. ${reason}`),
-      "Open one of these ways and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
+      "Make one of these work and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
     ].join("\n"),
   );
 }
 
 async function install(folder: string, { signal }: WorkOptions): Promise<void> {
-  const script = fileURLToPath(new URL("run-installer.ts", import.meta.url));
   const env = { ...process.env, TMPDIR: join(folder, "tmp"), NODE_USE_ENV_PROXY: "1" };
-  await run(process.execPath, [script, folder], { env, signal });
+  await run(process.execPath, [inClone("tools/engine/run-installer.ts"), folder], { env, signal });
 }
 
 async function build(folder: string, options: WorkOptions): Promise<void> {
   await buildGoTools(engineTools, folder, options);
   const target = join(folder, "bin", LAUNCHER);
-  await copyFile(new URL(`../../node_modules/@pulumi/pulumi/${LAUNCHER}`, import.meta.url), target);
+  await copyFile(inClone(`node_modules/@pulumi/pulumi/${LAUNCHER}`), target);
   await chmod(target, 0o755);
 }
 

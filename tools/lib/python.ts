@@ -15,7 +15,7 @@ export interface Python {
   version: string;
 }
 
-/** In addition to `python3`, which is often the system's old one although a newer one is installed. */
+/** `python3` is often the system's old version, even if a newer one is installed. */
 const commands = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 
 /** Imports `ensurepip` too, which Debian lacks without the package python3-venv. */

@@ -24,7 +24,7 @@ export class Interrupted extends Error {
   readonly exitCode: number;
 
   constructor(signal: keyof typeof constants.signals) {
-    super("interrupted");
+    super("Interrupted; everything that was started has ended.");
     this.exitCode = 128 + constants.signals[signal];
   }
 }
@@ -43,7 +43,7 @@ export async function runTool(work: () => Promise<number | void>, failed = 1): P
   try {
     process.exitCode = (await work()) ?? 0;
   } catch (error) {
-    if (!(error instanceof Interrupted)) console.error(error instanceof Error ? error.message : error);
+    console.error(error instanceof Error ? error.message : error);
     process.exitCode = error instanceof Interrupted ? error.exitCode : failed;
   }
 }

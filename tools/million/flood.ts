@@ -9,12 +9,13 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
-import { readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
+import { readInstance, requestReload, requestStatus } from "../../dist/provider/server/control-client.js";
+import { VERIFICATION_KEY } from "../bench/child.ts";
 import type { Arrivals } from "./target.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
 const TARGET = new URL("target.ts", import.meta.url);
-const KEY = "verification-key-of-the-flood-0123456789abcdef";
+const BLOCKS = new URL("blocks.ts", import.meta.url);
 const CONNECTIONS = 50;
 /** Of each connection, in turn. A delivery is sent when the one before it is answered. */
 const CONVERSATIONS = 100;
@@ -27,57 +28,79 @@ const MESSAGE = {
 };
 const MIB = 1024 * 1024;
 
+export interface FloodOptions {
+  /** Whether the responder forwards. */
+  forwards: boolean;
+  signal: AbortSignal;
+  /** Kills the responder this often, and starts it again. What it has not answered by then is sent again. */
+  killEveryMs?: number | undefined;
+  /** How many other workspaces there are. Default 0. */
+  others?: number;
+  /** Reloads the configuration this often. */
+  reloadEveryMs?: number | undefined;
+}
+
+/** What was measured. */
+export type Flood = Awaited<ReturnType<typeof flood>>;
+
 /** Sends this many deliveries of 1 KiB, waits until the responder has forwarded them where it does, and measures. */
-export async function flood(count: number, forwards: boolean, signal: AbortSignal) {
+export async function flood(count: number, options: FloodOptions) {
+  const { forwards, signal, killEveryMs, reloadEveryMs } = options;
   await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "apichat-flood-")));
-  const [dataDir, configFile] = [join(folder, "data"), join(folder, "config.json")];
-  const start = (file: string | URL, args: string[] = []) => {
-    const child = execaNode(file, args, { ipc: true, cancelSignal: signal, reject: false });
-    stack.defer(async () => void (child.kill("SIGTERM"), await child));
-    return child;
+  const [dataDir, blocksFile] = [join(folder, "data"), join(folder, "blocks")];
+  const env = { BLOCKS_FILE: blocksFile };
+  const start = (file: string | URL, args: string[] = [], nodeOptions: string[] = []) => {
+    const child = execaNode(file, args, { ipc: true, cancelSignal: signal, reject: false, nodeOptions, env });
+    const end = async (): Promise<void> => void (child.kill("SIGTERM"), await child);
+    stack.defer(end);
+    return { child, end };
   };
-  const port = (await start(TARGET).getOneMessage()) as number;
-  const forwardTo = `http://127.0.0.1:${port}/`;
-  const acme = { verificationKeys: [KEY], ...(forwards && { forwardTo }) };
-  await writeFile(configFile, JSON.stringify({ port: 0, dataDir, workspaces: { acme } }), { mode: 0o600 });
-  const { pid = 0 } = start(PROGRAM, ["responder", "--config", configFile]);
-  let instance = await readInstance(dataDir);
-  for (; !instance; instance = await readInstance(dataDir)) await delay(50, undefined, { signal });
-
-  const pool = new Pool(`http://127.0.0.1:${instance.port}`, { connections: CONNECTIONS });
-  stack.defer(() => pool.destroy());
-  const microseconds = createHistogram();
-  let sent = 0;
-  const send = async (connection: number): Promise<void> => {
-    for (let own = 0; sent++ < count; own += 1) {
-      const conversation = connection * CONVERSATIONS + (own % CONVERSATIONS) + 1;
-      const body = JSON.stringify({ ...MESSAGE, conv_id: conversation });
-      const headers = {
-        "x-hub-signature-256": `sha256=${createHmac("sha256", KEY).update(body).digest("hex")}`,
-        "x-action": "messages",
-        "x-conversation": String(conversation),
-        "x-number": String(Math.floor(own / CONVERSATIONS)),
-      };
-      const begun = performance.now();
-      const answer = await pool.request({ path: "/acme", method: "POST", headers, body, signal });
-      await answer.body.dump();
-      if (answer.statusCode !== 200) throw new Error(`a delivery was answered with ${answer.statusCode}`);
-      microseconds.record(Math.ceil((performance.now() - begun) * 1000));
+  const target = (await start(TARGET).child.getOneMessage()) as number;
+  const forwardTo = `http://127.0.0.1:${target}/`;
+  const startResponder = async (port: number) => {
+    const configFile = join(folder, "config.json");
+    const config = { port, dataDir, workspaces: workspacesFor(options, forwardTo) };
+    await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
+    const program = start(PROGRAM, ["responder", "--config", configFile], [`--import=${BLOCKS.href}`]);
+    for (;;) {
+      const instance = await readInstance(dataDir);
+      if (instance && instance.pid === program.child.pid) return { ...program, instance };
+      await delay(50, undefined, { signal });
     }
+  };
+  let responder = await startResponder(0);
+  const { port } = responder.instance;
+  let kills = 0;
+  const kill = async (): Promise<void> => {
+    responder.child.kill("SIGKILL");
+    await responder.child;
+    kills += 1;
+    responder = await startResponder(port);
   };
   const look = async () => {
     const arrivals = (await (await fetch(forwardTo)).json()) as Arrivals;
-    return { ...arrivals, atMs: performance.now(), own: process.cpuUsage(), responder: await usageOf(pid) };
+    const usage = await usageOf(responder.instance.pid);
+    return { ...arrivals, atMs: performance.now(), own: process.cpuUsage(), responder: usage };
   };
   const isWaiting = async () =>
-    forwards && (await requestStatus(instance))?.workspaces["acme"]?.pending !== 0;
+    forwards && (await requestStatus(responder.instance))?.workspaces["acme"]?.pending !== 0;
+
   const before = await look();
-  await Promise.all(Array.from({ length: CONNECTIONS }, (_, connection) => send(connection)));
+  const allSent = new AbortController();
+  const disturbing = [
+    repeat(killEveryMs, kill, allSent.signal),
+    repeat(reloadEveryMs, () => requestReload(responder.instance), allSent.signal),
+  ];
+  const url = `http://127.0.0.1:${port}/acme`;
+  const microseconds = await sendAll(url, count, { signal, repeats: killEveryMs !== undefined });
+  allSent.abort();
+  await Promise.all(disturbing);
   const accepted = await look();
   const files = await Promise.all(["", "-wal"].map((end) => stat(join(dataDir, `spool.sqlite${end}`))));
   while (await isWaiting()) await delay(50, undefined, { signal });
   const done = await look();
+  await responder.end();
   const tookMs = accepted.atMs - before.atMs;
   return {
     acceptedPerSecond: (count * 1000) / tookMs,
@@ -87,11 +110,14 @@ export async function flood(count: number, forwards: boolean, signal: AbortSigna
     behind: count - accepted.arrived,
     p50Ms: microseconds.percentile(50) / 1000,
     p99Ms: microseconds.percentile(99) / 1000,
+    /** The longest time for which the responder's event loop was blocked. */
+    blockMs: Number(await readFile(blocksFile, "utf8")),
     memoryMib: done.responder.peakBytes / MIB,
     fileMib: files.reduce((sum, { size }) => sum + size, 0) / MIB,
     lost: count - done.arrived,
     early: done.early,
     repeated: done.repeated,
+    kills,
     /** How many cores each process used while deliveries were accepted. */
     cores: {
       responder: (accepted.responder.cpuMs - before.responder.cpuMs) / tookMs,
@@ -99,6 +125,70 @@ export async function flood(count: number, forwards: boolean, signal: AbortSigna
       sender: (accepted.own.user + accepted.own.system - before.own.user - before.own.system) / 1000 / tookMs,
     },
   };
+}
+
+function workspacesFor({ forwards, others = 0 }: FloodOptions, forwardTo: string): object {
+  const workspace = { verificationKeys: [VERIFICATION_KEY], ...(forwards && { forwardTo }) };
+  const names = Array.from({ length: others }, (_, index) => `other-${index}`);
+  return Object.fromEntries(["acme", ...names].map((name) => [name, workspace]));
+}
+
+/** Does something again and again until the signal, if there is an interval. */
+async function repeat(everyMs: number | undefined, work: () => Promise<unknown>, until: AbortSignal) {
+  if (everyMs === undefined) return;
+  for (;;) {
+    await delay(everyMs, undefined, { signal: until }).catch(() => undefined);
+    if (until.aborted) return;
+    await work();
+  }
+}
+
+/**
+ * Sends this many deliveries of 1 KiB. Returns the histogram of their durations in microseconds. With `repeats`,
+ * sends a delivery again unless the response is 200; without it, rejects.
+ */
+export async function sendAll(
+  url: string,
+  count: number,
+  options: { signal: AbortSignal; repeats?: boolean },
+) {
+  const { signal, repeats = false } = options;
+  await using stack = new AsyncDisposableStack();
+  const { origin, pathname: path } = new URL(url);
+  const pool = new Pool(origin, { connections: CONNECTIONS });
+  stack.defer(() => pool.destroy());
+  const microseconds = createHistogram();
+  const sendOne = async (request: { headers: Record<string, string>; body: string }): Promise<void> => {
+    const answer = await pool.request({ path, method: "POST", ...request, signal });
+    await answer.body.dump();
+    if (answer.statusCode !== 200) throw new Error(`a delivery was answered with ${answer.statusCode}`);
+  };
+  let sent = 0;
+  const send = async (connection: number): Promise<void> => {
+    for (let own = 0; sent++ < count; own += 1) {
+      const conversation = connection * CONVERSATIONS + (own % CONVERSATIONS) + 1;
+      const body = JSON.stringify({ ...MESSAGE, conv_id: conversation });
+      const headers = {
+        "x-hub-signature-256": `sha256=${createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex")}`,
+        "x-action": "messages",
+        "x-conversation": String(conversation),
+        "x-number": String(Math.floor(own / CONVERSATIONS)),
+      };
+      const begun = performance.now();
+      for (let isAnswered = false; !isAnswered;) {
+        try {
+          await sendOne({ headers, body });
+          isAnswered = true;
+        } catch (error) {
+          if (!repeats || signal.aborted) throw error;
+          await delay(50, undefined, { signal });
+        }
+      }
+      microseconds.record(Math.ceil((performance.now() - begun) * 1000));
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, connection) => send(connection)));
+  return microseconds;
 }
 
 /** CPU time so far, and the most memory that the process has had, by /proc. */

@@ -13,15 +13,14 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { create } from "tar";
 import { BILL, billOf, componentOf, componentsIn, LICENCES } from "../compile/bundled.ts";
 import { PROGRAM_LANGUAGES, LANGUAGES_WITHOUT_NPM } from "../../dist/provider/cli/init/program.js";
-import { bundleCommandLine } from "../compile/plugin.ts";
+import { bundleCommandLine, THREAD } from "../compile/plugin.ts";
+import { clone } from "../lib/clone.ts";
 import { run } from "../lib/run.ts";
 import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 
-const clone = fileURLToPath(new URL("../..", import.meta.url));
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
@@ -80,7 +79,7 @@ export async function packFolder(folder: string, archive: string): Promise<void>
 
 async function addPlugin(content: string, plugin: string): Promise<void> {
   await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
-  for (const name of ["main.js", "package.json", LICENCES, BILL])
+  for (const name of ["main.js", `${THREAD}.js`, "package.json", LICENCES, BILL])
     await copyFile(join(plugin, name), join(content, name));
 }
 

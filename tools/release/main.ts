@@ -4,19 +4,16 @@ import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { x as extract } from "tar";
 import { BILL } from "../compile/bundled.ts";
+import { clone } from "../lib/clone.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, run, runTool } from "../lib/run.ts";
 import { versionOf, writeArchive } from "./archives.ts";
 import { PLATFORMS, type Platform } from "./platforms.ts";
-import { writeBill, writeNotes } from "./papers.ts";
+import { SUMS, writeBill, writeNotes, writeSums } from "./papers.ts";
 import { packSdks, sdkLanguages } from "./sdks.ts";
 import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
-import { describeFiles, SUMS, writeSums } from "./sums.ts";
-
-const clone = fileURLToPath(new URL("../..", import.meta.url));
 
 const PARTS = ["npm", "plugins", ...sdkLanguages] as const;
 
@@ -30,13 +27,13 @@ interface Options {
 const command = new Command("npm run release:dry --")
   .description(
     "Builds everything that a release contains from the last commit: npm package, " +
-      "archives of the plugin with Node in them, SDKs, bills of " +
-      "materials, release notes, SHA256SUMS. Two runs write the same bytes. Two minutes, and ten the first time.",
+      "archives of the plugin with Node, SDKs, bills of materials, release notes, SHA256SUMS. " +
+      "Two runs write the same bytes. Takes two minutes, and ten the first time.",
   )
-  .option("--repository <name>", "OWNER/NAME on GitHub: the address that the packages name", parseRepository)
-  .option("--tag <tag>", "refuse to build unless it is the version, and --repository is given")
+  .option("--repository <name>", "OWNER/NAME on GitHub, for the addresses in the packages", parseRepository)
+  .option("--tag <tag>", "fail unless it matches the version and --repository is given")
   .addOption(new Option("--only <part...>", "only these").choices(PARTS).default(PARTS, "all"))
-  .option("--out <folder>", "where to write; the last release there is removed", join(clone, "release"));
+  .option("--out <folder>", "the output folder; a release in it is replaced", join(clone, "release"));
 
 await runTool(async () => {
   const { repository, tag, only, out } = command.parse().opts<Options>();
@@ -55,7 +52,7 @@ await runTool(async () => {
     withProgress(title, (update) =>
       run(process.execPath, args, { cwd: source, signal, onLine: (line) => update(line.slice(0, 70)) }),
     );
-  if (repository === undefined) console.error("No --repository: the packages name none.");
+  if (repository === undefined) console.error("No --repository: the packages will not name one.");
   else await stamp(source, repository);
   await node("Installing and compiling: one to four minutes", "tools/setup.mjs");
   if (repository !== undefined) {
@@ -81,8 +78,7 @@ await runTool(async () => {
   }
   const languages = sdkLanguages.filter((language) => only.includes(language));
   if (languages.length > 0) await packSdks(source, folder, { signal, repository, languages });
-  await writeSums(folder);
-  console.log(await describeFiles(folder));
+  console.log(await writeSums(folder));
 });
 process.exit();
 

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
 import { versionOf } from "./archives.ts";
@@ -41,4 +42,17 @@ export async function writeNotes(source: string, folder: string): Promise<void> 
   const section = changelog.split(/^(?=## )/m).find((text) => /^## \S+/.exec(text)?.[0] === heading);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section "${heading}"`);
   await writeFile(join(folder, "release-notes.md"), section.replace(/^## .*\n+/, ""));
+}
+
+export const SUMS = "SHA256SUMS";
+
+/** Writes `SHA256SUMS` of the files in a folder, in the format of `sha256sum --check`. Returns its text. */
+export async function writeSums(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name !== SUMS);
+  const lines = names
+    .toSorted()
+    .map(async (name) => `${hash("sha256", await readFile(join(folder, name)))}  ${name}\n`);
+  const text = (await Promise.all(lines)).join("");
+  await writeFile(join(folder, SUMS), text);
+  return text;
 }

@@ -20,7 +20,7 @@ try {
   const [place = "", folder = ""] = process.argv.slice(2);
   const publish = places[place];
   if (publish === undefined || folder === "")
-    throw new Error(`give a place, of ${Object.keys(places).join(", ")}, and the folder of release:dry`);
+    throw new Error(`usage: publish.ts ${Object.keys(places).join("|")} FOLDER`);
   publish(resolve(folder));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -32,7 +32,7 @@ function npm(folder: string): void {
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".tgz"))) {
     const path = join(folder, file);
     const { name } = JSON.parse(run("tar", ["-xzOf", path, "package/package.json"])) as { name: string };
-    if (isOnNpm(name)) console.log(`${name} ${version} is published already`);
+    if (isOnNpm(name)) console.log(`${name} ${version} is already published`);
     else run("npm", ["publish", path, "--access", "public", "--tag", isPrerelease ? "next" : "latest"]);
   }
 }
@@ -61,7 +61,7 @@ function go(folder: string): void {
     const archive = join(folder, `apichat-go-${tag}.tar.gz`);
     const [, path = ""] =
       /^module github\.com\/[^/]+\/[^/]+\/(.+)$/m.exec(run("tar", ["-xzOf", archive, "go.mod"])) ?? [];
-    if (path === "") throw new Error(`${archive} is built without --repository: nobody could install it`);
+    if (path === "") throw new Error(`${archive} was built without --repository, so nobody could install it`);
     const module = join(scratch, "tree", path);
     mkdirSync(module, { recursive: true });
     run("tar", ["-xzf", archive, "-C", module]);

@@ -74,11 +74,17 @@ export async function packPython({ sdk, folder, signal }: Omit<Packing, "version
   }
 }
 
-export async function packNode({ sdk, folder, signal }: Omit<Packing, "version">): Promise<void> {
+async function packNode({ sdk, folder, signal }: Packing): Promise<void> {
+  const cwd = await compileNode(sdk, signal);
+  await run("npm", ["pack", "--pack-destination", folder], { cwd, signal });
+}
+
+/** Compiles the SDK for Node.js. Returns the folder of the package. */
+export async function compileNode(sdk: string, signal: AbortSignal): Promise<string> {
   const bin = join(sdk, "bin");
   await run("tsc", ["-p", sdk], { signal });
   for (const name of ["package.json", "README.md"]) await copyFile(join(sdk, name), join(bin, name));
-  await run("npm", ["pack", "--pack-destination", folder], { cwd: bin, signal });
+  return bin;
 }
 
 /**

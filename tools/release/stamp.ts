@@ -1,8 +1,8 @@
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { parseDocument } from "yaml";
+import { clone } from "../lib/clone.ts";
 
 /** A repository on GitHub, `OWNER/NAME`. */
 export type Repository = `${string}/${string}`;
@@ -11,7 +11,7 @@ export function parseRepository(text: string): Repository {
   const [, owner, name] = /^(?:https:\/\/github\.com\/)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/.exec(text) ?? [];
   if (owner !== undefined && name !== undefined) return `${owner}/${name}`;
   throw new Error(
-    `--repository: "${text}" is not a repository on GitHub; give OWNER/NAME, as GITHUB_REPOSITORY has it`,
+    `--repository: "${text}" is not a repository on GitHub; give OWNER/NAME, as in GITHUB_REPOSITORY`,
   );
 }
 
@@ -19,11 +19,11 @@ export function parseRepository(text: string): Repository {
 export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
   if (tag !== `v${version}`)
     throw new Error(
-      `--tag: "${tag}" is not the version of package.json, which is ${version}; ` +
+      `--tag: "${tag}" does not match the version of package.json, which is ${version}; ` +
         `tag the commit that has the version, as v${version}`,
     );
   if (repository === undefined)
-    throw new Error("--tag: a release must say where it comes from; pass --repository OWNER/NAME too");
+    throw new Error("--tag: a release must name its repository; also pass --repository OWNER/NAME");
 }
 
 /** The address at which the engine finds the archives of a release: it asks GitHub for the release of the version. */
@@ -66,5 +66,4 @@ const change = async (file: string, edit: (text: string) => string): Promise<voi
   writeFile(file, edit(await readFile(file, "utf8")));
 
 // `node tools/release/stamp.ts OWNER/NAME` changes this clone.
-if (import.meta.main)
-  await stamp(fileURLToPath(new URL("../..", import.meta.url)), parseRepository(process.argv[2] ?? ""));
+if (import.meta.main) await stamp(clone, parseRepository(process.argv[2] ?? ""));

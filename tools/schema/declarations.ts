@@ -14,10 +14,9 @@ export interface Member {
  * Returns a function that finds a declaration of TypeScript files by name, and throws for an unknown one. The
  * files are only parsed, which takes less than a second and needs no build.
  */
-export function readDeclarations(files: readonly URL[]): (name: string) => ts.DeclarationStatement {
+export function readDeclarations(files: readonly string[]): (name: string) => ts.DeclarationStatement {
   const statements = files.flatMap((file) => [
-    ...ts.createSourceFile(file.pathname, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true)
-      .statements,
+    ...ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true).statements,
   ]);
   const declared = statements.filter(
     (one): one is ts.DeclarationStatement => "name" in one && one.name !== undefined,
@@ -25,7 +24,7 @@ export function readDeclarations(files: readonly URL[]): (name: string) => ts.De
   const byName = new Map(declared.map((one) => [one.name?.getText(), one]));
   return (name) => {
     const found = byName.get(name);
-    if (found === undefined) throw new Error(`nothing is declared as ${name} in the files that are read`);
+    if (found === undefined) throw new Error(`the parsed files declare no ${name}`);
     return found;
   };
 }
@@ -38,7 +37,7 @@ export const membersOf = (node: ts.Node): Member[] => {
   return [...node.members]
     .filter((one) => ts.isPropertySignature(one) || ts.isPropertyDeclaration(one))
     .map((one) => {
-      if (one.type === undefined) throw new Error(`${one.getText()} names no type`);
+      if (one.type === undefined) throw new Error(`${one.getText()} has no type`);
       return {
         name: one.name.getText(),
         type: one.type,

@@ -1,18 +1,17 @@
 import { readFileSync } from "node:fs";
 import packageJson from "../../package.json" with { type: "json" };
+import { inClone } from "../lib/clone.ts";
 
 interface Lock {
   packages: Record<string, { version: string; dependencies?: Record<string, string> }>;
 }
 
 /**
- * Returns package.json and package-lock.json of examples/docker, by file name: this version of the package
+ * Returns package.json and package-lock.json of examples/docker, by path: this version of the package
  * from its tarball, prom-client, and the dependencies of both from our own lock file.
  */
-export function generateImageLock(): [file: string, text: string][] {
-  const { packages } = JSON.parse(
-    readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8"),
-  ) as Lock;
+export function generateImageLock(): Record<string, string> {
+  const { packages } = JSON.parse(readFileSync(inClone("package-lock.json"), "utf8")) as Lock;
   const find = (path: string) => {
     const found = packages[path];
     if (found === undefined) throw new Error(`package-lock.json has no "${path}", which the image needs`);
@@ -34,12 +33,10 @@ export function generateImageLock(): [file: string, text: string][] {
     needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
   }
   const sorted = Object.fromEntries(Object.entries(locked).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  const files = {
-    "package.json": { private: true, dependencies },
-    "package-lock.json": { lockfileVersion: 3, requires: true, packages: sorted },
+  return {
+    "examples/docker/package.json": toText({ private: true, dependencies }),
+    "examples/docker/package-lock.json": toText({ lockfileVersion: 3, requires: true, packages: sorted }),
   };
-  return Object.entries(files).map(([file, content]) => [
-    `examples/docker/${file}`,
-    `${JSON.stringify(content, undefined, 2)}\n`,
-  ]);
 }
+
+const toText = (content: object): string => `${JSON.stringify(content, undefined, 2)}\n`;

@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import * as TJS from "typescript-json-schema";
+import { clone, inClone } from "../lib/clone.ts";
 
 /** One generated file, and the type that it describes. */
 interface SchemaFile {
@@ -19,8 +19,6 @@ export const schemaFiles: readonly SchemaFile[] = [
   { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
 ];
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
 /** The names of definitions are short only without nodenext. */
 const compilerOptions = {
   strict: true,
@@ -34,7 +32,7 @@ const compilerOptions = {
 
 /** Generates every `schema/*.schema.json` from the TypeScript types, by file name. Takes some seconds. */
 export function generateJsonSchemas(): Map<string, string> {
-  const program = TJS.getProgramFromFiles([`${root}schema/index.ts`], compilerOptions, root);
+  const program = TJS.getProgramFromFiles([inClone("schema/index.ts")], compilerOptions, clone);
   const [strictly, tolerantly] = [true, false].map((noExtraProps) =>
     TJS.buildGenerator(program, { required: true, noExtraProps }),
   );

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { VERSION } from "../../provider/lib/version.ts";
 import samples from "../../schema/samples.json" with { type: "json" };
+import { inClone } from "../lib/clone.ts";
 import { schemaFiles } from "./json-schema.ts";
 
 /** A JSON Schema, or a part of a document. */
@@ -21,9 +22,7 @@ interface Document extends JsonObject {
  * name.
  */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
-  const source = parse(
-    readFileSync(new URL("../../schema/openapi.yaml", import.meta.url), "utf8"),
-  ) as Document;
+  const source = parse(readFileSync(inClone("schema/openapi.yaml"), "utf8")) as Document;
   const { openapi, info, components, ...rest } = expand(source) as Document;
   const document = {
     openapi,
@@ -58,7 +57,7 @@ function mapTexts(entries: JsonObject, write: (text: string) => JsonObject): Jso
 }
 
 function sampleOf(name: string): JsonObject {
-  if (!(name in samples)) throw new Error(`${name}: there is no such sample`);
+  if (!(name in samples)) throw new Error(`samples.json has no sample ${name}`);
   return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
@@ -103,6 +102,6 @@ function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
   // A list of one entry, whose length minItems and maxItems fix, has the same meaning in the plain form.
-  if (value.length !== 1) throw new Error("only lists of one entry are described");
+  if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }

@@ -3,6 +3,7 @@ import ts from "typescript";
 import { parse } from "yaml";
 import { SECRET_PROPERTIES } from "../../provider/pulumi/resource-inputs.ts";
 import { VERSION } from "../../provider/lib/version.ts";
+import { inClone } from "../lib/clone.ts";
 import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
 
 /** A part of the schema. */
@@ -42,7 +43,7 @@ interface Context {
   isOutput?: boolean;
 }
 
-const source = parse(readFileSync(new URL("../../schema/pulumi.yaml", import.meta.url), "utf8")) as Source;
+const source = parse(readFileSync(inClone("schema/pulumi.yaml"), "utf8")) as Source;
 const unusedWording = new Set(source.wording.map(([from]) => from));
 
 /** Rewords a doc comment for every language. */
@@ -68,7 +69,7 @@ const declared = readDeclarations(
     "webhook/webhook.ts",
     "verification-key/verification-key.ts",
     "handshake-responder/handshake-responder.ts",
-  ].map((file) => new URL(`../../provider/${file}`, import.meta.url)),
+  ].map((file) => inClone(`provider/${file}`)),
 );
 
 /**
@@ -100,9 +101,9 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // A changed comment is no longer reworded.
+  // They are in comments that have changed since.
   if (unusedWording.size > 0)
-    throw new Error(`no doc comment has these words: ${[...unusedWording].join("; ")}`);
+    throw new Error(`no doc comment contains these phrases of pulumi.yaml: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
@@ -187,7 +188,7 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   }
   if (node.kind === ts.SyntaxKind.StringKeyword) return { type: "string" };
   if (node.kind !== ts.SyntaxKind.NumberKeyword)
-    throw new Error(`${property}: ${node.getText()} is new here`);
+    throw new Error(`${property}: the type ${node.getText()} is not supported`);
   return { type: source.integers.includes(property) ? "integer" : "number" };
 }
 

@@ -1,42 +1,35 @@
-import { mkdir, mkdtempDisposable, readdir } from "node:fs/promises";
+import { globSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { inClone } from "../lib/clone.ts";
 import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
 import { run } from "../lib/run.ts";
-import { packNode, packPython } from "../release/sdks.ts";
-import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
+import { compileNode } from "../release/sdks.ts";
+import { sdkFolder, type SdkLanguage } from "./generate.ts";
 
 interface Check {
   /** What the check does and needs, and how long it takes on two cores. */
   title: string;
-  /** Returns a description of what was checked. */
-  run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<string>;
+  run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<unknown>;
 }
 
-/**
- * Builds each SDK with the tools of its language, and the example programs with it. Each throws the problem
- * that it finds.
- */
+/** Builds each SDK with the tools of its language, and the examples with it. Each throws the problem that it finds. */
 export const checks: Record<SdkLanguage, Check> = {
   python: {
-    title: "Building a wheel, and checking the examples with mypy --strict: one or two minutes",
+    title: "Installing it, and checking the examples with mypy --strict: one or two minutes",
     run: async (options) => {
       const python = await findPython(options.signal);
       if (python === undefined)
         throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
       await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-sdk-python-"));
-      await makeEnvironment(python.command, folder.path, ["mypy"], options.signal);
-      const inVenv = (...args: string[]): Promise<string> =>
-        run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
-      const wheel = await pack("python", packPython, ".whl", options.signal);
-      await inVenv("pip", "install", "--no-input", wheel);
+      const packages = [join(sdkFolder, "python"), "mypy"];
+      await makeEnvironment(python.command, folder.path, packages, options.signal);
+      const mypy = join(folder.path, "bin/mypy");
       // Each example is its own main program.
-      for (const entry of await readdir(inClone("examples/python"), { withFileTypes: true })) {
-        if (!entry.isDirectory()) continue;
-        await inVenv("mypy", "--strict", join(entry.parentPath, entry.name, "__main__.py"));
-      }
-      return `${wheel} installs, and the examples pass mypy --strict`;
+      for (const file of globSync(inClone("examples/python/*/__main__.py")))
+        await run(mypy, ["--strict", file], { ...options, cwd: folder.path });
     },
   },
   go: {
@@ -45,39 +38,17 @@ export const checks: Record<SdkLanguage, Check> = {
       const env = { ...process.env, GOTOOLCHAIN: "local", GOWORK: "off" };
       const sdk = { ...options, env, cwd: inClone("examples/go") };
       await run("go", ["build", "example.com/pulumi-apichat/sdk/go/...", "./..."], sdk);
-      return "the SDK and the examples compile";
     },
   },
   nodejs: {
-    title: "Compiling and packing for Node.js: some seconds",
+    title: "Compiling it for Node.js: some seconds",
     run: async (options) => {
-      const tarball = await pack("nodejs", packNode, ".tgz", options.signal);
-      const compiled = join(sdkFolder, "nodejs/bin");
+      const compiled = await compileNode(join(sdkFolder, "nodejs"), options.signal);
       await run("node", ["-e", "require(process.argv[1]).Provider.name", compiled], options);
-      return `${tarball} is packed`;
     },
   },
   java: {
     title: "Compiling the examples with Maven and a JDK 17: half a minute",
-    run: async (options) => {
-      await run("mvn", ["--batch-mode", "compile"], { ...options, cwd: inClone("examples/java") });
-      return "the SDK and the examples compile";
-    },
+    run: (options) => run("mvn", ["--batch-mode", "compile"], { ...options, cwd: inClone("examples/java") }),
   },
 };
-
-/** Packs an SDK into its folder `dist`, as for a release. Returns the package that ends in `extension`. */
-async function pack(
-  language: SdkLanguage,
-  packSdk: typeof packNode,
-  extension: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const sdk = join(sdkFolder, language);
-  const folder = join(sdk, "dist");
-  await mkdir(folder);
-  await packSdk({ sdk, folder, signal });
-  const name = (await readdir(folder)).find((file) => file.endsWith(extension));
-  if (name === undefined) throw new Error(`${folder} has no ${extension}`);
-  return join(folder, name);
-}

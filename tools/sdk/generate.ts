@@ -1,16 +1,13 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../engine/cache.ts";
 import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
+import { inClone } from "../lib/clone.ts";
 import { run } from "../lib/run.ts";
-
-/** Returns the absolute path of a file in the clone. */
-export const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /** The folder of the SDKs, with a folder for each language. */
 export const sdkFolder = inClone("sdk");
@@ -33,15 +30,6 @@ interface GenerateOptions {
   schema?: string;
 }
 
-interface Job {
-  language: SdkLanguage;
-  /** The folder in which its folder is created. */
-  folder: string;
-  /** The path of the schema. */
-  schema: string;
-  signal: AbortSignal;
-}
-
 /**
  * Regenerates `sdk/<language>`. The previous folder, with its build output, is replaced once the new one is
  * complete.
@@ -56,8 +44,15 @@ export async function generateSdk(
   await mkdir(into, { recursive: true });
   await using temporary = await mkdtempDisposable(join(into, ".new-"));
   const folder = temporary.path;
-  const job = { language, folder, schema, signal };
-  await (byHost ? runHost(engine, job) : runGenerator(job));
+  if (byHost) {
+    const env = engineEnvironment(engine, {
+      home: join(folder, "home"),
+      backend: folder,
+      passphrase: "none",
+    });
+    const args = ["package", "gen-sdk", schema, "--language", language, "--out", folder];
+    await run(engine.command, args, { env, signal });
+  } else await run(await resolveGenerator(signal), [schema, folder, language], { signal });
   if (language === "python") await completePython(join(folder, language));
   if (language === "java") await addJavaResources(join(folder, language), schema);
   await rm(join(into, language), { recursive: true, force: true });
@@ -74,19 +69,11 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Generates with Pulumi's generators, because the hosts that the tools can build for these languages have none. */
-async function runGenerator({ language, folder, schema, signal }: Job): Promise<void> {
+/** Builds Pulumi's generators, because the hosts that the tools can build for these languages have none. */
+async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
-  const bin = await resolveGoTools({ name: "sdk-generator", title, tools }, signal);
-  await run(join(bin, "generate-sdk"), [schema, folder, language], { signal });
-}
-
-/** Generates with the language's host, through the engine. */
-async function runHost(engine: Engine, { language, folder, schema, signal }: Job): Promise<void> {
-  const env = engineEnvironment(engine, { home: join(folder, "home"), backend: folder, passphrase: "none" });
-  const args = ["package", "gen-sdk", schema, "--language", language, "--out", folder];
-  await run(engine.command, args, { env, signal });
+  return join(await resolveGoTools({ name: "sdk-generator", title, tools }, signal), "generate-sdk");
 }
 
 /**

@@ -3,7 +3,6 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder, type Delivery } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
@@ -11,9 +10,8 @@ import { stringify } from "yaml";
 import { endProcessesOf } from "../lib/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
+import { inClone } from "../lib/clone.ts";
 import { listen } from "../lib/listen.ts";
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 export const NAMES = ["acme", "globex", "initech"] as const;
 export type Name = (typeof NAMES)[number];
@@ -28,7 +26,7 @@ export async function setStage(engine: Engine) {
   const keys: Record<Name, string> = { acme: newSecret(), globex: newSecret(), initech: newSecret() };
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-start-"));
-  // The processes of this run, and no others, have it as TMPDIR.
+  // Only the processes of this run have it as TMPDIR.
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
@@ -45,13 +43,13 @@ export async function setStage(engine: Engine) {
   const [backend, home] = [join(folder, "backend"), join(folder, "home")];
   for (const path of [backend, home, temporary]) await mkdir(path);
   for (const example of ["workspaces", "consumer"]) {
-    await cp(join(repository, "examples", example), join(folder, example), {
+    await cp(inClone(`examples/${example}`), join(folder, example), {
       recursive: true,
       // Without a developer's packages and stack settings.
       filter: (source) => !/(?:^|\/)(?:node_modules|Pulumi\.[^/]+\.yaml)$/.test(source),
     });
   }
-  await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
+  await symlink(inClone("node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
   /** The whole environment of `pulumi`. The types of the examples are checked by `npm run check`. */

@@ -42,7 +42,7 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   const sender = { id: "contact-1", name: "Ana" };
   const client = new MessageClient({ botUrl, flowApiKey });
   const { httpStatus } = await client.sendText({ sender, conversationId: 1, text });
-  printResult(`"${text}" sent, answered ${httpStatus}`);
+  printResult(`"${text}" sent; the service responded with ${httpStatus}`);
   const { verdict, status, reason } = await emulator.waitForDelivery({ workspace: "acme" });
   confirm("the reply is delivered", verdict === "delivered", reason);
   const received = deliveries.at(-1);
@@ -50,7 +50,8 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   confirm("acme's key has signed it", received.keyIndex === NAMES.indexOf("acme"));
   const titles = received.message.content_attributes.buttons.map(({ title }) => title).join(", ");
   printResult(
-    `a reply with the buttons ${titles} arrived, answered ${status}; signature verified with the key of acme`,
+    `a reply with the buttons ${titles} arrived; the endpoint responded with ${status}; ` +
+      "signature verified with the key of acme",
   );
 }
 

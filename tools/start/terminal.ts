@@ -13,7 +13,6 @@ const print = (line: string): void => void stream.write(`${line}\n`);
 export const printHeading = (text: string): void => print(`\n${styleText("bold", text, { stream })}`);
 /** Prints the result of a command. */
 export const printResult = (line: string): void => print(`  ${line}`);
-export const printFailure = (text: string): void => print(`\n${styleText("red", text, { stream })}`);
 /** Prints a line to paste into a shell. */
 export const printPaste = (line: string): void => print(styleText("cyan", line, { stream }));
 const printCommand = (line: string): void =>

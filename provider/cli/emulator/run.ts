@@ -36,7 +36,7 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   const { url, botUrl } = emulator;
   const places = toPlaces("started", { url, botUrl, workspaces: [...emulator.workspaces.values()] }, shown);
   const next =
-    `next: register an endpoint with the commands on the page, or write a program with ${commandLine()} init\n` +
+    `next: register an endpoint with ${commandLine()} webhook set, or write a program with ${commandLine()} init\n` +
     "Press Ctrl-C to stop\n";
   print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${next}`);
   const format = json ? toJsonLine : createEventFormatter();

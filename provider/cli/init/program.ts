@@ -22,7 +22,10 @@ export const LANGUAGES_WITHOUT_NPM: readonly ProgramLanguage[] = ["python", "yam
 export interface ProgramOptions {
   /** The name of the project and of its package. */
   name: string;
-  /** How package.json refers to this package. Without one the program uses the plugin that the engine downloads. */
+  /**
+   * How package.json refers to this package. Without one the program uses the plugin that the engine
+   * downloads.
+   */
   source: string | undefined;
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
@@ -31,8 +34,20 @@ export interface ProgramOptions {
   language: ProgramLanguage | undefined;
 }
 
-/** What Pulumi, npm and the languages create. npm packs no file of this name, so no example has it. */
-const GITIGNORE = ["node_modules/", ".pulumi/", "sdks/", "target/", "venv/", "__pycache__/", ""].join("\n");
+/**
+ * What Pulumi, npm and the languages create, and the keys of docs/guide/your-first-customers.md. npm packs no
+ * file of this name, so no example has it.
+ */
+const GITIGNORE = [
+  "node_modules/",
+  ".pulumi/",
+  "keys/",
+  "sdks/",
+  "target/",
+  "venv/",
+  "__pycache__/",
+  "",
+].join("\n");
 
 /** Returns the files of a Pulumi program with one webhook: an example of the package with these settings. */
 export async function readProgram(

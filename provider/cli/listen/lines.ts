@@ -12,7 +12,6 @@ export function formatListenEvent(event: ListenEvent): string {
     const target = event.forwardTo === null ? "" : `, forwarding to ${event.forwardTo}`;
     return `listening on ${event.url}${target}; press Ctrl-C to stop\n`;
   }
-  if (event.type === "registered") return `registered ${event.url}; press Ctrl-C to stop and restore\n`;
   const text = event.type === "forward" ? describeForward(event) : describe(event);
   return `${formatTime(event.at)}  #${event.id} ${text}\n`;
 }

@@ -22,12 +22,9 @@ export interface ForwardEvent {
   durationMs: number;
 }
 
-/** What `--json` prints: first where it listens, then the tunnel's URL once it is registered, and each request. */
+/** What `--json` prints: first where it listens, then each request. */
 export type ListenEvent =
-  | { type: "listening"; at: string; url: string; forwardTo: string | null }
-  | { type: "registered"; at: string; url: string }
-  | SeenRequest
-  | ForwardEvent;
+  { type: "listening"; at: string; url: string; forwardTo: string | null } | SeenRequest | ForwardEvent;
 
 interface ListeningOptions {
   host: string;

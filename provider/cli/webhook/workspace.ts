@@ -86,7 +86,7 @@ export async function runSet(options: SetCommandOptions, run: CommandRun): Promi
 }
 
 /** Returns the inputs with their defaults, and prints warnings. Throws a UsageError with everything that is wrong. */
-export function requireInputs(given: Parameters<typeof checkInputs>[0]): WantedWebhook {
+function requireInputs(given: Parameters<typeof checkInputs>[0]): WantedWebhook {
   const { inputs, problems, warnings } = checkInputs(given, { run: new ResourceRun() });
   if (problems.length > 0)
     throw new UsageError(problems.map((problem) => renderProblem(problem, "command_line")).join("\n"));

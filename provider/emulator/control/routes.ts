@@ -8,7 +8,6 @@ import {
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
 import type { WebhookConfiguration } from "../../../schema/registration.js";
-import { commandLine } from "../../errors/index.js";
 import { VERSION } from "../../lib/version.js";
 import { sendFromContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
@@ -95,7 +94,6 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
     const view: SettingsView = {
       switches: switchSettings.parse(settings),
       flows: [...flows.keys()],
-      commandLine: commandLine(),
     };
     return context.json(view);
   });

@@ -45,8 +45,6 @@ export interface SettingsView {
   switches: SwitchSettings;
   /** The names of the flows that a workspace can have. */
   flows: string[];
-  /** How a user starts the command line, such as `apichat`. */
-  commandLine: string;
 }
 
 /**

@@ -1,31 +1,35 @@
 import type { SentMessage } from "../contact.js";
 import type { ReplyAnswer } from "../control/shapes.js";
-import { ApiError, describeRefusal, send } from "./api.js";
-import { emptyData, type Party, type Scope } from "./data.js";
+import type { DeliveryRecord } from "../state.js";
+import { ApiError, describeRefusal, read, send } from "./api.js";
+import { applyEvents, emptyData, type Party, type Scope } from "./data.js";
 import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
 import { attempt, showDone } from "./notices.js";
-import { begun, conversations, data, held, linked, revealed, turnTo, view } from "./store.js";
-import { keyOf, type ExchangeId } from "./wire.js";
+import { begun, conversations, data, filter, linked, NO_FILTER, revealed, turnTo } from "./store.js";
+import { keyOf } from "./wire.js";
 
-/** Shows a workspace, or one of its conversations or exchanges. */
-export function choose(scope: Scope, exchange?: ExchangeId | null): void {
-  turnTo(scope, exchange);
+/** Shows a workspace, or one of its conversations. */
+export function choose(scope: Scope): void {
+  turnTo(scope);
+  // On a narrow screen it is below the list.
+  if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
   void attempt(load);
 }
 
-/** Shows an exchange of the chosen workspace beside what is open. */
-export function showExchange(exchange: ExchangeId): void {
-  held.value = null;
-  linked.value = exchange;
-  view.value = "wire";
-  if (!data.value.exchanges.has(keyOf(exchange.kind, exchange.id))) void attempt(load);
+/** Shows a delivery of the chosen workspace on the wire, even if later ones have displaced it there. */
+export async function showDelivery(id: string): Promise<void> {
+  if (!data.value.exchanges.has(keyOf("delivery", id))) {
+    const delivery = await read<DeliveryRecord>(["deliveries", id]);
+    data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
+  }
+  filter.value = NO_FILTER;
+  linked.value = { id };
 }
 
 /** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */
 export function begin(party: Party): void {
-  view.value = "chat";
   choose({ ...data.value.scope, conversation: null });
   begun.value = party;
 }

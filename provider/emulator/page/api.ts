@@ -16,9 +16,6 @@ function routeOf(segments: readonly string[], query?: Query): string {
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** What the emulator shows in place of a secret. */
-export const MASK = "[redacted]";
-
 /** The query that asks for secrets in clear text. */
 export const IN_CLEAR: Query = { reveal: "true" };
 

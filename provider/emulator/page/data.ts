@@ -23,24 +23,19 @@ export interface Data {
   messages: ReadonlyMap<string, MessageRecord>;
   /** The exchanges of the workspace in scope, by kind and id. */
   exchanges: ReadonlyMap<string, Exchange>;
-  /** How many exchanges of each kind are kept: the newest. */
-  reach: number;
-  /** Whether older exchanges were left out. */
-  isCut: boolean;
   faults: readonly FaultView[];
 }
 
 /** A page that stays open for days keeps this many messages. */
 const MAX_MESSAGES = 3000;
 
-/** How many exchanges of each kind a page begins with. */
-const FIRST_REACH = 1000;
+/** How many exchanges of each kind are kept: the newest. */
+export const MAX_EXCHANGES = 1000;
 
 /** A page that knows nothing yet. */
-export function emptyData(scope: Scope = { workspace: null, conversation: null }, reach = FIRST_REACH): Data {
+export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
   const none = new Map<string, never>();
-  const records = { workspaces: none, conversations: none, messages: none, exchanges: none };
-  return { scope, ...records, faults: [], reach, isCut: false };
+  return { scope, workspaces: none, conversations: none, messages: none, exchanges: none, faults: [] };
 }
 
 /**
@@ -67,10 +62,8 @@ export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data 
     if (event.type === "faults") ({ faults } = event);
   }
   dropOldest(messages, MAX_MESSAGES);
-  const loaded = exchanges.size;
-  for (const kind of EXCHANGE_KINDS) dropOldest(exchanges, data.reach, keyOf(kind, ""));
-  const isCut = data.isCut || exchanges.size < loaded;
-  return { ...data, workspaces, conversations, messages, exchanges, faults, isCut };
+  for (const kind of EXCHANGE_KINDS) dropOldest(exchanges, MAX_EXCHANGES, keyOf(kind, ""));
+  return { ...data, workspaces, conversations, messages, exchanges, faults };
 }
 
 function dropOldest(records: Map<string, unknown>, most: number, prefix = ""): void {

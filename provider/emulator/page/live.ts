@@ -2,9 +2,9 @@ import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } fro
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
 import { read, shownRouteOf } from "./api.js";
-import { applyEvents, type Data, type Scope } from "./data.js";
+import { applyEvents, MAX_EXCHANGES, type Data, type Scope } from "./data.js";
 import { attempt, showError } from "./notices.js";
-import { commandLine, connection, data, flows, linked } from "./store.js";
+import { connection, data, flows } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
 /** A burst of events is drawn once. */
@@ -56,9 +56,6 @@ function receive(): void {
     if (event.type === "flow-failed" && event.failure.workspace === scope.workspace) {
       showError(`The flow failed, so there is no reply: ${event.failure.reason}`);
     }
-    const isOurs = event.type === "workspace-removed" && event.name === scope.workspace;
-    // To look for an exchange that is gone would be an error.
-    if (event.type === "reset" || isOurs) linked.value = null;
   }
   const isFirst = scope.workspace === null && workspaces.size > 0;
   const isRemoved = events.some(({ type }) => type === "reset" || type === "workspace-removed");
@@ -81,12 +78,10 @@ export async function load(): Promise<void> {
       place === null ? [] : await read<ConversationView[]>(["conversations"], { workspace: place });
     const talk = conversations.find(({ id }) => id === chosen.conversation);
     const scope = { workspace: place, conversation: talk?.id ?? null };
-    const { reach } = data.value;
-    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope, reach)]);
+    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
     // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
-    commandLine.value = settings.commandLine;
     const known: Data = {
       scope,
       workspaces: new Map(workspaces.map((item) => [item.name, item])),
@@ -94,8 +89,6 @@ export async function load(): Promise<void> {
       messages: new Map(messages.map((item) => [item.id, item])),
       exchanges: new Map(exchanges.map((item) => [keyOf(item.kind, item.record.id), item])),
       faults,
-      reach,
-      isCut: false,
     };
     data.value = applyEvents(known, arrived);
   } finally {
@@ -103,41 +96,17 @@ export async function load(): Promise<void> {
   }
 }
 
-/** How many exchanges of each kind the emulator keeps. */
-const MOST = 10_000;
-
-/** Loads older exchanges too. */
-export function loadOlder(): Promise<void> {
-  data.value = { ...data.value, reach: Math.min(data.value.reach * 4, MOST) };
-  return load();
-}
-
 async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
   return conversation === null ? [] : read(["conversations", conversation, "messages"]);
 }
 
-/** The exchanges of the workspace, oldest first, and the one that the address names, which may be older than these. */
-async function readExchanges({ workspace }: Scope, reach: number): Promise<Exchange[]> {
+/** The newest exchanges of the workspace, oldest first. */
+async function readExchanges({ workspace }: Scope): Promise<Exchange[]> {
   if (workspace === null) return [];
-  // One more than are kept tells whether there are older ones.
-  const limit = String(Math.min(reach + 1, MOST));
   const lists = EXCHANGE_KINDS.map(async (kind) => {
-    const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace, limit });
+    const query = { workspace, limit: String(MAX_EXCHANGES) };
+    const records = await read<Exchange["record"][]>([ROUTES[kind]], query);
     return records.map((record) => ({ kind, record }) as Exchange);
   });
-  const exchanges = (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
-  return [...exchanges, ...(await readLinked())];
-}
-
-async function readLinked(): Promise<Exchange[]> {
-  const exchange = linked.value;
-  if (exchange === null) return [];
-  const { kind, id } = exchange;
-  try {
-    return [{ kind, record: await read([ROUTES[kind], id]) } as Exchange];
-  } catch (error) {
-    showError(error);
-    if (linked.value === exchange) linked.value = null;
-    return [];
-  }
+  return (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
 }

@@ -1,15 +1,12 @@
 import { computed, signal } from "@preact/signals";
 import { emptyData, type Party, type Scope } from "./data.js";
-import type { Exchange, ExchangeId } from "./wire.js";
+import type { WireKind } from "./wire.js";
 
 /** What the emulator returned and reported. */
 export const data = signal(emptyData());
 
 /** The names of the flows that can be chosen. */
 export const flows = signal<readonly string[]>([]);
-
-/** How the user starts the command line. */
-export const commandLine = signal("");
 
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
@@ -19,24 +16,13 @@ export const revealed = signal(false);
 /** A conversation that was begun on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
 
-/** The exchange that the address names. */
-export const linked = signal<ExchangeId | null>(null);
+export const NO_FILTER: { kind: WireKind | "all"; text: string } = { kind: "all", text: "" };
 
-export function isLinked({ kind, record }: Exchange): boolean {
-  return kind === linked.value?.kind && record.id === linked.value.id;
-}
+/** Which exchanges the wire shows. */
+export const filter = signal(NO_FILTER);
 
-/** The newest exchange that the list shows while one is unfolded or the list is scrolled: later ones would move it. */
-export const held = signal<number | null>(null);
-
-/** The part of the page that a narrow screen shows. */
-export const view = signal<"workspaces" | "chat" | "wire">("workspaces");
-
-/** Shows a part of the page and focuses an element in it, which a narrow screen did not show before. */
-export function focusIn(part: typeof view.value, selector: string): void {
-  view.value = part;
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
-}
+/** The delivery to which a message has led; a new object each time. */
+export const linked = signal<{ id: string } | null>(null);
 
 export const workspace = computed(() => {
   const { scope, workspaces } = data.value;
@@ -66,13 +52,10 @@ export const exchanges = computed(() =>
   [...data.value.exchanges.values()].toSorted((a, b) => b.record.order - a.record.order),
 );
 
-/** Turns to a workspace, or to one of its conversations or exchanges, which are still to be loaded. */
-export function turnTo(scope: Scope, exchange: ExchangeId | null = null): void {
-  const { workspaces, conversations: all, faults, reach } = data.value;
+/** Turns to a workspace, or to one of its conversations, which are still to be loaded. */
+export function turnTo(scope: Scope): void {
+  const { workspaces, conversations: all, faults } = data.value;
   begun.value = null;
-  held.value = null;
-  linked.value = exchange;
-  if (exchange !== null) view.value = "wire";
-  else if (scope.conversation !== null) view.value = "chat";
-  data.value = { ...emptyData(scope, reach), workspaces, conversations: all, faults };
+  linked.value = null;
+  data.value = { ...emptyData(scope), workspaces, conversations: all, faults };
 }

@@ -13,24 +13,17 @@ export const ROUTES = { request: "requests", handshake: "handshakes", delivery: 
 
 export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const;
 
-/** What names one exchange. */
-export interface ExchangeId {
-  kind: Exchange["kind"];
-  id: string;
-}
-
 /** Identifies an exchange among those of all kinds. */
-export const keyOf = (kind: ExchangeId["kind"], id: string): string => `${kind} ${id}`;
+export const keyOf = (kind: Exchange["kind"], id: string): string => `${kind} ${id}`;
+
+export const WIRE_KINDS = ["message", "delivery", "handshake", "registration"] as const;
+export type WireKind = (typeof WIRE_KINDS)[number];
 
 /** The kind of traffic: a request is a message to `bot_url` or an action of the registration interface. */
-export function wireKindOf({ kind, record }: Exchange) {
+export function wireKindOf({ kind, record }: Exchange): WireKind {
   if (kind !== "request") return kind;
   return record.interface === "bot" ? "message" : "registration";
 }
-
-/** The conversation that an exchange belongs to; null for a handshake. */
-export const conversationOf = ({ kind, record }: Exchange): string | null =>
-  kind === "handshake" ? null : record.conversation;
 
 /** The method of a request; the emulator's own calls are always a POST. */
 export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");

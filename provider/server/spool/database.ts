@@ -1,50 +1,39 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { openSqlite, toSqliteError } from "../../lib/sqlite.js";
 import { releaseReserve } from "./volume.js";
 
-/** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
+/** How long a write waits for another process that holds the file, in milliseconds. */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back to this
- * size.
+ * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back
+ * to this size.
  */
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/** `auto_vacuum` has an effect only before the first table is created. */
-const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
-
 /**
- * `secure_delete` overwrites deleted rows with zeros, because they contain messages. `taken` holds the deliveries whose
- * attempt is in progress, in the memory of this connection: they are due again when the process ends.
+ * `synchronous`: a commit returns when the disk has it. `secure_delete` overwrites deleted rows with zeros,
+ * because they contain messages.
  */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
+  PRAGMA synchronous = FULL;
   PRAGMA secure_delete = ON;
   PRAGMA wal_autocheckpoint = ${LOG_PAGES};
   PRAGMA journal_size_limit = ${LOG_PAGES * PAGE_BYTES};
-  PRAGMA temp_store = MEMORY;
-
-  CREATE TEMP TABLE taken (
-    position INTEGER PRIMARY KEY,
-    workspace TEXT NOT NULL,
-    conversation TEXT
-  ) STRICT;
-  CREATE INDEX temp.taken_by_conversation ON taken (workspace, conversation);
 `;
 
 /**
- * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation, and for each
- * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
- * `age_from_ms` moves on by time in which nothing was tried.
- * `accepted_ms` and `buried_ms` are of the machine's clock, the other times of the spool's, whose latest is in `clock`
- * (see SpoolClock). All are in milliseconds since 1970.
+ * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
+ * and for each one without a conversation: those are all that may be forwarded, so the rest costs nothing
+ * however long it is. `accepted_ms` and `buried_ms` are of the machine's clock. `due_ms`, `age_from_ms` and
+ * `since_ms` are of running time, which counts only while a responder has the file open: `clock` has what it
+ * was at the last commit, and when that was by the machine's clock. All are in milliseconds.
  */
 const TABLES = `
   CREATE TABLE deliveries (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     workspace TEXT NOT NULL,
     conversation TEXT,
@@ -78,70 +67,32 @@ const TABLES = `
     since_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE clock (noted_ms INTEGER NOT NULL) STRICT;
-  INSERT INTO clock VALUES (0);
+  CREATE TABLE clock (running_ms INTEGER NOT NULL, noted_ms INTEGER NOT NULL) STRICT;
+  INSERT INTO clock VALUES (0, 0);
 `;
 
-/** Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an earlier release. */
+/**
+ * Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an
+ * earlier release.
+ */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
-  try {
-    return open(path, create);
-  } catch (error) {
-    // SQLite's index of the log did not fit.
-    if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
-    return open(path, create);
-  }
-}
-
-const open = (path: string, create: boolean): DatabaseSync =>
-  openSqlite(path, {
+  const options = {
     applicationId: "apic",
     version: 1,
     tables: TABLES,
     migrations: [],
     pragmas: PRAGMAS,
-    firstPragmas: FIRST_PRAGMAS,
+    // It has an effect only before the first table is created.
+    firstPragmas: "PRAGMA auto_vacuum = INCREMENTAL",
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     create,
-  });
-
-/** The maximum age of the time in the file, in milliseconds, before a commit writes it again. */
-const NOTE_EVERY_MS = 1_000;
-
-/**
- * The clock by which deliveries are due and age, in milliseconds since 1970. It starts at the machine's time, or the latest
- * time in the file if that is later, and then counts the time that passes. So setting the machine's clock, back or
- * forward, neither delays a delivery nor makes it older.
- */
-export class SpoolClock {
-  /** When it started. */
-  readonly openedMs: number;
-  readonly #zeroMs: number;
-  readonly #write: StatementSync;
-  #notedMs: number;
-
-  constructor(database: DatabaseSync) {
-    this.#notedMs = Number(database.prepare("SELECT noted_ms FROM clock").get()?.noted_ms);
-    this.#zeroMs = Math.max(Date.now(), this.#notedMs) - performance.now();
-    this.openedMs = this.nowMs();
-    this.#write = database.prepare("UPDATE clock SET noted_ms = max(noted_ms, ?)");
-  }
-
-  nowMs(): number {
-    return Math.floor(this.#zeroMs + performance.now());
-  }
-
-  /** How far it is ahead of the machine's clock, in milliseconds. */
-  aheadMs(): number {
-    return this.nowMs() - Date.now();
-  }
-
-  /** Writes the time into the file, within the current transaction. If that is undone, the next one is soon enough. */
-  note(): void {
-    const nowMs = this.nowMs();
-    if (nowMs - this.#notedMs < NOTE_EVERY_MS) return;
-    this.#write.run(nowMs);
-    this.#notedMs = nowMs;
+  };
+  try {
+    return openSqlite(path, options);
+  } catch (error) {
+    // SQLite's index of the log did not fit.
+    if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
+    return openSqlite(path, options);
   }
 }
 
@@ -153,7 +104,10 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no other. */
+  /**
+   * Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no
+   * other.
+   */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -169,7 +123,10 @@ export interface KeptDelivery extends AcceptedDelivery {
   attempts: number;
   /** Why the last one failed. */
   failure: string | undefined;
-  /** When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the delivery waits behind another. */
+  /**
+   * When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the
+   * delivery waits behind another.
+   */
   dueMs?: number | undefined;
 }
 

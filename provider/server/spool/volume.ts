@@ -2,10 +2,11 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
+import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
 /**
- * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
+ * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names
+ * next to it.
  */
 export const SPOOL_FILE = "spool.sqlite";
 
@@ -14,7 +15,10 @@ export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
-/** The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's log first. */
+/**
+ * The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's
+ * log first.
+ */
 const RESERVE_BYTES = 32 * MIB;
 
 /** The maximum share of a small volume that is the reserve. */
@@ -23,7 +27,7 @@ const RESERVE_SHARE = 1 / 4;
 /** The share of the reserve that is a file, so that no other program takes it. */
 const FILE_SHARE = 1 / 4;
 
-/** Pages returned to the file system at a time, so that the event loop is not delayed. */
+/** Pages returned to the file system at a time, so that no delivery waits long for that. */
 const PAGES_AT_ONCE = 1_000;
 
 const reservePathOf = (spoolPath: string): string => join(dirname(spoolPath), RESERVE_FILE);
@@ -39,9 +43,10 @@ export function releaseReserve(spoolPath: string): boolean {
 }
 
 /**
- * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the files small and
- * free of deleted messages. A part of the reserve is a file next to the spool, which is removed once a write finds no
- * room: then a delete has room, whatever else fills the volume.
+ * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
+ * files small and free of deleted messages. A part of the reserve is a file next to the spool, which is
+ * removed once a write finds no room: then a delete has room, whatever else fills the volume. Rows inside the
+ * database would not do: a delete needs room in the log, and frees none there.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -51,12 +56,15 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the disk if that
-   * disk failed, and what follows them would be lost in a power failure.
+   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the
+   * disk if that disk failed, and what follows them would be lost in a power failure.
    */
   #isLogOurs = false;
-  /** Deliveries that are being stored. */
-  #claimedBytes = 0;
+  /**
+   * Set once the disk has failed or a file is gone. What the disk has is then unknown, and what follows
+   * depends on that.
+   */
+  #failure: SqliteError | undefined;
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
     this.#database = database;
@@ -67,33 +75,68 @@ export class SpoolVolume {
   }
 
   /**
-   * Stores this many bytes with `store`. Throws a SqliteError without calling it: `full` if less than the reserve is free,
-   * `busy` while another process keeps the log of an earlier process from being emptied.
+   * Returns why this many bytes may not be added now: `full` if less than the reserve is free, `busy` while
+   * another process keeps the log of an earlier process from being emptied, `failed` as {@link findFailure}
+   * does.
    */
-  async claim<T>(bytes: number, store: () => Promise<T>): Promise<T> {
-    // Whatever its size: if the health check passes, a delivery is stored.
-    const { isShort, reserveBytes } = this.#measure();
-    if (isShort) {
-      const reserve = `${Math.ceil(reserveBytes / MIB)} MiB`;
-      const text = `less than ${reserve} are free on the volume of ${this.#path}: make room`;
-      throw new SqliteError("full", text);
-    }
-    if (!this.#isLogOurs) this.#withoutWaiting(() => this.#emptyLog());
-    this.#claimedBytes += bytes;
+  findRefusal(bytes: number): SqliteError | undefined {
+    if (this.#failure) return this.#failure;
     try {
-      return await store();
-    } finally {
-      this.#claimedBytes -= bytes;
+      const { isShort, reserveBytes } = this.#measure(bytes);
+      if (isShort) {
+        const reserve = `${Math.ceil(reserveBytes / MIB)} MiB`;
+        return new SqliteError(
+          "full",
+          `less than ${reserve} are free on the volume of ${this.#path}: make room`,
+        );
+      }
+      if (!this.#isLogOurs) this.#withoutWaiting(() => this.#emptyLog());
+      return undefined;
+    } catch (error) {
+      return toSqliteError(error);
     }
   }
 
   /**
-   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains deleted rows.
-   * What cannot be done now is done later. While space is short free pages and the log stay, so that no other program takes
-   * what deletes and reschedules need.
+   * Returns `failed` once the disk has failed, or a file was removed or replaced: nothing written to it
+   * survives the process.
+   */
+  findFailure(): SqliteError | undefined {
+    for (const [path, { dev, ino }] of this.#files) {
+      if (this.#failure) break;
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found?.dev === dev && found.ino === ino) continue;
+      const text = `${path} was removed or replaced while this process uses it: restart the responder`;
+      this.#failure = new SqliteError("failed", text);
+      // What was acknowledged before may be in the removed log alone.
+      this.#checkpoint();
+    }
+    return this.#failure;
+  }
+
+  /** Notes that a write has failed. */
+  noteFailure(error: SqliteError): void {
+    if (isDiskFailure(error))
+      this.#failure ??= new SqliteError("failed", `${error.message}: restart the responder`, error);
+  }
+
+  /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
+  makeRoom(): void {
+    releaseReserve(this.#path);
+    this.#checkpoint();
+  }
+
+  /**
+   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains
+   * deleted rows. What cannot be done now is done later. While space is short free pages and the log stay, so
+   * that no other program takes what deletes and reschedules need.
    */
   tidy(): void {
     if (!this.#tryToTidy()) this.tidyLater();
+  }
+
+  close(): void {
+    clearTimeout(this.#tidyTimer);
   }
 
   /** Tidies up some time after a write. */
@@ -101,31 +144,13 @@ export class SpoolVolume {
     this.#tidyTimer ??= setTimeout(() => {
       this.#tidyTimer = undefined;
       this.tidy();
-    }, this.#tidyAfterMs).unref();
+    }, this.#tidyAfterMs);
   }
 
-  close(): void {
-    clearTimeout(this.#tidyTimer);
-  }
-
-  /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
-  makeRoom(): void {
-    releaseReserve(this.#path);
-    this.checkpoint();
-  }
-
-  /** Throws a SqliteError if a file was removed or replaced: nothing that is written to it survives the process. */
-  requireFiles(): void {
-    for (const [path, { dev, ino }] of this.#files) {
-      const found = statSync(path, { throwIfNoEntry: false });
-      if (found?.dev === dev && found.ino === ino) continue;
-      const text = `${path} was removed or replaced while this process uses it: restart the responder`;
-      throw new SqliteError("failed", text);
-    }
-  }
-
-  /** Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits. */
-  checkpoint(): void {
+  /**
+   * Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits.
+   */
+  #checkpoint(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
@@ -137,7 +162,7 @@ export class SpoolVolume {
   #tryToTidy(): boolean {
     try {
       return this.#withoutWaiting(() => {
-        this.checkpoint();
+        this.#checkpoint();
         const { isShort, fileBytes } = this.#measure();
         if (isShort) return false;
         // Random: some file systems allocate no space for zeros.
@@ -160,25 +185,25 @@ export class SpoolVolume {
     this.#isLogOurs = true;
   }
 
-  /** Fails where it would wait for another process, which blocks the event loop. Throws a SqliteError. */
+  /** Fails where it would wait for another process. */
   #withoutWaiting<T>(work: () => T): T {
     const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
     this.#database.exec("PRAGMA busy_timeout = 0");
     try {
       return work();
-    } catch (error) {
-      throw toSqliteError(error);
     } finally {
       this.#database.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
     }
   }
 
-  /** The size of the reserve and of its file, and whether less is free on the volume and in the spool's file. */
-  #measure(): { isShort: boolean; reserveBytes: number; fileBytes: number } {
+  /**
+   * The size of the reserve and of its file, and whether less is free on the volume and in the spool's file.
+   */
+  #measure(addedBytes = 0): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.
     const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
-    const shortfall = reserveBytes + this.#claimedBytes - bavail * bsize - this.#heldBytes();
+    const shortfall = reserveBytes + addedBytes - bavail * bsize - this.#heldBytes();
     const isShort =
       blocks > 0 && shortfall > 0 && shortfall > this.#freePages() * readPragma(this.#database, "page_size");
     return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };

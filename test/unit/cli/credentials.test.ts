@@ -58,6 +58,14 @@ describe("a credential", () => {
     expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*chmod 600 /);
   });
 
+  test("in a list, as a store of keys has it, is a usage error, which does not quote it", async () => {
+    const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
+    const found = open({ apiKeyFile }).findSecret("apiKey");
+    await expect(found).rejects.toThrow(
+      /^--api-key-file: \S+keys.json has JSON; name a file that contains only /,
+    );
+  });
+
   test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
     ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
     ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],

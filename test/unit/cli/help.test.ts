@@ -23,14 +23,11 @@ function helpOf(command: Command): string {
   return help;
 }
 
-test("help text wraps, with a hanging indent in columns", () => {
+test("paragraphs of help wrap, and indented lines stay as they are", () => {
   const example = "  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
-  const text =
-    "One two\nthree four, five six seven eight nine ten.\n\nStates:\n" +
-    `  free  nothing at all is registered at the workspace\n${example}`;
+  const text = `One two\nthree four, five six seven eight nine ten.\n\nExamples:\n${example}`;
   expect(wrapHelp(text, 48)).toBe(
-    "One two three four, five six seven eight nine\nten.\n\nStates:\n" +
-      `  free  nothing at all is registered at the\n        workspace\n${example}`,
+    `One two three four, five six seven eight nine\nten.\n\nExamples:\n${example}`,
   );
 });
 

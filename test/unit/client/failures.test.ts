@@ -42,7 +42,7 @@ const CLIENTS = [
         webhookVerificationKey: VERIFICATION_KEY,
       }),
     at: (origin: string) => `set-webhook at ${origin}/acme?token=***: `,
-    hints: { key: [{ id: "give_api_key" }], gone: [{ id: "check_base_url" }] },
+    hints: { key: [{ id: "give_api_key" }, { id: "check_base_url" }], gone: [{ id: "check_base_url" }] },
     address: "baseUrl",
     secrets: [API_KEY, VERIFICATION_KEY, "base-url-token", "webhook-token"],
   },

@@ -1,96 +1,60 @@
-import { dirname } from "node:path";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { Forwarder } from "../../../provider/server/forwarder.js";
-import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
-import { startServer, type TestServer } from "../../support/http.js";
-import { acceptAll, createTestLog, listAll, listDeadIds, spoolFile } from "./spool-harness.js";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { accepting, openKeeper, spoolFile } from "./spool-harness.js";
 
-const WAIT = { timeout: 10_000, interval: 5 };
 const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
+const FAILED = { failure: "HTTP 503", pauseMs: 60_000, maxAgeMs: HOUR_MS };
 
-// The machine's clock is changed. Time passes as always, and so do timers.
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+// Both clocks are simulated: the machine's, which somebody sets, and the one that counts the time that passes.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "performance"] }));
 afterEach(() => void vi.useRealTimers());
+const pass = (ms: number): void => void vi.advanceTimersByTime(ms);
 const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs);
 
-/** A responder's spool and forwarder, which may close before the test ends. */
-function start(
-  path: string,
-  target: TestServer,
-  backOffMs = 300,
-): { spool: Spool; stop: () => Promise<void> } {
-  const spool = openSpool(dirname(path));
-  const backOff = { firstMs: backOffMs, longestMs: backOffMs };
-  const forwarder = new Forwarder({ spool, log: createTestLog(), backOff });
-  forwarder.follow({ workspaces: { acme: { forwardTo: target.url } }, forwardWithinSeconds: 3600 });
-  const stop = (): Promise<void> => forwarder.close().then(() => spool.close());
-  onTestFinished(stop);
-  return { spool, stop };
+/** Opens a spool of which acme is forwarded, as a start of the responder does. */
+function open(path: string) {
+  const { keeper, call, take } = openKeeper(path);
+  call("forward", ["acme"], []);
+  const pauseMs = (): number => keeper.queue.pauseMs();
+  /** Has the next attempt fail. Returns whether that was the last one. */
+  const fail = () => call("fail", take()[0]?.position ?? 0, FAILED);
+  return { keeper, call, take, pauseMs, fail };
 }
 
-const untilTried = (spool: Spool, times: number): Promise<void> =>
-  vi.waitFor(() => expect(listAll(spool)[0]?.attempts).toBeGreaterThanOrEqual(times), WAIT);
-const untilEmpty = (spool: Spool): Promise<void> =>
-  vi.waitFor(() => expect(spool.counts()).toEqual(new Map()), WAIT);
-
-test("a clock that is set back during a pause delays neither the delivery nor those behind it", async () => {
-  const target = await startServer((_, response, index) => response.writeHead(index ? 200 : 503).end());
-  const { spool } = start(spoolFile(), target);
-  await acceptAll(spool, [{}, {}]);
-  await untilTried(spool, 1);
-  setClock(-2 * HOUR_MS);
-  // The time of the next attempt is shown by the current clock.
-  expect(listAll(spool)[0]?.dueMs).toBeLessThan(Date.now() + 1000);
-  await untilEmpty(spool);
-  expect(target.requests).toHaveLength(3);
-});
+/** Opens a spool in which the only delivery has failed, and then waits. */
+function openWaiting(path: string) {
+  const opened = open(path);
+  opened.call(...accepting());
+  opened.fail();
+  opened.take();
+  return opened;
+}
 
 test.each([
-  ["before", -HOUR_MS, 0],
-  ["while", 0, -HOUR_MS],
-])(
-  "a clock that is set back %s a responder is stopped delays nothing after the restart",
-  async (_when, running, off) => {
-    const path = spoolFile();
-    const target = await startServer((_, response) => response.writeHead(503).end());
-    const before = start(path, target);
-    await acceptAll(before.spool, [{}, { conversation: "8" }]);
-    await untilTried(before.spool, 1);
-    setClock(running);
-    await before.stop();
-    setClock(off);
-    target.answerWith((_, response) => response.end());
-    const { spool } = start(path, target);
-    await untilEmpty(spool);
-    expect(listDeadIds(spool)).toEqual([]);
-  },
-);
-
-test("a delivery that was kept while the clock was ahead is forwarded at once", async () => {
+  ["back", -2 * HOUR_MS],
+  ["forward", 24 * HOUR_MS],
+])("a clock that is set %s changes no pause, while a responder runs or is stopped", (_way, byMs) => {
   const path = spoolFile();
-  const target = await startServer();
-  setClock(DAY_MS);
-  const kept = openSpool(dirname(path));
-  await acceptAll(kept, [{}]);
-  kept.close();
-  setClock(-DAY_MS);
-  await untilEmpty(start(path, target).spool);
-  expect(target.requests).toHaveLength(1);
+  const { keeper, call, take, pauseMs } = openWaiting(path);
+  pass(20_000);
+  setClock(byMs);
+  expect([take(), pauseMs()]).toEqual([[], 40_000]);
+  call("check");
+  keeper.close();
+  setClock(byMs);
+  const again = open(path);
+  expect([again.take(), again.pauseMs()]).toEqual([[], 40_000]);
+  pass(40_000);
+  expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
 
-test("a clock that is set forward by a day does not make a delivery older", async () => {
+test("time in which no responder ran neither ends a pause nor makes a delivery older", () => {
   const path = spoolFile();
-  const target = await startServer((_, response) => response.writeHead(503).end());
-  const { spool, stop } = start(path, target, 20);
-  await acceptAll(spool, [{}]);
-  await untilTried(spool, 1);
-  setClock(DAY_MS);
-  await untilTried(spool, 4);
-  await stop();
-  const again = start(path, target, 20);
-  await untilTried(again.spool, 8);
-  expect(listDeadIds(again.spool)).toEqual([]);
-  target.answerWith((_, response) => response.end());
-  await untilEmpty(again.spool);
+  openWaiting(path).keeper.close();
+  pass(48 * HOUR_MS);
+  const { take, pauseMs, fail } = open(path);
+  expect([take(), pauseMs()]).toEqual([[], 60_000]);
+  pass(60_000);
+  expect(fail()).toBe(false);
+  pass(HOUR_MS);
+  expect(fail()).toBe(true);
 });

@@ -17,10 +17,10 @@ describe("the control interface", () => {
     const { announced, origin, configure, dataDir, server } = await startTestServer();
     const instance = await announced();
     expect(await findRunning(dataDir)).toEqual(instance);
-    expect(await requestStatus(instance)).toEqual(server.status());
+    expect(await requestStatus(instance)).toEqual(await server.status());
     await configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
     await requestReload(instance);
-    expect(await requestStatus(instance)).toEqual(server.status());
+    expect(await requestStatus(instance)).toEqual(await server.status());
     expect(await deliver(`${origin()}/acme`, SECOND_KEY)).toBe(200);
     await configure({ port: "x" });
     const message = expect.stringContaining("port: must be a whole number") as string;
@@ -51,7 +51,7 @@ describe("the control interface", () => {
     }
     for (const line of ["POST /status", "GET /stop", "GET /other"])
       expect((await ask(line, { authorization: `Bearer ${token}` })).status).toBe(404);
-    expect(server.status().pid).toBe(process.pid);
+    expect((await server.status()).pid).toBe(process.pid);
   });
 });
 
@@ -89,6 +89,6 @@ describe("an announcement whose process is dead", () => {
   it("is not confused with a different responder on its port", async () => {
     const { announced, server } = await startTestServer();
     expect(await requestStop({ ...(await announced()), token: "token of the dead one" })).toBe(false);
-    expect(server.status().instance).toBe("test-instance");
+    expect((await server.status()).instance).toBe("test-instance");
   });
 });

@@ -57,13 +57,14 @@ export async function startTestServer(config: object = {}, home?: string) {
   const dataDir = join(folder, "data");
   const server = await startServer({ configFile, instance: "test-instance" });
   running.push(server);
+  const { port } = await server.status();
   return {
     server,
     dataDir,
     configFile,
     configure,
     /** Its current address. */
-    origin: () => `http://127.0.0.1:${server.status().port}`,
+    origin: () => `http://127.0.0.1:${port}`,
     announced: async () => {
       const instance = await readInstance(dataDir);
       if (instance === undefined) throw new Error("nothing is announced");

@@ -39,19 +39,18 @@ it("rejects deliveries and is unhealthy without its spool file, and forwards wha
   expect(await deliver(`${origin()}/acme`)).toBe(503);
   receiver.answerWith(200);
   expect(await server.retry()).toBe(1);
-  await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
+  await expect.poll(async () => (await server.status()).workspaces["acme"]?.pending).toBe(0);
 });
 
 it("is healthy while the disk hangs, and not ready until the disk responds", async () => {
-  const { origin } = await startTestServer();
-  const { end, untilCalls } = holdDisk();
+  const { origin, dataDir } = await startTestServer();
+  const endHold = holdDisk(join(dataDir, "spool.sqlite"));
   const statuses: Record<string, number> = {};
   const probe = async (path: string) => (statuses[path] = (await fetch(`${origin()}/${path}`)).status);
   const ready = probe("readyz");
-  await untilCalls(1);
   await probe("healthz");
   expect(statuses).toEqual({ healthz: 200 });
-  end();
+  endHold();
   await ready;
   expect(statuses).toEqual({ healthz: 200, readyz: 200 });
 });
@@ -71,7 +70,7 @@ it("starts on the data folder of another responder only after that one has stopp
   expect(await first.announced()).toMatchObject({ instance: "test-instance" });
   await first.stop();
   const second = await start();
-  expect(second.status().workspaces["acme"]).toMatchObject({ pending: 1 });
+  expect((await second.status()).workspaces["acme"]).toMatchObject({ pending: 1 });
   second.stop();
   await second.stopped;
 });
@@ -87,7 +86,7 @@ describe("a reload", () => {
     await configure({ workspaces: { beta: { verificationKeys: { file }, path: "/b" } } });
     expect(await log()).not.toContain("chmod 600");
     await server.reload();
-    const status = server.status();
+    const status = await server.status();
     expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`)).toBe(404);
     expect(await log()).toContain(`chmod 600 ${file}`);
@@ -105,7 +104,7 @@ describe("a reload", () => {
     expect(await deliver(`${origin()}/acme`)).toBe(200);
     await configure({ workspaces, forwardWithinSeconds: 1 });
     await server.reload();
-    const counts = () => server.status().workspaces["acme"];
+    const counts = async () => (await server.status()).workspaces["acme"];
     await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 0 });
     expect(receiver.received).toHaveLength(1);
     receiver.answerWith(500);
@@ -125,10 +124,10 @@ describe("a reload", () => {
     ],
   ])("changes nothing if the configuration %s", async (_what, config) => {
     const { server, origin, configure, log } = await startTestServer();
-    const before = server.status();
+    const before = await server.status();
     await configure(typeof config === "string" ? config : { ...withKeys(SECOND_KEY), ...config(origin()) });
     await expect(server.reload()).rejects.toMatchObject({ code: "invalid_config" });
-    expect(server.status()).toEqual(before);
+    expect(await server.status()).toEqual(before);
     expect([await deliver(`${origin()}/acme`), await deliver(`${origin()}/acme`, SECOND_KEY)]).toEqual([
       200, 401,
     ]);

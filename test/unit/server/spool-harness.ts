@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
-import fs, { mkdtempSync, rmSync } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, onTestFinished, vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
-import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
+import {
+  type AcceptedDelivery,
+  type DeadLetter,
+  type KeptDelivery,
+  openSpoolDatabase,
+} from "../../../provider/server/spool/database.js";
+import { findSpool, type SpoolFile } from "../../../provider/server/spool/file.js";
+import { type Call, SpoolKeeper } from "../../../provider/server/spool/keeper.js";
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
 
 /** A file in a new folder, removed after the test. */
@@ -16,11 +22,64 @@ export function spoolFile(): string {
   return join(folder, "data", "spool.sqlite");
 }
 
+const paths = new WeakMap<Spool, string>();
+
+/** More than any test reaches. */
+export const NO_LIMITS = { perWorkspace: 10_000, total: 40_000 };
+
 /** A spool in its own file or in this one, closed after the test. */
-export function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Spool {
-  const spool = openSpool(dirname(path), tidyAfterMs);
+export async function openTestSpool(
+  path = spoolFile(),
+  options?: Parameters<typeof openSpool>[1],
+): Promise<Spool> {
+  const spool = await openSpool(dirname(path), options);
+  paths.set(spool, path);
   onTestFinished(() => spool.close());
   return spool;
+}
+
+/** Closes a spool, and opens its file again as the next process does. */
+export async function reopen(spool: Spool): Promise<Spool> {
+  await spool.close();
+  return openTestSpool(paths.get(spool));
+}
+
+/** Collects what a spool hands out. */
+export async function startTaking(spool: Spool, ...workspaces: string[]): Promise<TakenDelivery[]> {
+  const taken: TakenDelivery[] = [];
+  spool.onDue = (delivery) => void taken.push(delivery);
+  await spool.ask("forward", workspaces.length > 0 ? workspaces : ["acme"], []);
+  return taken;
+}
+
+/** The first delivery that a spool hands out. */
+export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
+  vi.waitFor(() => {
+    const delivery = taken.shift();
+    if (delivery === undefined) throw new Error("nothing is due");
+    return delivery;
+  });
+
+/** The keeper of a spool in this thread, with its connection, for what cannot be brought about from outside. */
+export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = openSpoolDatabase(path, true);
+  const keeper = new SpoolKeeper(database, limits, 60_000);
+  onTestFinished(() => {
+    if (database.isOpen) keeper.close();
+  });
+  const run = (...calls: Call[]) => keeper.run(calls, 0);
+  /** Runs one call. Throws its error. */
+  const call = (...one: Call) => {
+    const [{ value, error } = {}] = run(one);
+    if (error) throw Object.assign(new Error(error.message), error);
+    return value;
+  };
+  const take = () =>
+    keeper.queue.take((error) => {
+      throw error;
+    });
+  return { database, keeper, run, call, take };
 }
 
 export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDelivery {
@@ -34,6 +93,15 @@ export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDel
   };
 }
 
+/** A failed attempt after which a delivery is a dead letter. */
+export const REFUSED = { failure: "HTTP 400", pauseMs: 0, maxAgeMs: 0 };
+
+/** The call that accepts a delivery. */
+export function accepting(given: Partial<AcceptedDelivery> = {}): Call {
+  const { conversation = null, headers, ...delivery } = makeDelivery(given);
+  return ["accept", { ...delivery, conversation, headers: JSON.stringify(headers) }, 0];
+}
+
 /** Accepts one delivery after the other, and returns them. */
 export async function acceptAll(
   spool: Spool,
@@ -44,35 +112,23 @@ export async function acceptAll(
   return deliveries;
 }
 
-/** Takes one due delivery. Throws if there is none. */
-export function takeFirst(spool: Spool, workspace = "acme"): TakenDelivery {
-  const [delivery] = spool.take(workspace, 1);
-  if (delivery === undefined) throw new Error("nothing is due");
-  return delivery;
+/** Reads the file of a spool as a command does. */
+function readSpool<T>(spool: Spool, read: (store: SpoolFile) => T): T {
+  const store = findSpool(dirname(paths.get(spool) ?? ""));
+  if (store === undefined) throw new Error("there is no spool");
+  try {
+    return read(store);
+  } finally {
+    store.close();
+  }
 }
 
-/** Marks due deliveries as failed permanently, as the forwarder would. */
-export async function buryDue(spool: Spool, limit = 1, workspace = "acme"): Promise<void> {
-  await Promise.all(spool.take(workspace, limit).map((delivery) => spool.bury(delivery, "HTTP 400")));
-}
-
-export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
+export const listAll = (spool: Spool): KeptDelivery[] =>
+  readSpool(spool, (store) => store.list({ limit: 1e6 }));
 export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) => id);
-export const listDeadIds = (spool: Spool): string[] =>
-  spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
-
-/** Delays the disk: each call is one wait for it, which the test ends. */
-export function holdDisk() {
-  const sync = vi.spyOn(fs, "fdatasync").mockImplementation(() => undefined);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    sync.mockRestore();
-    syncBuiltinESMExports();
-  });
-  const end = (error: NodeJS.ErrnoException | null = null): void => sync.mock.lastCall?.[1](error);
-  const untilCalls = (count: number) => vi.waitFor(() => expect(sync).toHaveBeenCalledTimes(count));
-  return { sync, end, untilCalls };
-}
+export const listDead = (spool: Spool): DeadLetter[] =>
+  readSpool(spool, (store) => store.listDeadLetters({ limit: 1e6 }));
+export const listDeadIds = (spool: Spool): string[] => listDead(spool).map(({ id }) => id);
 
 /** Opens the file as a different program would. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {
@@ -82,6 +138,17 @@ export function withDatabase<T>(path: string, work: (database: DatabaseSync) => 
   } finally {
     database.close();
   }
+}
+
+/** Delays the disk as SQLite sees it: another connection holds the file. Returns what ends that. */
+export function holdDisk(path: string): () => void {
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  database.exec("BEGIN IMMEDIATE");
+  const end = (): void => {
+    if (database.isOpen) database.close();
+  };
+  onTestFinished(end);
+  return end;
 }
 
 export interface LoggedEvent {

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import {
   copyFileSync,
   cpSync,
-  fstatSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,90 +11,127 @@ import {
 } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { type AcceptedDelivery, openSpoolDatabase } from "../../../provider/server/spool/database.js";
+import type { Call } from "../../../provider/server/spool/keeper.js";
+import type { TakenDelivery } from "../../../provider/server/spool/spool.js";
+import type { Batch } from "../../../provider/server/spool/spool-worker.js";
 import { RESERVE_FILE } from "../../../provider/server/spool/volume.js";
-import { openSpool, Spool } from "../../../provider/server/spool/spool.js";
-import { openSpoolDatabase } from "../../../provider/server/spool/database.js";
 import {
   acceptAll,
-  buryDue,
+  accepting,
   holdDisk,
+  listAll,
   listDeadIds,
   listIds,
   makeDelivery,
+  NO_LIMITS,
+  openKeeper,
   openTestSpool,
+  REFUSED,
   spoolFile,
+  startTaking,
   takeFirst,
   withDatabase,
 } from "./spool-harness.js";
 
+const WAIT = { timeout: 10_000 };
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+const countDeliveries = (database: DatabaseSync): number =>
+  Number(database.prepare("SELECT count(*) AS count FROM deliveries").get()?.count);
 
-/** A spool with its connection, for effects that are not visible from outside. */
-function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync } {
-  openSpool(dirname(path)).close();
-  const database = openSpoolDatabase(path, false);
-  const spool = new Spool(database, 60_000);
-  onTestFinished(() => spool.close());
-  return { spool, database };
+/** Counts the transactions in the log of a spool. */
+function countCommits(path: string): number {
+  const log = readFileSync(`${path}-wal`);
+  let count = 0;
+  for (let at = 32; at < log.length; at += 24 + 4096) if (log.readUInt32BE(at + 4) > 0) count += 1;
+  return count;
 }
 
-test("commits everything that one turn of the event loop accepts at once, and resolves after that", async () => {
+test("commits all deliveries that arrive during a commit together, and acknowledges them after that", async () => {
   const path = spoolFile();
-  const { spool, database } = openWithDatabase(path);
-  expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-  const exec = vi.spyOn(database, "exec");
-  let visible = -1;
-  await Promise.all(
-    Array.from({ length: 50 }, async () => {
-      await spool.accept(makeDelivery());
-      if (visible === -1) visible = withDatabase(path, countDeliveries);
-    }),
-  );
-  expect(exec.mock.calls.filter(([sql]) => sql === "COMMIT")).toHaveLength(1);
-  expect(visible).toBe(50);
+  const spool = await openTestSpool(path);
+  const before = countCommits(path);
+  const endHold = holdDisk(path);
+  let acknowledged = 0;
+  const accept = () => spool.accept(makeDelivery()).then(() => acknowledged++);
+  const accepted = [accept()];
+  for (let turn = 0; turn < 5; turn++) {
+    await setImmediate();
+    accepted.push(...Array.from({ length: 10 }, accept));
+  }
+  expect([acknowledged, withDatabase(path, countDeliveries)]).toEqual([0, 0]);
+  endHold();
+  await Promise.all(accepted);
+  expect(withDatabase(path, countDeliveries)).toBe(51);
+  // The first one, and all others together.
+  expect(countCommits(path) - before).toBeLessThanOrEqual(2);
 });
 
-test("a delivery waits for the disk, and later ones for the next write; a deletion does not", async () => {
+test("limits the bytes that wait for the disk, and those of one batch", async () => {
   const path = spoolFile();
-  const spool = openTestSpool(path);
-  await acceptAll(spool, [{}]);
-  const { sync, end, untilCalls } = holdDisk();
-  const resolved: string[] = [];
-  const accept = (name: string) => spool.accept(makeDelivery()).then(() => resolved.push(name));
-  const first = accept("first");
-  await untilCalls(1);
-  // SQLite's log, which then contains the delivery.
-  expect(fstatSync(sync.mock.lastCall?.[0] ?? -1).ino).toBe(statSync(`${path}-wal`).ino);
-  expect(withDatabase(path, countDeliveries)).toBe(2);
-  const second = accept("second");
-  await spool.complete(takeFirst(spool));
-  expect([resolved, sync.mock.calls.length]).toEqual([[], 1]);
-  end();
-  await first;
-  expect([resolved, sync.mock.calls.length]).toEqual([["first"], 2]);
-  end();
-  await second;
+  const spool = await openTestSpool(path);
+  const endHold = holdDisk(path);
+  const sent = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => sent.mockRestore());
+  const given = Array.from({ length: 40 }, () => makeDelivery({ body: randomBytes(512 * 1024) }));
+  const accepted = Promise.all(given.map((delivery) => spool.accept(delivery)));
+  let hasRoom = false;
+  const room = spool.waitForRoom().then(() => (hasRoom = true));
+  await setImmediate();
+  expect(hasRoom).toBe(false);
+  endHold();
+  await Promise.all([accepted, room]);
+  const sizes = sent.mock.calls.map(([batch]) => (batch as Batch).calls.length);
+  expect(sizes).toEqual([16, 16, 8]);
 });
 
-test("a disk that fails rejects further deliveries, and existing ones can still be forwarded", async () => {
-  const spool = openTestSpool();
-  const [accepted] = await acceptAll(spool, [{}]);
-  const { end, untilCalls } = holdDisk();
-  const failing = [spool.accept(makeDelivery()), spool.check({ waitsForDisk: true })];
-  await untilCalls(1);
-  end(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" }));
-  const failure = { name: "SqliteError", code: "failed", message: /EIO.*: restart the responder/ };
-  const checks = [true, false].map((waitsForDisk) => spool.check({ waitsForDisk }));
-  for (const write of [...failing, spool.accept(makeDelivery()), ...checks])
-    await expect(write).rejects.toMatchObject({
-      ...failure,
-      message: expect.stringMatching(failure.message),
-    });
-  const taken = takeFirst(spool);
-  expect(taken.id).toBe(accepted?.id);
-  await spool.complete(taken);
+const show = ({ id, workspace, headers, body }: Omit<AcceptedDelivery, "conversation">) => ({
+  id,
+  workspace,
+  headers,
+  body: Buffer.from(body).toString("hex"),
+});
+
+test("hands out each delivery whole and once, from memory or from the file, and again after its release", async () => {
+  const path = spoolFile();
+  const before = await openTestSpool(path);
+  const given = [1000, 0, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
+  const accepted = await acceptAll(before, given);
+  await before.close();
+  const spool = await openTestSpool(path);
+  const taken = await startTaking(spool);
+  accepted.push(...(await acceptAll(spool, given)));
+  expect(taken.map(show)).toEqual(accepted.map(show));
+  const [first] = taken as [TakenDelivery];
+  await spool.ask("release", first.position);
+  await vi.waitFor(() => expect(taken).toHaveLength(7));
+  expect(taken[6]).toMatchObject({ id: first.id });
+});
+
+test("a disk that fails (simulated) rejects further deliveries, and existing ones can still be forwarded", () => {
+  const { database, call, take } = openKeeper();
+  call(...accepting());
+  call("forward", ["acme"], []);
+  const [taken] = take();
+  const exec = database.exec.bind(database);
+  const failing = vi.spyOn(database, "exec").mockImplementation((sql) => {
+    if (sql === "COMMIT") throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });
+    exec(sql);
+  });
+  const failure = {
+    code: "failed",
+    message: expect.stringMatching(/I\/O.*: restart the responder/) as string,
+  };
+  expect(() => call(...accepting())).toThrow(expect.objectContaining(failure));
+  failing.mockRestore();
+  for (const add of [accepting(), ["check"] as Call])
+    expect(() => call(...add)).toThrow(expect.objectContaining(failure));
+  call("complete", taken?.position ?? 0);
+  expect(countDeliveries(database)).toBe(0);
 });
 
 const GONE: Record<string, (path: string) => void> = {
@@ -109,77 +145,70 @@ const GONE: Record<string, (path: string) => void> = {
 
 test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => [file, way] as const)))(
   "a spool whose spool.sqlite%s was %s rejects further deliveries, even if the file returns",
-  async (file, way) => {
+  (file, way) => {
     const path = spoolFile();
-    const spool = openTestSpool(path);
-    await acceptAll(spool, [{}]);
+    const { call } = openKeeper(path);
+    call(...accepting());
     GONE[way]?.(path + file);
-    const failure = { code: "failed", message: expect.stringMatching(/removed or replaced.*restart/) };
-    await expect(spool.accept(makeDelivery())).rejects.toMatchObject(failure);
+    const failure = {
+      code: "failed",
+      message: expect.stringMatching(/removed or replaced.*restart/) as string,
+    };
+    expect(() => call(...accepting())).toThrow(expect.objectContaining(failure));
     if (way === "moved") renameSync(`${path + file}-before`, path + file);
-    const checks = [true, false].map((waitsForDisk) => spool.check({ waitsForDisk }));
-    for (const write of [spool.accept(makeDelivery()), ...checks])
-      await expect(write).rejects.toMatchObject(failure);
+    for (const add of [accepting(), ["check"] as Call])
+      expect(() => call(...add)).toThrow(expect.objectContaining(failure));
   },
 );
 
+test("a damaged delivery delays only its workspace, and is reported", async () => {
+  const path = spoolFile();
+  const before = await openTestSpool(path);
+  await acceptAll(before, [{ body: Buffer.alloc(20_000, "bad") }, { workspace: "other" }]);
+  await before.close();
+  const file = readFileSync(path);
+  // The pointer of a page of the body leads nowhere.
+  const page = file.indexOf("bad".repeat(1_355)) & ~4_095;
+  file.fill(0xff, page, page + 4);
+  writeFileSync(path, file);
+  const spool = await openTestSpool(path);
+  const reported = vi.fn<typeof spool.onUnreadable>();
+  spool.onUnreadable = reported;
+  const taken = await startTaking(spool, "acme", "other");
+  expect(await takeFirst(taken)).toMatchObject({ workspace: "other" });
+  expect(reported).toHaveBeenCalledWith(expect.objectContaining({ code: "failed" }));
+});
+
+test("a failed read fails alone", () => {
+  const { database, run } = openKeeper();
+  database.exec("DROP TABLE dead_letters");
+  expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
+});
+
 test("the log that another process has left is in the file before a delivery is accepted", async () => {
   const [before, path] = [spoolFile(), spoolFile()];
-  await acceptAll(openTestSpool(before), [{}, {}]);
+  openKeeper(before).run(accepting(), accepting());
   // As a killed process leaves it.
   cpSync(dirname(before), dirname(path), { recursive: true });
   const reader = openSpoolDatabase(path, false);
   onTestFinished(() => reader.close());
   reader.exec("BEGIN; SELECT count(*) FROM deliveries");
-  const spool = openTestSpool(path);
-  await expect(spool.accept(makeDelivery())).rejects.toMatchObject({ code: "busy" });
+  const { call } = openKeeper(path);
+  expect(() => call(...accepting())).toThrow(expect.objectContaining({ code: "busy" }));
   reader.exec("COMMIT");
-  await spool.accept(makeDelivery());
+  call(...accepting());
   rmSync(`${path}-wal`);
   const alone = spoolFile();
-  await mkdir(dirname(alone));
+  await mkdir(dirname(alone), { recursive: true });
   copyFileSync(path, alone);
   expect(withDatabase(alone, countDeliveries)).toBe(2);
-});
-
-test("keeps some accepted deliveries in memory, and reads the rest when those are taken", async () => {
-  const { spool, database } = openWithDatabase(spoolFile());
-  await spool.setForwarded(["acme"]);
-  expect(spool.take("acme", 1)).toEqual([]);
-  const given = Array.from({ length: 100 }, () => ({ conversation: undefined }));
-  const accepted = await acceptAll(spool, given);
-  const inMemory = database.prepare("SELECT count(*) AS count FROM taken").get();
-  expect(inMemory).toEqual({ count: 64 });
-  const taken = Array.from({ length: 10 }, () => spool.take("acme", 20)).flat();
-  expect(taken.map(({ id }) => id)).toEqual(accepted.map(({ id }) => id));
-  await Promise.all(taken.map((delivery) => spool.complete(delivery)));
-  // As many bodies of 1 MiB as fit.
-  await acceptAll(
-    spool,
-    given.slice(0, 10).map((one) => ({ ...one, body: Buffer.alloc(1024 * 1024) })),
-  );
-  expect(database.prepare("SELECT count(*) AS count FROM taken").get()).toEqual({ count: 7 });
-});
-
-const countDeliveries = (database: DatabaseSync): number =>
-  Number(database.prepare("SELECT count(*) AS count FROM deliveries").get()?.count);
-
-test("a delivery that arrives as its workspace gets a target has the same age at each attempt", async () => {
-  const spool = openTestSpool();
-  const accepted = spool.accept(makeDelivery());
-  const beginMs = spool.nowMs();
-  while (spool.nowMs() < beginMs + 5);
-  await Promise.all([accepted, spool.setForwarded(["acme"])]);
-  const first = takeFirst(spool);
-  await spool.reschedule(first, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
-  expect(takeFirst(spool).ageFromMs).toBe(first.ageFromMs);
 });
 
 test("creates folder and files for their owner only, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
-  const spool = openTestSpool(path);
+  const spool = await openTestSpool(path);
   await spool.accept(makeDelivery());
   expect(modeOf(dirname(path))).toBe("700");
   const files = readdirSync(dirname(path));
@@ -190,43 +219,45 @@ test("creates folder and files for their owner only, and fixes a file that other
   const loose = spoolFile();
   await mkdir(dirname(loose));
   writeFileSync(loose, "", { mode: 0o644 });
-  openTestSpool(loose);
+  await openTestSpool(loose);
   expect(modeOf(loose)).toBe("600");
 });
 
-test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", async () => {
-  const { spool, database } = openWithDatabase(spoolFile());
+test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", () => {
+  const { database, take, run, call } = openKeeper();
   const body = randomBytes(100_000);
-  const [first] = await acceptAll(spool, [{ body }]);
+  call(...accepting({ body }));
+  call("forward", ["acme"], []);
+  const [taken] = take();
   const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count);
   database.exec(`PRAGMA max_page_count = ${pages + 4}`);
-  await expect(spool.accept(makeDelivery({ body }))).rejects.toMatchObject({
-    name: "SqliteError",
-    code: "full",
-  });
-  expect(listIds(spool)).toEqual([first?.id]);
+  expect(() => call(...accepting({ body }))).toThrow(expect.objectContaining({ code: "full" }));
+  expect(countDeliveries(database)).toBe(1);
 
-  // In one turn: a delivery that does not fit blocks neither the deletion that frees space nor one that
-  // fits then.
-  const done = takeFirst(spool);
-  const next = makeDelivery({ body });
-  const [large, fitting, completed] = await Promise.allSettled([
-    spool.accept(makeDelivery({ body: randomBytes(300_000) })),
-    spool.accept(next),
-    spool.complete(done),
+  // In one batch: a delivery that does not fit blocks neither the deletion that frees space nor one that fits then.
+  const outcomes = run(accepting({ body: randomBytes(300_000) }), accepting({ body }), [
+    "complete",
+    taken?.position ?? 0,
   ]);
-  expect(large).toMatchObject({ status: "rejected", reason: { code: "full" } });
-  expect([fitting.status, completed.status]).toEqual(["fulfilled", "fulfilled"]);
-  expect(listIds(spool)).toEqual([next.id]);
+  expect(outcomes.map(({ error }) => error?.code)).toEqual(["full", undefined, undefined]);
+  expect(countDeliveries(database)).toBe(1);
 });
 
+/** Fails the next deliveries for good, as the forwarder would. */
+async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken: TakenDelivery[], count = 1) {
+  for (let left = count; left > 0; left--)
+    await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);
+}
+
 test("replays a dead letter with its id at its place in its conversation", async () => {
-  const spool = openTestSpool();
-  const accepted = await acceptAll(spool, [{}, {}, {}]);
-  const ids = accepted.map(({ id }) => id);
+  const spool = await openTestSpool();
+  const ids = (await acceptAll(spool, [{}, {}, {}])).map(({ id }) => id);
   const [first, second, third] = ids;
-  await buryDue(spool);
-  await buryDue(spool);
+  const taken = await startTaking(spool);
+  await buryNext(spool, taken, 2);
+  const last = await takeFirst(taken);
+  await spool.ask("forward", [], []);
+  await spool.ask("release", last.position);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[third], [first, second]]);
 
   expect(await spool.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
@@ -234,48 +265,53 @@ test("replays a dead letter with its id at its place in its conversation", async
   expect(await spool.replay({})).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([ids, []]);
 
-  const order: string[] = [];
-  for (let due = spool.take("acme", 10); due.length > 0; due = spool.take("acme", 10)) {
-    await Promise.all(due.map((delivery) => spool.complete(delivery)));
-    expect(due).toHaveLength(1);
-    order.push(...due.map(({ id }) => id));
+  await spool.ask("forward", ["acme"], []);
+  for (const id of ids) {
+    const delivery = await takeFirst(taken);
+    expect([delivery.id, taken]).toEqual([id, []]);
+    await spool.ask("complete", delivery.position);
   }
-  expect(order).toEqual(ids);
 });
 
 test("a replayed dead letter waits for a delivery of its conversation in progress, and is sent next", async () => {
-  const spool = openTestSpool();
+  const spool = await openTestSpool();
   const [first, second] = await acceptAll(spool, [{}, {}]);
-  await buryDue(spool);
-  const taken = takeFirst(spool);
-  expect(taken.id).toBe(second?.id);
+  const taken = await startTaking(spool);
+  await buryNext(spool, taken);
+  const later = await takeFirst(taken);
+  expect(later.id).toBe(second?.id);
   await spool.replay({});
-  expect(spool.take("acme", 10)).toEqual([]);
-  await spool.reschedule(taken, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
-  expect(spool.take("acme", 10)).toMatchObject([{ id: first?.id }]);
+  await spool.check();
+  expect(taken).toEqual([]);
+  await spool.ask("fail", later.position, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  expect(await takeFirst(taken)).toMatchObject({ id: first?.id });
 });
 
 test("replays all of one workspace, however many, and keeps the others", async () => {
-  const spool = openTestSpool();
+  const spool = await openTestSpool(spoolFile(), { limits: NO_LIMITS });
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
+  const taken = await startTaking(spool, "a", "b");
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
-  for (const workspace of ["a", "b"]) await buryDue(spool, 1000, workspace);
-  expect(spool.counts().get("a")).toEqual({ pending: 0, deadLetters: 450 });
+  await vi.waitFor(() => expect(taken).toHaveLength(451), WAIT);
+  await Promise.all(taken.map((delivery) => spool.ask("fail", delivery.position, REFUSED)));
+  expect((await spool.ask("counts")).get("a")).toEqual({ pending: 0, deadLetters: 450 });
+  await spool.ask("forward", [], []);
   expect(await spool.replay({ workspace: "a" })).toBe(450);
-  const oldestMs = spool.list({ limit: 1 })[0]?.acceptedMs;
-  expect(spool.counts().get("a")).toEqual({ pending: 450, deadLetters: 0, oldestMs });
-  expect(spool.counts().get("b")).toEqual({ pending: 0, deadLetters: 1 });
+  const oldestMs = listAll(spool)[0]?.acceptedMs;
+  expect((await spool.ask("counts")).get("a")).toEqual({ pending: 450, deadLetters: 0, oldestMs });
+  expect((await spool.ask("counts")).get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
 test("removes forwarded messages from the disk, and keeps the files small for any amount of deliveries", async () => {
   const path = spoolFile();
-  const spool = openTestSpool(path, 100);
+  const spool = await openTestSpool(path, { tidyAfterMs: 100, limits: NO_LIMITS });
   const secret = "a message nobody shall find";
+  const taken = await startTaking(spool);
   for (let round = 0; round < 20; round++) {
     const bodies = Array.from({ length: 100 }, () => Buffer.from(secret.repeat(400)));
     await Promise.all(bodies.map((body) => spool.accept(makeDelivery({ body, conversation: undefined }))));
-    const due = spool.take("acme", 1000);
-    await Promise.all(due.map((delivery) => spool.complete(delivery)));
+    await vi.waitFor(() => expect(taken).toHaveLength(100), WAIT);
+    await Promise.all(taken.splice(0).map((delivery) => spool.ask("complete", delivery.position)));
   }
   const folder = dirname(path);
   const sizes = (): number =>
@@ -284,7 +320,7 @@ test("removes forwarded messages from the disk, and keeps the files small for an
       .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   // 20 MiB in total, at most 1 MiB at a time.
   expect(sizes()).toBeLessThan(16 * 1024 * 1024);
-  await vi.waitFor(() => expect(sizes()).toBeLessThan(256 * 1024), { timeout: 10_000 });
+  await vi.waitFor(() => expect(sizes()).toBeLessThan(256 * 1024), WAIT);
   for (const file of readdirSync(folder)) {
     expect(readFileSync(join(folder, file)).includes(secret), file).toBe(false);
   }

@@ -58,7 +58,7 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
     [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
     [url("https://"), /an absolute http or https URL/],
     [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
-    [url("/webhooks"), /got text that may be a key and is not shown; for example/],
+    [url("/webhooks"), /got text that is not shown, because it may be a key; for example/],
     [url("sk4.live.abcdefghijkl"), /is not shown/],
     [url("https://chat.example/a b"), /a URL without whitespace/],
     [url(" https://chat.example/"), /^webhookUrl: must be/],

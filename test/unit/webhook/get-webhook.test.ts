@@ -25,11 +25,11 @@ test.each<[string, (baseUrl: string) => Parameters<typeof getApiChatWebhook>[0]]
     },
   ],
   [
-    "configuration precedes the environment for the base URL, and follows it for the API key",
+    "configuration precedes the environment",
     (baseUrl) => {
       runtime.setConfig("apichat:baseUrl", baseUrl);
-      runtime.setConfig("apichat:apiKey", WRONG);
-      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", API_KEY);
+      runtime.setConfig("apichat:apiKey", API_KEY);
+      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", WRONG);
       return undefined;
     },
   ],

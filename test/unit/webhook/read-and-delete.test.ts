@@ -270,9 +270,9 @@ describe("read and delete use the first API key that the service accepts:", () =
   test.each<[string, string | undefined, Record<string, string>, string[]]>([
     ["the environment's", ROTATED, {}, [API_KEY, ROTATED]],
     [
-      "the configuration's, after the environment's",
-      WRONG,
-      { "apichat:apiKey": ROTATED },
+      "the environment's, after the configuration's",
+      ROTATED,
+      { "apichat:apiKey": WRONG },
       [API_KEY, WRONG, ROTATED],
     ],
   ])("%s, if the recorded one is rejected", async (_, environment, config, tried) => {

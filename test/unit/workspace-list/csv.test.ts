@@ -71,8 +71,8 @@ describe("a list of workspaces in CSV", () => {
       "7: name: is missing",
       expect.stringMatching(/^7: baseUrl: must be a URL without user name and password/),
       "7: apiKey: must be without leading or trailing whitespace",
-      "9: baseUrl: must be an absolute http or https URL, got text that may be a key and is not shown",
-      "10: baseUrl: must be an absolute http or https URL, got text that may be a key and is not shown",
+      "9: baseUrl: must be an absolute http or https URL, got text that is not shown, because it may be a key",
+      "10: baseUrl: must be an absolute http or https URL, got text that is not shown, because it may be a key",
     ]);
   });
 

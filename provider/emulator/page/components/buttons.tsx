@@ -1,4 +1,4 @@
-import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
+import type { TargetedMouseEvent } from "preact";
 import { ApiError } from "../api.js";
 import { attempt, showDone, showError } from "../notices.js";
 
@@ -50,17 +50,4 @@ async function copy(text: Promise<string>, done: string): Promise<void> {
         : "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.",
     );
   }
-}
-
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
-
-/** Moves the focus in a list of buttons or folds: with the arrows, or with j and k. */
-export function walk(event: TargetedKeyboardEvent<HTMLElement>): void {
-  const step = STEPS[event.key];
-  const { currentTarget: list, target, ctrlKey, metaKey, altKey } = event;
-  const items = [...list.querySelectorAll<HTMLElement>("li > button, li > details > summary")];
-  const index = items.indexOf(target as HTMLElement);
-  if (step === undefined || index < 0 || ctrlKey || metaKey || altKey) return;
-  event.preventDefault();
-  items[index + step]?.focus();
 }

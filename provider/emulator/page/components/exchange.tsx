@@ -4,11 +4,10 @@ import { useId, useMemo } from "preact/hooks";
 import type { HttpMessage } from "../../service/outgoing.js";
 import type { DeliveryRecord } from "../../state.js";
 import { resend } from "../actions.js";
-import { addressOf } from "../address.js";
 import { IN_CLEAR, read, shownRouteOf } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { indentJson } from "../json.js";
-import { callsOf, conversationOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
+import { callsOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Check } from "./form.js";
@@ -20,29 +19,22 @@ import { Code, visibleText } from "./untrusted.js";
  */
 export function ExchangeTools({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
-  const { id, workspace } = record;
+  const { id } = record;
   async function copyCurl(): Promise<string> {
     const { url, request } = await read<Exchange["record"]>([ROUTES[kind], id], IN_CLEAR);
     return curlCommand({ method: methodOf(exchange), url, ...request });
   }
   const saved = new URL(shownRouteOf([ROUTES[kind], id]), location.href).href;
-  const link = addressOf({ workspace, conversation: conversationOf(exchange) }, { kind, id });
   return (
     <div class="hstack gap-2" role="group" aria-label="Actions">
       {kind === "delivery" && (
         <>
           <Tool label="Resend" action={() => resend(id)} data-testid="resend" />
-          <Tool
-            label="Sign and send again"
-
-            action={() => resend(id, { sign: true })}
-            data-testid="sign"
-          />
+          <Tool label="Sign and send again" action={() => resend(id, { sign: true })} data-testid="sign" />
           <EditDelivery id={id} />
         </>
       )}
       <CopyButton label="Copy as curl" text={copyCurl} inClear />
-      <CopyButton label="Copy link" text={async () => link} />
       <a class="button outline small" href={saved} download={`${kind}-${id}.json`}>
         Save as JSON
       </a>

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { MediaKind } from "../../../../schema/message-kind.js";
 import type { Button, GenericTemplateItem } from "../../../../schema/outbound.js";
 import type { MessageRecord } from "../../state.js";
-import { pressAsContact, showExchange } from "../actions.js";
+import { pressAsContact, showDelivery } from "../actions.js";
 import { clockOf } from "../times.js";
 import { kindOf } from "../wire.js";
 import { attempt } from "../notices.js";
@@ -90,7 +90,7 @@ function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delive
       type="button"
       class={`ghost link ${verdict === "failed" ? "bad" : ""}`}
       title="Show the delivery"
-      onClick={() => showExchange({ kind: "delivery", id: delivery })}
+      onClick={() => void attempt(() => showDelivery(delivery))}
     >
       {VERDICTS[verdict]}
     </button>

@@ -1,8 +1,8 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { timeOf } from "../times.js";
-import { loadOlder } from "../live.js";
-import { data, exchanges, held, isLinked, linked } from "../store.js";
+import { MAX_EXCHANGES } from "../data.js";
+import { exchanges, filter, linked } from "../store.js";
 import {
   callsOf,
   holds,
@@ -10,31 +10,23 @@ import {
   keyOf,
   outcomeOf,
   subjectOf,
+  WIRE_KINDS,
   wireKindOf,
   type Exchange,
 } from "../wire.js";
-import { Tool, walk } from "./buttons.js";
 import { ExchangeDetails, ExchangeTools } from "./exchange.js";
 import { Field, Select } from "./form.js";
 import { Text } from "./untrusted.js";
 
-const SHOWN_AT_FIRST = 100;
-
-const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
-
-/** A linked exchange is shown whatever was chosen before, not whatever is chosen after. */
-function choose<T>(choice: Signal<T>, value: T): void {
-  choice.value = value;
-  linked.value = null;
-}
+/** More lines would make the page slow: a search finds the others. */
+const MAX_SHOWN = 200;
 
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
-  const kind = useSignal<(typeof KINDS)[number]>("all");
-  const search = useSignal("");
-  const isWanted = (entry: Exchange): boolean =>
-    (kind.value === "all" || wireKindOf(entry) === kind.value) &&
-    (search.value === "" || holds(entry, search.value));
+  const { kind, text } = filter.value;
+  const found = exchanges.value.filter(
+    (entry) => (kind === "all" || wireKindOf(entry) === kind) && (text === "" || holds(entry, text)),
+  );
   return (
     <>
       <div class="head vstack gap-2">
@@ -42,82 +34,51 @@ export function Wire() {
           <h2>On the wire</h2>
           <Select
             label="Kind"
-            value={kind.value}
-            options={KINDS}
-            onChange={(chosen) => choose(kind, chosen)}
+            value={kind}
+            options={["all", ...WIRE_KINDS]}
+            onChange={(chosen) => (filter.value = { kind: chosen, text })}
             hideLabel
             data-testid="wire-kind"
           />
         </div>
         <Field
           label="Search URL, status, operation or body"
-          value={search.value}
-          onText={(text) => choose(search, text)}
+          value={text}
+          onText={(typed) => (filter.value = { kind, text: typed })}
           type="search"
-          aria-keyshortcuts="/"
           hideLabel
         />
       </div>
-      <Exchanges entries={exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry))} />
+      <div class="exchanges">
+        {found.length === 0 && (
+          <p class="text-light p-4">
+            {exchanges.value.length === 0 ? "Nothing on the wire yet." : "No exchange matches."}
+          </p>
+        )}
+        <ol aria-label="Exchanges, newest first" data-testid="wire">
+          {found.map(
+            (entry, index) =>
+              (index < MAX_SHOWN || isLinked(entry)) && (
+                <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} />
+              ),
+          )}
+        </ol>
+        {exchanges.value.length > MAX_SHOWN && (
+          <p class="text-light p-4">
+            Shown are at most {MAX_SHOWN}. Searched are the newest {MAX_EXCHANGES.toLocaleString("en")}{" "}
+            requests, handshakes and deliveries each.
+          </p>
+        )}
+      </div>
     </>
   );
 }
 
-/** Whether it arrived after the list was held. A linked exchange is always shown. */
-const isNew = (entry: Exchange): boolean =>
-  held.value !== null && entry.record.order > held.value && !isLinked(entry);
-
-/** The list, which does not move under the reader: exchanges that arrive meanwhile wait behind a button. */
-function Exchanges({ entries }: { entries: readonly Exchange[] }) {
-  const shown = useSignal(SHOWN_AT_FIRST);
-  const frame = useRef<HTMLDivElement>(null);
-  const { reach, isCut } = data.value;
-  const waiting = entries.every(isNew) ? [] : entries.filter(isNew);
-  const settled = waiting.length === 0 ? entries : entries.filter((entry) => !isNew(entry));
-  const count = Math.max(shown.value, settled.findIndex(isLinked) + 1);
-  const older = Math.min(settled.length - count, SHOWN_AT_FIRST);
-  function hold(): void {
-    const { scrollTop = 0 } = frame.current ?? {};
-    const isRead = scrollTop > 0 || frame.current?.querySelector(".exchange[open]") !== null;
-    held.value = isRead ? (held.value ?? exchanges.value[0]?.record.order ?? null) : null;
-  }
-  function showNew(): void {
-    held.value = null;
-    frame.current?.scrollTo({ top: 0 });
-    hold();
-  }
-  return (
-    <div class="exchanges" ref={frame} onScroll={hold}>
-      {waiting.length > 0 && (
-        <button type="button" class="pill" onClick={showNew} data-testid="new-exchanges">
-          {waiting.length} new
-        </button>
-      )}
-      {entries.length === 0 && (
-        <p class="text-light p-4">
-          {exchanges.value.length === 0 ? "Nothing on the wire yet." : "No exchange matches."}
-        </p>
-      )}
-      <ol aria-label="Exchanges, newest first" onKeyDown={walk} data-testid="wire">
-        {settled.slice(0, count).map((entry) => (
-          <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} onFold={hold} />
-        ))}
-      </ol>
-      {(older > 0 || isCut) && (
-        <div class="text-light vstack gap-2 p-4">
-          {older <= 0 && `The newest ${reach.toLocaleString("en")} of each kind are searched.`}
-          <Tool
-            label={older > 0 ? `Show ${older} older` : "Load older"}
-            action={older > 0 ? () => (shown.value = count + SHOWN_AT_FIRST) : loadOlder}
-          />
-        </div>
-      )}
-    </div>
-  );
-}
+const isLinked = ({ kind, record }: Exchange): boolean =>
+  kind === "delivery" && record.id === linked.value?.id;
 
 /** One exchange: a line that unfolds to headers and bodies. */
-function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
+function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);
   const link = isLinked(entry) ? linked.value : null;
@@ -135,10 +96,7 @@ function WireItem({ entry, onFold }: { entry: Exchange; onFold: () => void }) {
         data-testid="exchange"
         data-kind={wireKindOf(entry)}
         data-outcome={outcomeOf(entry)}
-        onToggle={(event) => {
-          open.value = event.currentTarget.open;
-          onFold();
-        }}
+        onToggle={(event) => (open.value = event.currentTarget.open)}
       >
         <summary>
           <Line entry={entry} />

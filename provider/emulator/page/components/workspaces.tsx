@@ -6,8 +6,8 @@ import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf } from "../times.js";
 import { attempt } from "../notices.js";
-import { begun, connection, conversations, data, flows, focusIn, workspace } from "../store.js";
-import { CopyButton, walk } from "./buttons.js";
+import { begun, connection, conversations, data, flows, workspace } from "../store.js";
+import { CopyButton } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Field, Select } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
@@ -21,7 +21,7 @@ export function WorkspacePanel() {
       {workspaces.size === 0 && connection.value === "live" && (
         <p class="text-light p-4">There is no workspace yet.</p>
       )}
-      <ul class="list" onKeyDown={walk} data-testid="workspaces">
+      <ul class="list" data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
           <Choice key={name} workspace={name} conversation={null}>
             <strong>{visibleText(name)}</strong>
@@ -109,7 +109,7 @@ interface ValueProps {
 }
 
 /** A value of the chosen workspace, shown as the page has it, and copied in clear text. */
-export function Value({ label, of: valueOf }: ValueProps) {
+function Value({ label, of: valueOf }: ValueProps) {
   const shown = workspace.value;
   const value = shown && valueOf(shown);
   return (
@@ -142,7 +142,7 @@ function ConversationList() {
       {conversations.value.length === 0 && begun.value === null && (
         <p class="text-light p-4">No conversation yet. Start one and write as its contact.</p>
       )}
-      <ul class="list" onKeyDown={walk} data-testid="conversations">
+      <ul class="list" data-testid="conversations">
         {conversations.value.map(({ id, messageCount: count, lastAt, ...item }) => (
           <Choice key={id} workspace={item.workspace} conversation={id}>
             <strong>{item.contactName === "" ? <em>no name</em> : <Text>{item.contactName}</Text>}</strong>
@@ -166,7 +166,7 @@ function NewConversation() {
       data-testid="new-conversation"
       action={async ({ contactId = "", contactName = "", conversationId = "" }) => {
         begin({ contactId, contactName, conversationId });
-        focusIn("chat", "#composer textarea");
+        requestAnimationFrame(() => document.querySelector<HTMLElement>("#composer textarea")?.focus());
       }}
       submit="Start conversation"
     >

@@ -1,0 +1,216 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { inTransaction } from "../../lib/sqlite.js";
+import {
+  type DeadLetter,
+  type KeptDelivery,
+  type ListOptions,
+  openSpoolDatabase,
+  toDeadLetter,
+  toKeptDelivery,
+} from "./database.js";
+import { SPOOL_FILE } from "./volume.js";
+
+/** How many rows one workspace has. */
+export interface SpoolCounts {
+  /** Acknowledged, but neither forwarded nor given up. */
+  pending: number;
+  deadLetters: number;
+  /** When the oldest pending one was accepted, in milliseconds since 1970. */
+  oldestMs?: number | undefined;
+}
+
+/** Which dead letters: those with these IDs, or all; of one workspace, or of all. */
+export interface DeadLetterChoice {
+  ids?: readonly string[];
+  workspace?: string | undefined;
+}
+
+/**
+ * Opens the spool of a data folder, for another process than its responder. Returns undefined if there is
+ * none.
+ */
+export function findSpool(dataDir: string): SpoolFile | undefined {
+  const path = join(dataDir, SPOOL_FILE);
+  return existsSync(path) ? new SpoolFile(openSpoolDatabase(path, false)) : undefined;
+}
+
+/**
+ * The file of a spool: what is kept in it, and what any process may change. All queries use an index, so they
+ * cost the same with 100,000 rows. Every method throws what SQLite throws.
+ */
+export class SpoolFile {
+  readonly #database: DatabaseSync;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  /** Running time when this process began. */
+  readonly #zeroMs: number;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#statements = prepareStatements(database);
+    this.#zeroMs = Number(this.#statements.runningTime.get()?.running_ms) - performance.now();
+  }
+
+  /** Running time, in milliseconds: it counts only while a responder has the file open. */
+  nowMs(): number {
+    return Math.floor(this.#zeroMs + performance.now());
+  }
+
+  /** Makes changes in one transaction, which is on the disk when this returns. */
+  write<T>(change: () => T): T {
+    return inTransaction(this.#database, () => {
+      const result = change();
+      this.#statements.noteTime.run(this.nowMs(), Date.now());
+      return result;
+    });
+  }
+
+  /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
+  retry(workspaces?: readonly string[]): number {
+    return this.write(() => this.retryWaiting(workspaces));
+  }
+
+  /**
+   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
+   * starts again. Returns their number.
+   */
+  replay(choice: DeadLetterChoice): number {
+    return this.write(() => this.replayEach(this.chooseDead(choice)));
+  }
+
+  /** Like `retry`, for use in `write`. */
+  retryWaiting(workspaces?: readonly string[]): number {
+    const given = workspaces === undefined ? null : JSON.stringify(workspaces);
+    return this.changed(this.#statements.retry.all({ given, nowMs: this.nowMs() }).map(toWorkspace));
+  }
+
+  /** Finds dead letters. Returns their positions. */
+  chooseDead({ ids, workspace }: DeadLetterChoice): number[] {
+    return this.#statements.chooseDead
+      .all({ ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null })
+      .map(({ position }) => Number(position));
+  }
+
+  /** Moves these back. Returns how many there still were. */
+  replayEach(positions: readonly number[]): number {
+    const { yieldHead, replay, removeDead } = this.#statements;
+    return this.changed(
+      positions.flatMap((position) => {
+        yieldHead.run({ position });
+        const moved = replay.all({ position, nowMs: this.nowMs() });
+        removeDead.run(position);
+        return moved.map(toWorkspace);
+      }),
+    );
+  }
+
+  /** Lists the deliveries that wait to be forwarded or read, in the order of acceptance. */
+  list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
+    return this.#statements.list.all({ workspace: workspace ?? null, after, limit }).map(toKeptDelivery);
+  }
+
+  /** Lists deliveries that could not be forwarded, in the order of acceptance. */
+  listDeadLetters({ workspace, limit, after = 0 }: ListOptions): DeadLetter[] {
+    return this.#statements.listDead.all({ workspace: workspace ?? null, after, limit }).map(toDeadLetter);
+  }
+
+  /** Finds a delivery, or a dead letter, by its ID. */
+  find(id: string): KeptDelivery | undefined {
+    const row = this.#statements.find.get({ id });
+    return row && toKeptDelivery(row);
+  }
+
+  /** Returns the IDs that are not those of dead letters. */
+  findUnknown(ids: readonly string[]): string[] {
+    return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
+  }
+
+  /** Counts the rows by workspace. A workspace without rows is missing. */
+  counts(): Map<string, SpoolCounts> {
+    const rows = this.#statements.counts.all();
+    return new Map(
+      rows.map(({ workspace, pending, deadLetters, oldestMs }) => [
+        String(workspace),
+        {
+          pending: Number(pending),
+          deadLetters: Number(deadLetters),
+          oldestMs: Number(oldestMs) || undefined,
+        },
+      ]),
+    );
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /**
+   * Called with the workspace of each delivery that became due, within the transaction. Returns their number.
+   */
+  protected changed(workspaces: readonly string[]): number {
+    return workspaces.length;
+  }
+}
+
+export const toWorkspace = ({ workspace }: { workspace?: unknown }): string => String(workspace);
+
+const prepareStatements = (database: DatabaseSync) => ({
+  runningTime: database.prepare("SELECT running_ms FROM clock"),
+  noteTime: database.prepare("UPDATE clock SET running_ms = ?, noted_ms = ?"),
+  retry: database.prepare(
+    `UPDATE deliveries SET due_ms = :nowMs WHERE due_ms > :nowMs
+     AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given))) RETURNING workspace`,
+  ),
+  chooseDead: database.prepare(
+    `SELECT position FROM dead_letters
+     WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
+  ),
+  // The first waiting delivery of a conversation is no longer the first if the dead letter was before it.
+  yieldHead: database.prepare(
+    `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
+     (SELECT min(later.position) FROM dead_letters AS letter
+      JOIN deliveries AS later USING (workspace, conversation) WHERE letter.position = :position)`,
+  ),
+  replay: database.prepare(
+    `INSERT INTO deliveries
+       (position, id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
+     SELECT position, id, workspace, conversation, accepted_ms, :nowMs,
+       iif(EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.workspace = letter.workspace
+         AND earlier.conversation = letter.conversation AND earlier.position < letter.position), NULL, :nowMs),
+       headers, body
+     FROM dead_letters AS letter WHERE position = :position RETURNING workspace`,
+  ),
+  removeDead: database.prepare("DELETE FROM dead_letters WHERE position = ?"),
+  list: database.prepare(
+    listOf(
+      "deliveries",
+      `iif(workspace IN (SELECT workspace FROM forwarded_workspaces),
+         due_ms + (SELECT noted_ms - running_ms FROM clock), NULL)`,
+    ),
+  ),
+  listDead: database.prepare(listOf("dead_letters", "NULL")),
+  find: database.prepare(`${findIn("deliveries")} UNION ALL ${findIn("dead_letters")}`),
+  findUnknown: database.prepare(
+    "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
+  ),
+  counts: database.prepare(
+    `SELECT counted.workspace, sum(pending) AS pending, sum(dead) AS deadLetters, max(head.accepted_ms) AS oldestMs
+     FROM (
+       SELECT workspace, count(*) AS pending, 0 AS dead, min(position) AS oldest FROM deliveries GROUP BY workspace
+       UNION ALL SELECT workspace, 0, count(*), NULL FROM dead_letters GROUP BY workspace
+     ) AS counted LEFT JOIN deliveries AS head ON head.position = oldest GROUP BY counted.workspace`,
+  ),
+});
+
+const OF_WORKSPACE = "(:workspace IS NULL OR workspace = :workspace)";
+
+const findIn = (table: string): string =>
+  `SELECT position, id, workspace, conversation, accepted_ms, attempts, failure, headers, body
+   FROM ${table} WHERE id = :id`;
+
+/** Finds the rows in an index, so that no other bodies are read. */
+const listOf = (table: string, nextDue: string): string =>
+  `SELECT *, ${nextDue} AS next_due_ms FROM ${table} WHERE position IN
+   (SELECT position FROM ${table} WHERE ${OF_WORKSPACE} AND position > :after ORDER BY position LIMIT :limit)
+   ORDER BY position`;

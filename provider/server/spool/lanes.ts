@@ -1,0 +1,102 @@
+/** How many attempts may be in progress at once. */
+export interface AttemptLimits {
+  /** Of one workspace. It never has more than half of what is free. */
+  perWorkspace: number;
+  total: number;
+}
+
+/** A forwarded workspace that has deliveries. */
+export interface Lane {
+  workspace: string;
+  /** The number of attempts in progress. */
+  attempts: number;
+  /** Whether its last attempt timed out. */
+  isHanging: boolean;
+  /** When to look for due deliveries, in running time. */
+  lookMs: number;
+}
+
+/** Decides how many attempts each workspace may begin, and when to look for its due deliveries. */
+export class Lanes {
+  readonly #limits: AttemptLimits;
+  readonly #lanes = new Map<string, Lane>();
+  #forwarded: ReadonlySet<string> = new Set();
+  #attempts = 0;
+
+  constructor(limits: AttemptLimits) {
+    this.#limits = limits;
+  }
+
+  /** Forwards these workspaces and no others from now on. */
+  follow(forwarded: ReadonlySet<string>): void {
+    this.#forwarded = forwarded;
+  }
+
+  /** Returns those of these workspaces that are forwarded now. */
+  forwardedOf(workspaces: readonly string[]): Set<string> {
+    return new Set(workspaces.filter((workspace) => this.#forwarded.has(workspace)));
+  }
+
+  /** Has the due deliveries of a workspace looked for. */
+  wake(workspace: string): void {
+    const lane = this.#lanes.get(workspace);
+    if (lane) lane.lookMs = 0;
+    else if (this.#forwarded.has(workspace))
+      this.#lanes.set(workspace, { workspace, attempts: 0, isHanging: false, lookMs: 0 });
+  }
+
+  /**
+   * The workspaces to look at now and how many attempts they may begin, those with the fewest in progress
+   * first.
+   */
+  *ready(nowMs: number): Generator<[lane: Lane, room: number]> {
+    const ready = [...this.#lanes.values()].filter(({ lookMs }) => lookMs <= nowMs);
+    for (const lane of ready.toSorted((one, other) => one.attempts - other.attempts)) {
+      const room = this.#roomOf(lane);
+      if (room > 0) yield [lane, room];
+    }
+  }
+
+  /** Notes attempts that begin, and when to look for the next deliveries of their workspace. */
+  begin(lane: Lane, attempts: number, lookMs: number): void {
+    lane.attempts += attempts;
+    this.#attempts += attempts;
+    lane.lookMs = lookMs;
+    this.#lanes.delete(lane.workspace);
+    // Behind the others, so that each has its turn.
+    if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
+  }
+
+  /** Notes that an attempt has ended. */
+  end(workspace: string, timedOut: boolean): void {
+    this.#attempts -= 1;
+    const lane = this.#lanes.get(workspace);
+    if (lane === undefined) return;
+    lane.attempts -= 1;
+    lane.isHanging = timedOut;
+    lane.lookMs = 0;
+  }
+
+  /** When to look again even if nothing happens until then, in running time. Infinity: never. */
+  nextMs(): number {
+    let nextMs = Infinity;
+    for (const lane of this.#lanes.values())
+      if (lane.lookMs < nextMs && this.#roomOf(lane) > 0) nextMs = lane.lookMs;
+    return nextMs;
+  }
+
+  /**
+   * At most as many attempts as the workspace leaves free, so that a few hanging targets never use all. A
+   * workspace whose last attempt timed out has one attempt at a time. All such workspaces together use at
+   * most half of all attempts.
+   */
+  #roomOf({ workspace, attempts, isHanging }: Lane): number {
+    if (!this.#forwarded.has(workspace)) return 0;
+    const { perWorkspace, total } = this.#limits;
+    const free = total - this.#attempts;
+    const room = isHanging
+      ? Math.min(1, free - Math.floor(total / 2)) - attempts
+      : Math.min(perWorkspace - attempts, Math.ceil((free - attempts) / 2));
+    return Math.max(0, room);
+  }
+}

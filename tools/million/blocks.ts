@@ -1,0 +1,14 @@
+/** Preloaded into a responder: at its end, writes how long its event loop was blocked at most, in milliseconds. */
+import { writeFileSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import process from "node:process";
+import { isMainThread } from "node:worker_threads";
+
+/** Its start is no block. */
+const START_MS = 1_000;
+
+if (isMainThread) {
+  const blocks = monitorEventLoopDelay({ resolution: 1 });
+  setTimeout(() => blocks.enable(), START_MS).unref();
+  process.on("exit", () => writeFileSync(String(process.env["BLOCKS_FILE"]), String(blocks.max / 1e6)));
+}
