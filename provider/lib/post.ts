@@ -188,7 +188,7 @@ function blameProxy(error: Error, { protocol, port }: URL): Error {
   return Object.assign(new Error(message, { cause: error }), { code: PROXY_FAILED });
 }
 
-/** What Node's connection errors have: the name that does not resolve, or the port that cannot be reached. */
+/** A connection error of Node: it contains the name that does not resolve, or the port that cannot be reached. */
 interface SocketError extends Error {
   hostname?: string;
   port?: number;

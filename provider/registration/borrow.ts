@@ -1,4 +1,4 @@
-// A door of its own: only `apichat listen` registers a URL for a while.
+// A separate entry file: only `apichat listen` registers a URL for a while.
 
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";

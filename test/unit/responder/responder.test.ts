@@ -145,7 +145,7 @@ it.each<readonly [wrong: object, reason: RegExp]>([
   ...["", "hook", url, "/hook?tenant=7", "/hook#x", "/a hook", "/olá"].map(
     (path) => [{ path }, PATH_REASON] as const,
   ),
-  [{ pth: "/x" }, /^pth: no such option; there are verificationKeys, onDelivery, /],
+  [{ pth: "/x" }, /^pth: unknown option; the options are verificationKeys, onDelivery, /],
   [{ onDelivery: undefined }, /^onDelivery: must be a function$/],
   [{ onHandshake: "log" }, /^onHandshake: must be a function$/],
 ])("rejects the options %j at once", (wrong, reason) => {
