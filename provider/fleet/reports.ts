@@ -38,7 +38,7 @@ export interface FleetFailure {
   workspace?: string;
   /** The stack in which it failed. */
   stack: string;
-  /** The first line says everything. */
+  /** The error message; its first line is a complete summary. */
   message: string;
   /** The failure as data, if it is this package's. */
   error?: Failure;

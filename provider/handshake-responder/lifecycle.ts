@@ -215,7 +215,7 @@ async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   return running?.instance === state.instance ? running : undefined;
 }
 
-/** Starts again what was stopped before a failure. Returns the failure to throw, which says so if that fails too. */
+/** Restarts the processes that were stopped before a failure. Returns the failure to throw, with any failed restart. */
 async function startAgain(stopped: readonly Stopped[], failure: unknown): Promise<unknown> {
   try {
     for (const [folder, { instance }] of stopped) {

@@ -4,7 +4,7 @@ import { MAX_TIMER_MS, NEVER } from "./abort.js";
 import { formatUrl } from "./url.js";
 
 export interface PostOptions {
-  /** Pairs, or alternating names and values. Only what the connection needs is added. */
+  /** Pairs, or alternating names and values. Only the headers that the connection needs are added. */
   headers?: Record<string, string> | string[];
   body?: Dispatcher.DispatchOptions["body"] | undefined;
   /** How much of the response's body is read, in bytes. A longer one is cut there, and its connection is closed. */

@@ -47,7 +47,7 @@ export const webhookLifecycle = (context: OperationContext) => ({
   delete: async (_id: string, state: WebhookState) => deleteWebhook(requireWebhookState(state), context),
 });
 
-/** What an operation found: the registration, and the state that recorded it if it is ours. */
+/** The registration that an operation read, and the state that recorded it if it is ours. */
 interface Found {
   seen: Registration | undefined;
   ours: WebhookState | undefined;

@@ -1,4 +1,4 @@
-/** `apichat responder` under a flood of deliveries, before a target that takes each at once. */
+/** Floods `apichat responder` with deliveries; its target accepts each one immediately. */
 import { execaNode } from "execa";
 import { createHmac } from "node:crypto";
 import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";

@@ -174,7 +174,7 @@ describe("flowApiKeyAs", () => {
     },
   );
 
-  test("as body sends a key that no header can contain, and no error shows it", async () => {
+  test("body sends a key that no header can contain, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );
