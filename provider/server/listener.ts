@@ -1,4 +1,4 @@
-/** A door of its own: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
+/** A separate entry file: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
@@ -51,7 +51,7 @@ const HEAD_BYTES = 15 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** What the process opens beside connections: to targets, the spool, the program. */
+/** Files that the process opens in addition to connections: for targets, the spool, the program. */
 const OTHER_FILES = 400;
 
 /** On Linux, returns a warning if this process may open too few files: new connections would then get no response. */
@@ -150,7 +150,7 @@ class Connections {
   /** By a response: the one before it on its connection, if that was not sent when the request came. */
   readonly #previous = new WeakMap<ServerResponse, ServerResponse>();
 
-  /** Those that have sent what is not a request. */
+  /** Connections that have sent something other than a valid request. */
   readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {

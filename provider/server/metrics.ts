@@ -20,7 +20,7 @@ const FURTHER = "*";
 
 const HANDSHAKE_RESULTS = ["answered", "invalid_token", "invalid_challenge"];
 
-/** The outcomes of an attempt. One that the stop of the process has cut off is not counted. */
+/** The outcomes of an attempt. An attempt that the shutdown interrupts is not counted. */
 const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 
 /** Up to the time limit of an attempt, in seconds. */

@@ -194,7 +194,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
   undos.push(() => scraped?.close());
   const listener = await startListener(address, toNodeListener(routes));
-  // What is accepted meanwhile waits in the spool for the next start.
+  // Deliveries that are accepted during the shutdown stay in the spool until the next start.
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);

@@ -105,7 +105,7 @@ function findEarly(calls: readonly SystemCall[]): string[] {
 }
 
 const SECTOR = 512;
-/** What a power failure leaves of what was written and not synced, by sector. */
+/** Which sectors that were written but not synced survive a power failure. */
 const LEFT = { nothing: () => false, all: () => true, parts: (sector: number) => (sector * 7919) % 5 < 2 };
 
 /** A file as a power failure at this place of the trace leaves it. */
