@@ -24,8 +24,8 @@ export interface Listener extends ListenAddress {
 }
 
 /**
- * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery over a bad line,
- * and an end to those who send a byte a second.
+ * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery
+ * over a bad line, and an end to those who send a byte a second.
  */
 const LIMITS = {
   /** The head of a request. */
@@ -59,7 +59,10 @@ export function warningOfFileLimit(): string | undefined {
   const [, limit] = /^Max open files +(\d+)/m.exec(readFileIfExists("/proc/self/limits") ?? "") ?? [];
   const needed = LIMITS.connections + OTHER_FILES;
   if (limit === undefined || Number(limit) >= needed) return undefined;
-  return `this process may open ${limit} files, fewer than the ${needed} that it needs with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`;
+  return (
+    `this process may open ${limit} files, fewer than the ${needed} that it needs ` +
+    `with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`
+  );
 }
 
 /** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
@@ -231,7 +234,10 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
 
 const HTTP_PORT = 80;
 
-/** Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known yet is NaN. */
+/**
+ * Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known
+ * yet is NaN.
+ */
 export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;

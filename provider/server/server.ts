@@ -53,9 +53,10 @@ const CHECK_FOLDER_EVERY_MS = 1_000;
 type Undo = () => unknown;
 
 /**
- * Starts a responder: it answers the handshakes and accepts the deliveries of every workspace of its configuration, and
- * forwards what it has accepted. Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another
- * process has the data folder, `unavailable` if the address is not available. Nothing of it is left running then.
+ * Starts a responder: it answers the handshakes and accepts the deliveries of every workspace of its
+ * configuration, and forwards what it has accepted. Throws an ApiChatError: `invalid_config` for a wrong
+ * configuration, `conflict` if another process has the data folder, `unavailable` if the address is not
+ * available. Nothing of it is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const undos: Undo[] = [];

@@ -29,14 +29,14 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
   };
   const home = await makeHome({ workspaces });
   const [file, hook] = [join(home.folder, "trace"), join(home.folder, "hook.mjs")];
-  const [original, replacement] = mutant ?? ["", ""];
   await writeFile(
     hook,
     `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       const loaded = next(url, context);
       if (!url.includes("/server/spool/")) return loaded;
-      return { ...loaded, source: String(loaded.source).replace(${JSON.stringify(original)}, ${JSON.stringify(replacement)}) };
+      const [original, replacement] = ${JSON.stringify(mutant ?? ["", ""])};
+      return { ...loaded, source: String(loaded.source).replace(original, replacement) };
     } });`,
   );
   const environment = { NODE_OPTIONS: `--import=${hook}` };
