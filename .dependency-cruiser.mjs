@@ -22,7 +22,7 @@ const storeys = [
 /** @param {readonly string[]} names */
 const folders = (names) => `^(?:provider/)?(?:${names.join("|")})/`;
 
-/** The doors of the rooms. */
+/** The entry files of the modules. */
 const doors = [
   "^provider/[^/]+/index\\.ts$",
   // What is not published, of a room whose index.ts is an entry of the package.
@@ -56,7 +56,8 @@ export default {
     })),
     {
       name: "doors",
-      comment: "Other rooms import a room's doors only; what stands there in addition to index.ts says why.",
+      comment:
+        "Modules import only the entry files of other modules; each one except index.ts says why it exists.",
       severity: "error",
       from: { path: "^provider/([^/]+)" },
       to: {

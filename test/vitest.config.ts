@@ -39,16 +39,21 @@ const project = (name: string, include: string | string[], seconds: number, more
 /** These tests replace modules, so each has its own worker. The other unit tests share workers. */
 const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/preflight.test.ts"];
 
-/** The slowest files, which start first: the cache of a new clone has no durations yet. */
-const LONGEST = /test\/(package|engine|model|browser\/accessibility)/;
+/** The slowest files, which start first, in this order: the cache of a new clone has no durations yet. */
+const LONGEST = [
+  /test\/engine\/(first-steps|fleet-ci|fleet-example)\./,
+  /test\/(package|engine|model|browser\/accessibility)/,
+];
 
-const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
+/** The index of the first pattern that the file matches; other files come last. */
+const rankOf = ({ moduleId }: TestSpecification): number =>
+  [...LONGEST, /./].findIndex((pattern) => pattern.test(moduleId));
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return sorted.toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 

@@ -9,7 +9,7 @@ export interface FunctionArgs {
   handlerPath: string;
   timeoutSeconds: number;
   environment: Record<string, pulumi.Input<string>>;
-  /** What the function may do, beside writing its own log. */
+  /** The permissions of the function, in addition to writing its own log. */
   permissions: Permission[];
 }
 

@@ -17,7 +17,7 @@ export interface Settings {
   keySeed: pulumi.Output<string>;
   /** The current rotation first, then the earlier ones whose keys are accepted. */
   rotations: string[];
-  /** A host name in a zone of the account. Without it the Worker stands on workers.dev. */
+  /** A host name in a zone of the account. Without it, the Worker runs on workers.dev. */
   hostname: string | undefined;
   replayDeadLetters: boolean;
 }

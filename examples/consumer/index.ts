@@ -7,5 +7,5 @@ const workspaces = new pulumi.StackReference(new pulumi.Config().require("worksp
 export const bot_url = workspaces.requireOutput("bot_url") as ByWorkspace;
 export const status = workspaces.requireOutput("status") as ByWorkspace;
 
-/** What a service that posts messages takes in its environment: give it to your container or function. */
+/** Environment variables for a service that posts messages: pass them to your container or function. */
 export const environment = { APICHAT_BOT_URLS: pulumi.jsonStringify(bot_url) };

@@ -40,7 +40,10 @@ async function post(message: JsMsg, workspaces: Workspaces): Promise<ForwardVerd
   return judgeForward(response.status, response.headers.get("retry-after"));
 }
 
-/** After 1 s, 2 s, 4 s … 5 minutes, or what the target asks for. Those behind it in the partition wait too. */
+/**
+ * Retries after 1 s, 2 s, 4 s … 5 minutes, or when the target asks for it. Later deliveries of the partition wait
+ * too.
+ */
 function retry(message: JsMsg, reason: string, retryAfterSeconds = 0): void {
   const attempt = message.info.deliveryCount;
   console.warn(`delivery ${valueOf(message, "Nats-Msg-Id")}, attempt ${attempt}: ${reason}`);

@@ -61,7 +61,7 @@ const hideValues = (line: string): string =>
   line
     .replace(/^(too many arguments.* but got \d+): .*$/s, "$1")
     .replace(/^(unknown option '-[^=']*)=.*?'($|\n)/s, "$1=…'$2")
-    // What is no URL may be a key in its place.
+    // A value that is not a URL may be a key in the wrong place.
     .replace(/^(option '\S+ <url>') argument '.*' is invalid\. It/s, "$1")
     .replace(/^command-argument value '.*' is invalid for (argument 'url')\. It/s, "$1")
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));

@@ -1,4 +1,4 @@
-/** The second door: what is not published, and the registration client alone, because a resource sends no messages. */
+/** A second entry file, for what is not published. It omits the message client: a resource sends no messages. */
 export { invalidOptions, isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
 export {
   isRetryableRejection,

@@ -143,7 +143,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
 }
 
 /**
- * What an error does not quote of a message: its contents and its sender, except for short texts, which also
+ * Returns the parts of a message that errors must not quote: contents and sender, except for short texts, which also
  * occur by chance.
  */
 function textsOf(message: InboundMessage): string[] {

@@ -35,8 +35,8 @@ export const describeAddresses = (addresses: readonly string[]): string =>
 /** What was seen, in at most six lines: one for all steps with the same outcome. */
 export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
   const outcomes = [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => {
-    const encodings = same.map(({ encoding }) => encoding).join(", ");
-    return `${encodings}: ${outcome}, ${same.map(({ ms }) => ms).join(", ")} ms`;
+    const attempts = same.map(({ encoding, ms }) => `${encoding} (${ms} ms)`).join(", ");
+    return `${attempts}: ${outcome}`;
   });
   return [`address: ${describeAddresses(addresses)}`, ...outcomes, `attempts: ${rounds}`];
 }

@@ -1,5 +1,5 @@
 /**
- * The second door: what is not published, and the handshake alone, because a resource tests no other rule of
+ * A second entry file: what is not published, and the handshake alone, because a resource tests no other rule of
  * an endpoint.
  */
 export { CAUSES, isLasting } from "./causes.js";

@@ -144,7 +144,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     state.origins.registration = await open(checked.port, (incoming, outgoing) =>
       isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
     );
-    // Before the data is read, which contains functions only by name.
+    // Name the flows first: the data, which is read next, refers to functions only by name.
     for (const { name, flow } of checked.workspaces) {
       flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
     }

@@ -40,7 +40,7 @@ export const OPEN_POINTS = {
     encoding: choice("6.1", "how the three parameters of the handshake are sent", "form", {
       form: "a form in the body",
       json: "JSON in the body",
-      multipart: "a multipart form in the body, as PHP's curl sends an array",
+      multipart: "a multipart form in the body, as PHP's curl extension encodes an array",
       query: "merged into the query of the webhook URL, with an empty body",
     }),
     challenge: choice("6.1", "the random string of the handshake", "hex", {

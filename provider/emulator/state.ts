@@ -313,7 +313,7 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
-  /** What happens in turn: calls to a workspace's registration interface, the replies of a conversation's flow. */
+  /** Runs these one at a time: calls to a workspace's registration interface, replies of a conversation's flow. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
   /** By the name that a workspace chooses. */
   readonly flows: Map<string, Flow>;

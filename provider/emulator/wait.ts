@@ -95,7 +95,7 @@ export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: 
 /** How many records an error names. */
 const SHOWN = 5;
 
-/** Says which records there are, or why there can be none. */
+/** Names the latest records, or explains why there are none. */
 function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): string {
   const { directory, settings } = state;
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
@@ -110,7 +110,7 @@ function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): str
     return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
   }
   const seen = listRecords(state, kind);
-  if (seen.length === 0) return "there was none at all";
+  if (seen.length === 0) return `no ${kind} was recorded`;
   const those = seen.length > SHOWN ? `the last ${SHOWN} of ${seen.length} were` : "there were";
   return `${those}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
 }

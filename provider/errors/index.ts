@@ -35,7 +35,7 @@ export class ApiChatError extends Error {
       hints: [],
       attempts: 0,
       ...Object.fromEntries(given),
-      // Last, because the details may come from a different failure.
+      // These override the details, which may come from a different failure.
       code,
       operation: details.operation,
       summary,

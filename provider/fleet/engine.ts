@@ -83,7 +83,7 @@ export class Engine {
     await this.#ask("destroy", "--yes", "--skip-preview", "--remove", "--stack", stack);
   }
 
-  /** Runs one task. What goes wrong is in the report. */
+  /** Runs one task. The report contains its failures. */
   async run(task: StackTask): Promise<StackReport> {
     const started = performance.now();
     const { action, exists, signal, onEvent } = task;
@@ -97,7 +97,7 @@ export class Engine {
       isComplete = end.code === 0;
       // A preview needs a stack, and must leave none behind.
       if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
-      // What the engine prints in the end only repeats the errors of its events.
+      // The engine's final output only repeats the errors of its events.
       if (reader.result().failures.length === 0) outputOf(end);
     });
     const { failures: reported, ...read } = reader.result();
@@ -161,7 +161,7 @@ export class Engine {
     return end;
   }
 
-  /** What a killed run was creating is in the state by now; without this, every later run warns of it. */
+  /** Clears the pending creates of a killed run, which are in the state by now. Otherwise later runs warn of them. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);

@@ -2,7 +2,7 @@ import "../lib/require-node.js";
 import { runFleet } from "../cli/fleet/program.js";
 import { openFleet, type FleetDefinition } from "./index.js";
 
-// The entry `pulumi-apichat/fleet`: the room, and its command line, which only this file of the room knows.
+// The entry `pulumi-apichat/fleet`: the module and its command line, which no other file of the module imports.
 
 export * from "./index.js";
 

@@ -55,11 +55,11 @@ export interface EventReaderOptions {
 /** Reads the events of one engine command as they come. */
 export class EventReader {
   readonly #options: EventReaderOptions;
-  /** What a refresh found, which comes before the other steps. */
+  /** Results of the refresh, which precedes the other steps. */
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #others = new Map<string, OtherChange>();
-  /** Each once. One without a workspace names no resource of ours. */
+  /** Each once. A failure without a workspace is not about one of our resources. */
   readonly #failures = new Map<string, FleetFailure>();
 
   constructor(options: EventReaderOptions) {

@@ -91,7 +91,7 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
 
 /** Whether the index differs from what the stacks contain, by their previews. */
 export function isStale(previous: FleetIndex, previews: readonly StackReport[]): boolean {
-  // What a preview would delete is still there; what it would create has no bot URL yet.
+  // Webhooks to be deleted are still registered; webhooks to be created have no bot URL yet.
   const now = previews.map(({ webhooks, ...report }) => ({
     ...report,
     webhooks: webhooks.map((webhook) => ({ ...webhook, change: "same" as const })),
@@ -99,7 +99,7 @@ export function isStale(previous: FleetIndex, previews: readonly StackReport[]):
   return !isDeepStrictEqual(nextIndex(previous, now), previous);
 }
 
-/** The index after a run. What a stack that is not done does not report stays. */
+/** The index after a run. Keeps the entries of an unfinished stack that it does not report. */
 function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackReport[]): FleetIndex {
   const places = new Map(
     Object.entries(botUrls).map(([name, botUrl]) => [name, { botUrl, stack: stackOf[name] ?? "" }]),

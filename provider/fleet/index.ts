@@ -2,8 +2,8 @@ import type { ListedWorkspace } from "../workspace-list/index.js";
 import type { FleetDefinition } from "./definition.js";
 import type { Fleet, OpenFleetOptions } from "./fleet.js";
 
-// What others import of this room. It loads what it needs on first use: the command line's help needs none of
-// it.
+// The exports for other modules. They load their dependencies on first use, because the command line's help needs
+// none.
 
 export type { FleetDefinition, KeyArguments, WebhookArguments } from "./definition.js";
 export type { Fleet, OpenFleetOptions } from "./fleet.js";

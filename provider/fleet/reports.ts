@@ -14,7 +14,7 @@ export type WebhookChange = "create" | "update" | "delete" | "same";
 export interface WebhookReport {
   /** The name of the resource, which is the name of the workspace. */
   workspace: string;
-  /** What the engine does with it. */
+  /** The engine's change to the webhook. */
   change: WebhookChange;
   /** Unknown before the first `up`. */
   botUrl?: string;
@@ -38,7 +38,7 @@ export interface FleetFailure {
   workspace?: string;
   /** The stack in which it failed. */
   stack: string;
-  /** The first line says everything. */
+  /** The error message; its first line is a complete summary. */
   message: string;
   /** The failure as data, if it is this package's. */
   error?: Failure;
@@ -50,7 +50,7 @@ export interface OtherChange {
   name: string;
   /** As in its URN. */
   type: string;
-  /** What the engine does with it. */
+  /** The engine's change to the resource. */
   change: Exclude<WebhookChange, "same">;
 }
 

@@ -90,7 +90,7 @@ class RunStop {
   readonly signal: AbortSignal = this.#controller.signal;
   /** Why the run ends; undefined until it ends. */
   why: string | undefined;
-  /** What `onEvent` threw first. */
+  /** The first error that `onEvent` threw. */
   thrown: { error: unknown } | undefined;
 
   constructor({ signal, onEvent }: RunOptions) {
@@ -118,7 +118,7 @@ class RunStop {
   }
 }
 
-/** What came of the stacks of a run. */
+/** The results of a run's stacks. */
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**

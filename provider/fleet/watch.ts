@@ -25,7 +25,7 @@ export interface DriftedWorkspace {
 export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "stacks"> {
   /** `failed`: not everything could be inspected; there may be drift as well. */
   outcome: "no-drift" | "drift" | "failed";
-  /** Those that differ, by name. */
+  /** The workspaces that differ, by name. */
   workspaces: DriftedWorkspace[];
   /** How many deployed webhooks were inspected, with and without drift. */
   checked: number;
@@ -46,7 +46,7 @@ export async function watchFleet(context: FleetContext, options: RunOptions = {}
   const workspaces = findDrift(run, [...stacks, ...missing]);
   return {
     ...report,
-    // What was not inspected may have drifted.
+    // A workspace that was not inspected may have drifted.
     outcome: outcome !== "done" ? "failed" : workspaces.length > 0 ? "drift" : "no-drift",
     workspaces,
     checked: stacks.reduce((sum, one) => sum + countChecked(one), 0),

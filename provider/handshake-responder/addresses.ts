@@ -14,7 +14,7 @@ export const authorityOf = (host: string, port: number): string =>
 /** The port of an ID from {@link authorityOf}; 0 for any other ID, such as one from a user's mocks. */
 export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
-/** What the addresses of a process follow from. Each may be the unknown value of a preview. */
+/** The inputs that determine the addresses of a process. In a preview, each may be the unknown value. */
 interface AddressParts {
   host?: string | undefined;
   port: number | typeof UNKNOWN;

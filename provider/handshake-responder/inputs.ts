@@ -20,7 +20,7 @@ export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "
 export interface ProcessState extends ProcessInputs {
   port: number;
   pid: number;
-  /** Identifies our start of the process. */
+  /** A random id for each start of the process, which distinguishes it from any other on the port. */
   instance: string;
   /** The machine on which it runs, see origin.ts. */
   machine: string;

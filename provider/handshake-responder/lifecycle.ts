@@ -187,7 +187,7 @@ async function applyInputs(
   await prepareDataDir(inputs, previous);
   const previousConfig = readConfigFile(dataDir);
   const running = await findRunning(dataDir);
-  // One that somebody has started by hand may have another configuration, so ours takes its place.
+  // Replace a responder that was started by hand: its configuration may differ from ours.
   const stays = running?.isManaged && running.host === host && [0, running.port].includes(port);
   const previousInstance = previous && previous.dataDir !== dataDir && (await findOurs(previous));
   const stopped: Stopped[] = [];
@@ -215,7 +215,7 @@ async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   return running?.instance === state.instance ? running : undefined;
 }
 
-/** Starts again what was stopped before a failure. Returns the failure to throw, which says so if that fails too. */
+/** Restarts the processes that were stopped before a failure. Returns the failure to throw, with any failed restart. */
 async function startAgain(stopped: readonly Stopped[], failure: unknown): Promise<unknown> {
   try {
     for (const [folder, { instance }] of stopped) {

@@ -1,5 +1,5 @@
 /**
- * The second door: what the provider process and the command line need. A program does not load it: it needs
+ * A second entry file: what the provider process and the command line need. A program does not load it: it needs
  * zod and undici.
  */
 export { healthUrlOf, portOfId, urlsOf } from "./addresses.js";

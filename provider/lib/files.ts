@@ -80,7 +80,7 @@ export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
 
 /**
  * Creates a folder (0700) and its missing parents; an existing folder is not changed. Throws an error of the file
- * system with its `code`: ENOTDIR where something else than a folder is in the way.
+ * system with its `code`: ENOTDIR if a part of the path exists but is not a folder.
  */
 export function makeFolders(folder: string): void {
   const found = findStats(folder);

@@ -4,7 +4,7 @@ import { MAX_TIMER_MS, NEVER } from "./abort.js";
 import { formatUrl } from "./url.js";
 
 export interface PostOptions {
-  /** Pairs, or alternating names and values. Only what the connection needs is added. */
+  /** Pairs, or alternating names and values. Only the headers that the connection needs are added. */
   headers?: Record<string, string> | string[];
   body?: Dispatcher.DispatchOptions["body"] | undefined;
   /** How much of the response's body is read, in bytes. A longer one is cut there, and its connection is closed. */
@@ -188,7 +188,7 @@ function blameProxy(error: Error, { protocol, port }: URL): Error {
   return Object.assign(new Error(message, { cause: error }), { code: PROXY_FAILED });
 }
 
-/** What Node's connection errors have: the name that does not resolve, or the port that cannot be reached. */
+/** A connection error of Node: it contains the name that does not resolve, or the port that cannot be reached. */
 interface SocketError extends Error {
   hostname?: string;
   port?: number;

@@ -33,8 +33,8 @@ function toQuote(text: string, characters: number): string {
 }
 
 /**
- * Where an untrusted text may begin to show a secret that is not known here: a query, anything spelled with an escape
- * (of JSON, URLs, HTML, forms), and a key.
+ * Matches the places where an untrusted text may contain a secret that is not known here: a query, any escape (of JSON,
+ * URLs, HTML, forms), and a key.
  */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
@@ -75,7 +75,7 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 
 /**
  * Creates a function that redacts secrets in a text: verbatim, in upper and lower case, and encoded as JSON, URL, form,
- * base64, base64url and hex. What depends only on the secrets is prepared at the first text: most calls never fail.
+ * base64, base64url and hex. The patterns are compiled for the first text, because most calls never fail.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {

@@ -123,8 +123,8 @@ export function isClearText(url: string): boolean {
 }
 
 /**
- * Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. What follows
- * a character that belongs in no URL may be another value, such as a key in the same cell of a list.
+ * Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. Text after
+ * a character that no URL contains may be another value, such as a key in the same cell of a list.
  */
 export function formatGivenUrl(value: unknown): string {
   const given = String(value);

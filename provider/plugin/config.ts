@@ -36,7 +36,7 @@ export function warnOfConfig(values: PropertyValues, urn: string): void {
 const isUnencrypted = (key: string, file: string): boolean =>
   new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
 
-/** The stack's file, beside the project's. Empty if it is elsewhere. */
+/** The content of the stack's file in the project's folder. Empty if it is elsewhere. */
 function readStackFile(stack: string): string {
   const project = findProjectFile();
   return (project && readFileIfExists(join(dirname(project), `Pulumi.${stack}.yaml`))) ?? "";

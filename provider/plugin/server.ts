@@ -298,7 +298,7 @@ const omitNameAndSource = (values: object): object =>
 /** A state that the dynamic provider has written holds its source. Update takes it out. */
 const leftoverSource = (state: PropertyValues): string[] => ("__provider" in state ? ["__provider"] : []);
 
-/** What the program has marked as secret in the request of a create or an update. */
+/** The paths that the program marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>
   decodeValues(request.getNews?.() ?? request.getProperties?.()).secrets;
 

@@ -13,16 +13,16 @@ export interface CheckFailure {
   reason: string;
 }
 
-/** What `check` gives back: the inputs with their defaults, and everything that is wrong with them. */
+/** The result of `check`: the inputs with their defaults, and all their problems. */
 export interface CheckResult<Inputs> {
   inputs: Inputs;
   failures: CheckFailure[];
 }
 
-/** What `diff` gives back: whether update has something to do. Updates are always in place. */
+/** The result of `diff`: whether an update is needed. Updates are always in place. */
 export interface DiffResult {
   changes: boolean;
-  /** The inputs and outputs that update brings to something else, secrets too. */
+  /** The names of the inputs and outputs that an update changes, including secret ones. */
   changed: readonly string[];
   deleteBeforeReplace: boolean;
 }
@@ -62,7 +62,7 @@ export const toFailures = (problems: readonly FieldProblem[], secret: readonly s
     ),
   }));
 
-/** Returns everything that is wrong with a value. What a preview does not know passes, wherever it is. */
+/** Returns all problems with a value, except at paths whose value a preview does not know. */
 export const problemsOfKnown = (schema: z.ZodType, value: unknown): Problem[] =>
   problemsOf(schema, value).filter(({ path }) => isKnownAt(value, path));
 

@@ -28,7 +28,7 @@ type Named = { name: string };
 export interface ResourceSpec {
   /** The arguments of the class, for people. */
   args: readonly string[];
-  /** Inputs that check or the class adds, beside the name. An import and `ignoreChanges` return them. */
+  /** Inputs that check or the class adds, in addition to the name. An import and `ignoreChanges` return them. */
   added: readonly string[];
   /** Where secrets are in inputs or outputs. */
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
@@ -36,7 +36,7 @@ export interface ResourceSpec {
   nameOf?: (props: never) => string;
 }
 
-/** Rejects inputs that a resource does not have. Those of the engine and the SDK begin with two underscores. */
+/** Rejects inputs that a resource does not have, except those of the engine and the SDK, which begin with "__". */
 export function rejectUnknown({ args, added }: ResourceSpec, news: object): CheckFailure[] {
   const known = [...args, ...added];
   return Object.keys(news).flatMap((name) => {

@@ -5,8 +5,8 @@ import { looksMasked } from "../responder/key-rules.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
 /**
- * What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it before they touch
- * anything.
+ * The registration that the last set-webhook or adoption saw. `read` never changes it; `update` and `delete`
+ * check it before they touch anything.
  */
 export interface Applied {
   /** The webhook URL as it was sent. */
@@ -34,7 +34,7 @@ export interface Ours {
   applied: Applied;
 }
 
-/** What applied a registration: the API key in force, the state's claim, and whether it was only adopted. */
+/** How a registration was applied: the API key in force, the state's claim, and whether it was only adopted. */
 export interface AppliedBy {
   apiKey: string;
   claimId: string;

@@ -39,7 +39,7 @@ export class Confirmations {
 
 /**
  * Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. If that fails,
- * what the service returned last stands.
+ * returns the last registration that the service returned.
  */
 export async function confirmUntilVerified(
   options: SetRequest,

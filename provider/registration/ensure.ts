@@ -18,15 +18,15 @@ export interface EnsureOptions extends SetRequest {
 export interface Ensured {
   registration: Registration;
   /**
-   * `unchanged`: nothing was written. `registered`: nothing stood there. `updated`: our webhook, or one with
-   * the same URL, was set again. `replaced`: another one stood there.
+   * `unchanged`: nothing was written. `registered`: there was no webhook. `updated`: our webhook, or one
+   * with the same URL, was set again. `replaced`: there was a different one.
    */
   how: "unchanged" | "registered" | "updated" | "replaced";
   failure?: never;
 }
 
 /**
- * Brings a workspace to the wanted webhook, within `readySeconds`: does nothing if it is in place; otherwise
+ * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
  * tries the handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a
  * failure, the registration from before is put back if it is lost. Throws an ApiChatError if the webhook is
  * certainly not registered.

@@ -58,7 +58,7 @@ export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
   webhookUrl: formatUrl(webhookUrl),
 });
 
-/** Whether a look with this API key reached the workspace of what is ours: by the bot, or by the API key last used. */
+/** Whether a read with this API key reached our workspace: the bot is the same, or the API key is the one last used. */
 export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
   isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
 

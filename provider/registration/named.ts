@@ -1,4 +1,4 @@
-// A door of its own for commands: no state records what is ours, so the URL and the bot that the user names
+// A separate entry file for commands: no state records what is ours, so the URL and the bot that the user names
 // decide.
 
 import type { Registration } from "../client/internal.js";
@@ -18,7 +18,7 @@ export interface NamedWorkspace {
   client: WorkspaceClient;
 }
 
-/** Stop after this many rejections of the key, because nobody deploys the endpoint with a command. */
+/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint meanwhile. */
 const REJECTED_ROUNDS = 3;
 
 /**
@@ -64,9 +64,9 @@ async function undo(ours: Registration, workspace: NamedWorkspace): Promise<stri
   try {
     const now = await workspace.client.getWebhook();
     if (now !== undefined && !isSameRegistration(now, ours))
-      return `somebody else has set ${describe(now)} in the meantime, which is registered there now`;
+      return `${describe(now)}, which somebody else has set in the meantime, is registered there now`;
     if (now !== undefined) await removeSeen(ours, workspace);
-    return "what was set was removed again, and nothing is registered there now";
+    return "the new webhook was removed again, and nothing is registered there now";
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     const reason = renderFailure(error, "command_line");

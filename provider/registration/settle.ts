@@ -6,11 +6,11 @@ import { type Ours, toRestorable } from "./applied.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, showsWanted } from "./wanted.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/** What to set, and what stood there before. */
+/** The webhook to set, and the registration before it. */
 export interface SetRequest {
   client: Pick<WorkspaceClient, "getWebhook" | "setWebhook">;
   wanted: WantedWebhook;
-  /** What a look has shown. The caller has decided that it may be replaced. */
+  /** The registration that was read. The caller has decided that it may be replaced. */
   seen: Registration | undefined;
   /** What we last set or adopted in this workspace, if anything. */
   ours?: Ours | undefined;
@@ -18,13 +18,13 @@ export interface SetRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** What set-webhook led to: what is registered now, or a failure that leaves it open. */
+/** The result of set-webhook: the current registration, or a failure after which it is unknown. */
 export type SetResult = { registration: Registration; failure?: never } | Uncertain;
 
 /** A failure after which the webhook may be registered anyway. */
 export interface Uncertain {
   failure: ApiChatError;
-  /** What stands there, if the service has shown it with our URL and a bot URL. */
+  /** The current registration, if the service has returned it with our URL and a bot URL. */
   standing?: Registration | undefined;
   registration?: never;
 }

@@ -46,8 +46,8 @@ const LOCAL_PORT_WAIT_MS = 10_000;
 /**
  * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint
  * never reaches a live registration. Waits until the deadline for an endpoint that is not there yet. Throws
- * `handshake_failed` with a transcript. Under "warn" one round is made and its failure printed: the service
- * may see what this machine cannot.
+ * `handshake_failed` with a transcript. Under "warn", tries one round and prints its failure: the service
+ * may reach what this machine cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;

@@ -90,7 +90,7 @@ export async function getWebhookBeforeSet(
   }
 }
 
-/** What a workspace shows, and the API key that it accepted. */
+/** The registration of a workspace, read with the API key that the workspace accepted. */
 export interface Observed {
   seen: Registration | undefined;
   client: WorkspaceClient;

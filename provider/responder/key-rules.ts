@@ -1,5 +1,5 @@
 /**
- * A door of its own: the rules for verification keys, and how they are derived. A resource needs nothing else
+ * A separate entry file: the rules for verification keys, and how they are derived. A resource needs nothing else
  * of this room.
  */
 import { problemOfSecret } from "../lib/values.js";

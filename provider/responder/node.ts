@@ -7,7 +7,7 @@ import type { Responder } from "./responder.js";
 /** How much of bodies that are not complete, and so not verified, this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
-/** What a chunk takes in addition to its bytes: a sender may send a body byte by byte. */
+/** Memory of a chunk in addition to its bytes: a sender may send a body byte by byte. */
 const CHUNK_BYTES = 200;
 
 /**

@@ -143,7 +143,7 @@ function rejectMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<Respond
   const [name] = Object.keys(unknown);
   if (name !== undefined) {
     throw new TypeError(
-      `${name}: no such option; there are verificationKeys, onDelivery, onHandshake, bodyLimitBytes, path`,
+      `${name}: unknown option; the options are verificationKeys, onDelivery, onHandshake, bodyLimitBytes, path`,
     );
   }
   if (typeof onDelivery !== "function") throw new TypeError("onDelivery: must be a function");

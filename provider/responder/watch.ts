@@ -1,4 +1,4 @@
-// A door of its own: only `apichat listen` reports each request.
+// A separate entry file: only `apichat listen` reports each request.
 
 import { formatUrl } from "../lib/url.js";
 import { looksLikePreflight } from "../lib/version.js";

@@ -1,5 +1,5 @@
 /**
- * A door of its own, which loads nothing: a program has the addresses of its responders without zod and HTTP.
+ * A separate entry file, which loads nothing: a program has the addresses of its responders without zod and HTTP.
  */
 
 /** Where a responder listens by default: this machine only. */

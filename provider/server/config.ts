@@ -44,7 +44,8 @@ const keySource = z.union(
 );
 
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
-  `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
+  `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; ` +
+  'each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }';
 
 // The path is not shown: its query may be a secret.
 const pathError = 'must be a path without query, fragment and whitespace, such as "/acme"';
@@ -114,7 +115,10 @@ export const fileShape = shapeWith(workspaceShape);
 const topShape = shapeWith(z.unknown());
 const entryShape = z.object({ workspaces: workspacesShape(workspaceShape) });
 
-/** Where a verification key comes from: the string itself, a file (a container's secret), or an environment variable. */
+/**
+ * Where a verification key comes from: the string itself, a file (a container's secret), or an environment
+ * variable.
+ */
 type KeySource = z.infer<typeof keySource>;
 
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
@@ -217,9 +221,10 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a responder's configuration file: JSON of the shape of {@link ServerConfig}, where `verificationKeys` may also be
- * one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and paths of files are relative
- * to the folder of the configuration. Throws `invalid_config` with everything that is wrong, one line each, without keys.
+ * Reads a responder's configuration file: JSON of the shape of {@link ServerConfig}, where `verificationKeys`
+ * may also be one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and
+ * paths of files are relative to the folder of the configuration. Throws `invalid_config` with everything
+ * that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const text = await readTextFile(file, "configuration");
@@ -259,8 +264,9 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
 }
 
 /**
- * Returns the keys of a workspace: derived ones first, the current one of all before the others. All answer handshakes
- * and verify deliveries. They are derived here, and not with the configuration: those of 30,000 workspaces take seconds.
+ * Returns the keys of a workspace: derived ones first, the current one of all before the others. All answer
+ * handshakes and verify deliveries. They are derived here, and not with the configuration: those of 30,000
+ * workspaces take seconds.
  */
 export async function keysOf(
   { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,

@@ -65,7 +65,10 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
   return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
 }
 
-/** Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has its port. */
+/**
+ * Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has
+ * its port.
+ */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   try {
     return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -76,7 +79,8 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 }
 
 /**
- * Makes a responder read its configuration file again, without a restart. Throws an ApiChatError: `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
+ * Makes a responder read its configuration file again, without a restart. Throws an ApiChatError:
+ * `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
  * `unavailable` if the responder is gone.
  */
 export async function requestReload(instance: Instance): Promise<void> {

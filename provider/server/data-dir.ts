@@ -55,9 +55,9 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a data folder for this process, and creates it if it is missing. The system releases the lock when the process
- * ends, however it ends. Throws `conflict` if another process holds the folder, `invalid_config` if it cannot be created
- * or takes no files.
+ * Locks a data folder for this process, and creates it if it is missing. The system releases the lock when
+ * the process ends, however it ends. Throws `conflict` if another process holds the folder, `invalid_config`
+ * if it cannot be created or takes no files.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);

@@ -1,4 +1,4 @@
-/** A door of its own: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
+/** A separate entry file: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
@@ -24,8 +24,8 @@ export interface Listener extends ListenAddress {
 }
 
 /**
- * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery over a bad line,
- * and an end to those who send a byte a second.
+ * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery
+ * over a bad line, and an end to those who send a byte a second.
  */
 const LIMITS = {
   /** The head of a request. */
@@ -51,7 +51,7 @@ const HEAD_BYTES = 15 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** What the process opens beside connections: to targets, the spool, the program. */
+/** Files that the process opens in addition to connections: for targets, the spool, the program. */
 const OTHER_FILES = 400;
 
 /** On Linux, returns a warning if this process may open too few files: new connections would then get no response. */
@@ -59,7 +59,10 @@ export function warningOfFileLimit(): string | undefined {
   const [, limit] = /^Max open files +(\d+)/m.exec(readFileIfExists("/proc/self/limits") ?? "") ?? [];
   const needed = LIMITS.connections + OTHER_FILES;
   if (limit === undefined || Number(limit) >= needed) return undefined;
-  return `this process may open ${limit} files, fewer than the ${needed} that it needs with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`;
+  return (
+    `this process may open ${limit} files, fewer than the ${needed} that it needs ` +
+    `with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`
+  );
 }
 
 /** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
@@ -150,7 +153,7 @@ class Connections {
   /** By a response: the one before it on its connection, if that was not sent when the request came. */
   readonly #previous = new WeakMap<ServerResponse, ServerResponse>();
 
-  /** Those that have sent what is not a request. */
+  /** Connections that have sent something other than a valid request. */
   readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {
@@ -231,7 +234,10 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
 
 const HTTP_PORT = 80;
 
-/** Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known yet is NaN. */
+/**
+ * Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known
+ * yet is NaN.
+ */
 export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;

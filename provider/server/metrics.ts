@@ -20,7 +20,7 @@ const FURTHER = "*";
 
 const HANDSHAKE_RESULTS = ["answered", "invalid_token", "invalid_challenge"];
 
-/** The outcomes of an attempt. One that the stop of the process has cut off is not counted. */
+/** The outcomes of an attempt. An attempt that the shutdown interrupts is not counted. */
 const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 
 /** Up to the time limit of an attempt, in seconds. */
@@ -33,8 +33,9 @@ const COUNTING_SHARE = 0.01;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process ends, the others
- * share one. Throws `invalid_config` with what to install if the optional peer prom-client is missing.
+ * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process
+ * ends, the others share one. Throws `invalid_config` with what to install if the optional peer prom-client
+ * is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
@@ -135,7 +136,8 @@ function loadClient(): typeof client {
   } catch (cause) {
     if (!hasErrorCode(cause, "MODULE_NOT_FOUND")) throw cause;
     const text = isOfArchive()
-      ? "--metrics-port needs prom-client, which the plugin's archive does not contain; use a responder from npm: npm install pulumi-apichat prom-client@^15"
+      ? "--metrics-port needs prom-client, which the plugin's archive does not contain; " +
+        "use a responder from npm: npm install pulumi-apichat prom-client@^15"
       : "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
     throw new ApiChatError("invalid_config", text, { operation: "responder", cause });
   }

@@ -1,4 +1,4 @@
-/** The second door: a server seen from another process. It loads none of what only a running server needs. */
+/** A second entry file: queries a server from another process. It loads nothing that only a running server needs. */
 export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
 /** @internal zod's types stay out of the published declarations. */
 export {

@@ -45,10 +45,10 @@ const HEALTH_WAIT_MS = 500;
 type Probe = "ready" | "health";
 
 /**
- * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries before it
- * responds 200, or 503 if the store fails. The ready path responds 200, or 503 while nothing can be stored and once this
- * drains; the health path 200, or 503 if only a restart would help; every other path 404. A map, not a framework's router:
- * the responder needs no Request or Response.
+ * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries
+ * before it responds 200, or 503 if the store fails. The ready path responds 200, or 503 while nothing can be
+ * stored and once this drains; the health path 200, or 503 if only a restart would help; every other path
+ * 404. A map, not a framework's router: the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;

@@ -6,8 +6,8 @@ export interface ServeOptions extends ServerOptions {
 }
 
 /**
- * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it; the same signal again kills it. Throws
- * what `startServer` throws. A crash ends the process with exit code 1.
+ * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it; the same signal again
+ * kills it. Throws what `startServer` throws. A crash ends the process with exit code 1.
  */
 export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOptions): Promise<void> {
   // Files that SQLite and others create are for the owner only.
@@ -59,5 +59,8 @@ const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 /** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;
 
-/** Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
+/**
+ * Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a
+ * key's pipe.
+ */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

@@ -53,9 +53,10 @@ const CHECK_FOLDER_EVERY_MS = 1_000;
 type Undo = () => unknown;
 
 /**
- * Starts a responder: it answers the handshakes and accepts the deliveries of every workspace of its configuration, and
- * forwards what it has accepted. Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another
- * process has the data folder, `unavailable` if the address is not available. Nothing of it is left running then.
+ * Starts a responder: it answers the handshakes and accepts the deliveries of every workspace of its
+ * configuration, and forwards what it has accepted. Throws an ApiChatError: `invalid_config` for a wrong
+ * configuration, `conflict` if another process has the data folder, `unavailable` if the address is not
+ * available. Nothing of it is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const undos: Undo[] = [];
@@ -152,7 +153,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
           throw error;
         }
       }),
-    retry: (workspaces) => spool.retry(workspaces),
+    retry: (workspaces) => spool.ask("retryWaiting", workspaces),
     replay: (choice) => spool.replay(choice),
     drain: () => {
       log.info("draining");
@@ -194,7 +195,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
   undos.push(() => scraped?.close());
   const listener = await startListener(address, toNodeListener(routes));
-  // What is accepted meanwhile waits in the spool for the next start.
+  // Deliveries that are accepted during the shutdown stay in the spool until the next start.
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);

@@ -9,7 +9,7 @@ import type { VerificationKeyArgs } from "./verification-key.js";
 export const DEFAULT_KEEP = 2;
 export const DEFAULT_BYTES = 32;
 
-/** The inputs as check leaves them. Each may be the unknown value in a preview. */
+/** The inputs after check. In a preview, each may be the unknown value. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   /** The resource's name, for messages. */
   name: string;

@@ -147,8 +147,8 @@ const DERIVES_IT_NO_MORE =
 
 /**
  * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
- * preview, and everything that uses a key would show a change that never happens. There are no replacements. What
- * changes is printed, because a preview shows a secret that changes as [secret] on both sides, or not at all.
+ * preview, and everything that uses a key would show a change that never happens. There are no replacements.
+ * Changes are printed, because a preview shows a secret that changes as [secret] on both sides, or not at all.
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
   const { from, current = UNKNOWN, others } = decideNextKeys(state, inputs);

@@ -1,4 +1,4 @@
-/** The second door: what the provider process needs. A program does not load it: it needs zod. */
+/** A second entry file: what the provider process needs. A program does not load it: it needs zod. */
 export {
   decideNextKeys,
   KEY_SPEC,

@@ -11,7 +11,7 @@ import type { WebhookInputs, WebhookState } from "./state.js";
 /** Time limit for the get-webhook call of a preview. */
 const PREVIEW_TIMEOUTS = { requestSeconds: 5 };
 
-/** What a preview finds of a create. */
+/** A preview's forecast of a create. */
 export interface Foreseen {
   /** The registration that the create would adopt, or that it conflicts with. */
   seen?: Registration;

@@ -39,7 +39,7 @@ export const WEBHOOK_SPEC: ResourceSpec = {
     ].map((name) => [name]),
 };
 
-/** Where a state shows the webhook URL once more: secret if the program marks the URL. */
+/** Other places of the webhook URL in a state: secret if the program marks the URL as secret. */
 export const SECRETS_OF_DRIFT = [
   ["drift", "expected"],
   ["drift", "actual"],

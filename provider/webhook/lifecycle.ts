@@ -47,7 +47,7 @@ export const webhookLifecycle = (context: OperationContext) => ({
   delete: async (_id: string, state: WebhookState) => deleteWebhook(requireWebhookState(state), context),
 });
 
-/** What an operation found: the registration, and the state that recorded it if it is ours. */
+/** The registration that an operation read, and the state that recorded it if it is ours. */
 interface Found {
   seen: Registration | undefined;
   ours: WebhookState | undefined;
@@ -140,8 +140,8 @@ export async function lookBeforeUpdate(
 }
 
 /**
- * Brings the workspace to the inputs, and claims its bot. If that fails when the webhook may be registered
- * already, throws an {@link UnfinishedError} with the state to keep.
+ * Registers the webhook that the inputs describe, and claims its bot. If that fails when the webhook may
+ * already be registered, throws an {@link UnfinishedError} with the state to keep.
  */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
@@ -200,7 +200,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
     const mayDelete = (seen: Registration | undefined): boolean =>
       isOursToDelete({ ...observed, seen }, { ...state, name }, declarer() !== undefined);
     if (!mayDelete(observed.seen)) return;
-    // Asked after the look, because the program may have declared the workspace in the meantime.
+    // Checked after the read, because the program may have declared the workspace in the meantime.
     const manager = declarer();
     if (manager !== undefined) return printStays(manager);
     if (adopted && run.logProblem !== undefined) return warnOfAdopted({ ...state, name }, run.logProblem);

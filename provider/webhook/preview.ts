@@ -7,7 +7,7 @@ import type { WebhookInputs } from "./state.js";
 /** The inputs on which a create decides what to do with an existing registration. */
 const DECISIVE = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "onExisting"] as const;
 
-/** What the SDK's types hide of an output. */
+/** Members of an output that the SDK's types hide. */
 export interface Settling {
   isKnown: Promise<boolean>;
   promise(): Promise<unknown>;

@@ -23,7 +23,7 @@ import {
   toWebhookState,
 } from "./state.js";
 
-/** What a read returns to the engine: nothing tells it that the resource is gone. */
+/** A read's result for the engine: an empty one means that the resource is gone. */
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**

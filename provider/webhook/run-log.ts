@@ -29,7 +29,7 @@ const GAP_MS = 30_000;
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /**
- * A line of the file: a fact, or a sign that its run goes on. `at` is the machine's monotonic clock in
+ * A line of the file: a fact, or a sign that its run is still alive. `at` is the machine's monotonic clock in
  * milliseconds.
  */
 type Line = { at: number } & (Fact | { fact: "beat" });
@@ -37,8 +37,8 @@ type Line = { at: number } & (Fact | { fact: "beat" });
 /**
  * Opens the log that all provider processes of one engine share: a file named by the engine's address, which each of
  * them is given. Each fact is one line, added with one write. Nothing is locked, and nothing is removed when the run
- * ends: a gap in time shows where the facts of an earlier engine end. Without an engine, or if the file cannot be made,
- * the log is of this process alone.
+ * ends: a gap in time shows where the facts of an earlier engine end. Without an engine, or if the file cannot be
+ * created, the log is private to this process.
  */
 export function openRunLog(engineAddress: string | undefined, folder = join(stateFolder(), "runs")): RunLog {
   if (engineAddress === undefined) return memoryLog();
@@ -70,7 +70,7 @@ class SharedLog implements RunLog {
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
-    // Before the first look: it shows that what is there already is older.
+    // Written before the first read: it marks the earlier lines as older.
     this.#write({ at: now(), fact: "beat" });
     setInterval(() => this.#beat(), BEAT_MS).unref();
   }
@@ -120,7 +120,7 @@ class SharedLog implements RunLog {
   }
 
   #take({ at, ...line }: Line): void {
-    // What this process knows stays true.
+    // The facts of this process stay valid.
     if (Math.abs(at - (this.#lastAt ?? at)) > GAP_MS) this.#facts = new RunFacts(this.#own);
     this.#lastAt = at;
     if (line.fact !== "beat") this.#facts.add(line);

@@ -35,7 +35,8 @@ export interface Configuration {
 /**
  * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
  * all provider processes of the run share them. Names do not count, because a program may move them to
- * another workspace or another webhook. What is kept here contains secrets, or serves this process alone.
+ * another workspace or another webhook. Everything else stays out of the log, because it contains secrets or is for
+ * this process only.
  */
 export class Run {
   readonly #log: RunLog;

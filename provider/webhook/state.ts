@@ -31,7 +31,7 @@ export interface DriftedProperty {
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
   /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
   expected: string;
-  /** What the service shows, written as `expected` is. */
+  /** The service's value, in the same format as `expected`. */
   actual: string;
 }
 
@@ -53,7 +53,7 @@ export interface WebhookState extends WebhookInputs {
   botUrl: string;
   stateVersion: typeof STATE_VERSION;
   applied: Applied;
-  /** What the last refresh saw that differs; absent if nothing does. */
+  /** The properties that differed at the last refresh; absent if none did. */
   drift?: DriftedProperty[];
 }
 

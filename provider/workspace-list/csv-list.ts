@@ -138,7 +138,7 @@ function readRows(text: string, fileName: string): CsvRow[] {
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    // The parser reports where the row ends. People look where it begins.
+    // The parser reports the line where the row ends; report the line where it begins.
     const isInRow = (line: string, index: number): boolean => index >= end && line.trim() !== "";
     throw invalid(fileName, [{ line: text.split(LINE_BREAK).findIndex(isInRow) + 1, text: QUOTES }]);
   }

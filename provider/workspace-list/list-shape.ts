@@ -132,7 +132,7 @@ export const workspacesOf = ({ workspaces, ...top }: List): ListedWorkspace[] =>
     };
   });
 
-/** A problem of one entry beside the others. The text contains no value but a valid name. */
+/** A problem that an entry has because of other entries. The text contains no value except a valid name. */
 interface EntryProblem {
   index: number;
   field: EntryField;
@@ -180,7 +180,7 @@ function identityOf(entry: unknown, commonKey: string | undefined): string | und
   if (baseUrl === undefined || URL.parse(baseUrl) === null) return undefined;
   const apiKeyEnv = textOf(entry, "apiKeyEnv");
   const own = apiKeyOf({ apiKey: textOf(entry, "apiKey"), apiKeyEnv });
-  // A variable that is not set is a problem of its own; which key it will have is unknown.
+  // The missing variable is reported separately. The key that it will contain is unknown.
   if (own === undefined && apiKeyEnv !== undefined) return undefined;
   return JSON.stringify([canonicalUrl(baseUrl), own ?? commonKey]);
 }

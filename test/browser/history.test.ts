@@ -44,7 +44,9 @@ test("a reply shows its verdict after a thousand later deliveries, and links to 
 
 test("a search says how far it reaches, and finds what the list leaves out", async () => {
   const { page } = await openInbox(service.emulator);
-  await page.getByText("Searched are the newest 1,000 requests, handshakes and deliveries each.").waitFor();
+  await page
+    .getByText("A search covers the newest 1,000 requests, handshakes and deliveries each.")
+    .waitFor();
   expect(await page.getByTestId("exchange").count()).toBe(200);
   await search(page).fill("later 500");
   await exchangesOf(page, "delivery", "later 500").waitFor();

@@ -126,7 +126,7 @@ describe("15 workspaces in 3 stacks", () => {
       expect(NAMES.filter((name) => keyOf(name) !== before.get(name))).toEqual(rotated);
     });
 
-    test("after a fix it finishes; each webhook was set once, including those that the up before had left", async () => {
+    test("after a fix it finishes; each webhook was set once, also those that the up before had left", async () => {
       scene.refused.clear();
       const report = await scene.run(NAMES, (fleet, options) => fleet.rotate({ waveSize: 2, ...options }));
       expect(report).toMatchObject({ outcome: "done", rotation, failures: [] });
@@ -142,7 +142,7 @@ describe("15 workspaces in 3 stacks", () => {
     });
   });
 
-  test("destroy of a shard removes its webhooks, and destroy of all the others and the index, but not somebody else's", async () => {
+  test("destroy of a shard removes its webhooks; destroy of all, the others and the index, but not somebody else's", async () => {
     const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
     await expectCleanBackend(scene.backend, secrets);
 

@@ -7,7 +7,7 @@ import { pluginFolder, PluginVerificationKey, PluginWebhook } from "../support/p
 import { argsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-/** The documented commands for these tests. Those of the Automation API replace the first ones. */
+/** The documented commands. These tests run `pulumi state move` as it is, and the others through the Automation API. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
   commandsIn(
     blocksOf(chapterOf(readPage("docs/guide/languages.md"), "From the dynamic provider to the plugin"), "sh"),

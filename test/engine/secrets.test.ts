@@ -90,7 +90,7 @@ describe("no key, query value or secret base URL leaves a run unencrypted", () =
   const expectClean = async (): Promise<void> =>
     expect(findSecrets(project.printed() + (await project.state()), secrets)).toEqual([]);
 
-  test("not in the arguments of any process of up and refresh, nor in their output, even of a drift", async () => {
+  test("not in the arguments of any process of up and refresh, nor in their output, even with drift", async () => {
     await watch("up", "--yes", "--skip-preview");
     expect(registeredWorkspaces(scene)).toHaveLength(3);
     scene.emulator.workspace("argument").change({

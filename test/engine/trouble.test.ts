@@ -133,7 +133,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     expect(output).not.toContain("ApiChatWebhook::untouched");
   });
 
-  test('up repairs it, takes over with onExisting: "replace", and keeps a live webhook whose next endpoint fails', async () => {
+  test('up repairs it, takes over with onExisting: "replace", and keeps a webhook whose next endpoint fails', async () => {
     const before = scene.emulator.requests.length;
     declare({
       taken: { onExisting: "replace" },

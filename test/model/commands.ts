@@ -229,7 +229,7 @@ export async function expectRecovery(world: World): Promise<void> {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
-  // If a webhook was removed with one of two states, its second address shows no bot.
+  // If one of two states removed the webhook of a workspace, the workspace's other address shows no bot.
   if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);

@@ -31,7 +31,8 @@ export async function expectNoCounterexample<T>(
   for (let seed = firstSeed(search.suite); seed < last && performance.now() < end; seed += 1) {
     const details = await fc.check(property, { seed, numRuns, ...path });
     if (details.failed) {
-      const again = `MODEL_SEED=${seed} MODEL_PATH=${details.counterexamplePath} ${replay}npm run suite ${search.suite}`;
+      const variables = `MODEL_SEED=${seed} MODEL_PATH=${details.counterexamplePath}`;
+      const again = `${variables} ${replay}npm run suite ${search.suite}`;
       throw new Error(`${fc.defaultReportMessage(details)}\n\nAgain: ${again}`, {
         cause: details.errorInstance,
       });

@@ -29,14 +29,14 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
   };
   const home = await makeHome({ workspaces });
   const [file, hook] = [join(home.folder, "trace"), join(home.folder, "hook.mjs")];
-  const [original, replacement] = mutant ?? ["", ""];
   await writeFile(
     hook,
     `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       const loaded = next(url, context);
       if (!url.includes("/server/spool/")) return loaded;
-      return { ...loaded, source: String(loaded.source).replace(${JSON.stringify(original)}, ${JSON.stringify(replacement)}) };
+      const [original, replacement] = ${JSON.stringify(mutant ?? ["", ""])};
+      return { ...loaded, source: String(loaded.source).replace(original, replacement) };
     } });`,
   );
   const environment = { NODE_OPTIONS: `--import=${hook}` };
@@ -105,7 +105,7 @@ function findEarly(calls: readonly SystemCall[]): string[] {
 }
 
 const SECTOR = 512;
-/** What a power failure leaves of what was written and not synced, by sector. */
+/** Which sectors that were written but not synced survive a power failure. */
 const LEFT = { nothing: () => false, all: () => true, parts: (sector: number) => (sector * 7919) % 5 < 2 };
 
 /** A file as a power failure at this place of the trace leaves it. */

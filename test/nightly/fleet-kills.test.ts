@@ -101,7 +101,7 @@ async function runAndKill({
   else if (target === "the command") command.kill();
   else await command.killEverything();
   await command.done;
-  // The engines of a killed command end when their reports have no reader.
+  // The engines of a killed command end when nothing reads their output any more.
   await expect.poll(() => enginesOf(command), { timeout: 120_000 }).toEqual([]);
 }
 

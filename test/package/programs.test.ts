@@ -10,7 +10,10 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** A program as users have it. `test:portable`, which the workflow of that name runs, has others, installed with npm. */
+/**
+ * A program as users have it. `test:portable`, which the workflow of that name runs, has others, installed
+ * with npm.
+ */
 const PROGRAM = {
   "package.json": "{}",
   "Pulumi.yaml": "name: program\nruntime: nodejs\n",

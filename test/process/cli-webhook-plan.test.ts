@@ -57,7 +57,7 @@ describe("apichat webhook plan", () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: false });
   });
 
-  test("ends with 1 where one is somebody else's, or has a key of its own that is rejected", async () => {
+  test("ends with 1 if a webhook is somebody else's, or the API key of an entry is rejected", async () => {
     register("globex", "https://foreign.example/hook");
     const said = await plan(
       [entry("globex"), entry("acme", "acme", { apiKeyEnv: "OTHER_API_KEY" })],

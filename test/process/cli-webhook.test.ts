@@ -143,7 +143,7 @@ describe("apichat webhook delete", () => {
     expect(acme().registration).toBeUndefined();
   });
 
-  test("does not repeat its call on what somebody else has registered meanwhile", async () => {
+  test("does not retry its call if somebody else has registered a different webhook meanwhile", async () => {
     acme().takeOver(OURS());
     const fault = { status: 503, retryAfterSeconds: 2 };
     emulator.injectFault({ operation: "delete-webhook", times: 1, fault });

@@ -15,6 +15,7 @@ import { findSecrets } from "../support/secrets.ts";
 import { makeHome, startResponder } from "./program.ts";
 
 const WORKSPACES = 1000;
+const MAX_TURN_MS = 50;
 
 const makeKeys = (): string[] =>
   Array.from({ length: WORKSPACES }, () => randomBytes(32).toString("base64url"));
@@ -125,14 +126,14 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
   ];
   await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
   for (const [what, begin] of work) {
-    const longest: number[] = [];
-    for (let round = 0; round < 3; round++) {
+    let longest = Infinity;
+    // Up to three times, because other programs on the machine make each turn longer.
+    for (let round = 0; round < 3 && longest > MAX_TURN_MS; round++) {
       await begin();
       expect(await statusOf("/readyz")).toBe(200);
-      longest.push(await longestTurn());
+      longest = await longestTurn();
     }
-    // The minimum, because other programs on the machine make each turn longer.
-    expect([what, Math.min(...longest)]).toEqual([what, expect.toSatisfy((ms: number) => ms <= 50)]);
+    expect([what, longest]).toEqual([what, expect.toSatisfy((ms: number) => ms <= MAX_TURN_MS)]);
   }
   expect(await statusOf("/added")).toBe(405);
 });

@@ -43,7 +43,7 @@ export async function update({ id, outs }: Created, more: Values = {}): Promise<
   return { id, outs: (await responders.update(id, outs, await checked(more, outs))).outs };
 }
 
-/** What a refresh leaves of it: undefined if it is gone. */
+/** The state after a refresh; undefined if the process is gone. */
 export const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
   (await responders.read(id, outs)).props;
 

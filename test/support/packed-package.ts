@@ -27,7 +27,10 @@ async function resolveSdk(): Promise<string> {
 /** New projects outside the repository that install the packed tarball. */
 export interface PackedPackage {
   folder: string;
-  /** Installs the tarball and the dependencies of a TypeScript program on Pulumi with pnpm. Returns the project's folder. */
+  /**
+   * Installs the tarball and the dependencies of a TypeScript program on Pulumi with pnpm. Returns the
+   * project's folder.
+   */
   install(): Promise<string>;
   /** Installs the tarball alone with npm, and returns the project's folder. */
   installAlone(): Promise<string>;

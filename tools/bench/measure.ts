@@ -9,7 +9,7 @@ export interface Context {
   signal: AbortSignal;
   /** Shows how far the row is. */
   update: (detail: string) => void;
-  /** How many webhooks the rows on the engine register, and how often they are repeated. */
+  /** How many webhooks the engine's benchmarks register, and how often they are repeated. */
   webhooks: number;
   rounds: number;
   /** The number of workspaces in the row `fleet`. */

@@ -21,9 +21,7 @@ interface CommandOptions {
   onLine?: (line: string) => void;
 }
 
-/** A Pulumi project on its own file backend, used with the CLI as a user does. Its processes end with it. */
-type Project = Awaited<ReturnType<typeof createProject>>;
-
+/** Creates a Pulumi project on its own file backend, used with the CLI as a user does. Its processes end with it. */
 export async function createProject(
   side: Side,
   { service, signal }: { service: Pick<ServiceReport, "serviceUrl" | "endpointUrl">; signal: AbortSignal },

@@ -1,5 +1,5 @@
 /**
- * The servers that the rows measure, each in its own process: `servers.ts <name>`, `servers.ts program
+ * The servers that the benchmarks measure, each in its own process: `servers.ts <name>`, `servers.ts program
  * <configuration>`, or `servers.ts service <ServiceOptions as JSON>`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";

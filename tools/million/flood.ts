@@ -1,4 +1,4 @@
-/** `apichat responder` under a flood of deliveries, before a target that takes each at once. */
+/** Floods `apichat responder` with deliveries; its target accepts each one immediately. */
 import { execaNode } from "execa";
 import { createHmac } from "node:crypto";
 import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ export interface FloodOptions {
   /** Whether the responder forwards. */
   forwards: boolean;
   signal: AbortSignal;
-  /** Kills the responder this often, and starts it again. What it has not answered by then is sent again. */
+  /** Kills the responder this often, and starts it again. Unanswered requests are sent again. */
   killEveryMs?: number | undefined;
   /** How many other workspaces there are. Default 0. */
   others?: number;

@@ -16,8 +16,8 @@ const MAX_PAUSE_SECONDS = 300;
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Makes the handler of the queue. The conversations of a batch go side by side, the deliveries of one in
- * order: after one that fails, those behind it wait too. What fails is reported by its id, so that Lambda
+ * Makes the handler of the queue. It forwards the conversations of a batch concurrently, and the deliveries of a
+ * conversation in order: after a failure, the later ones wait. It reports failed records by id, so that Lambda
  * deletes only the rest.
  */
 export function createForwarder(options: ForwarderOptions): (event: SQSEvent) => Promise<SQSBatchResponse> {
@@ -30,7 +30,7 @@ export function createForwarder(options: ForwarderOptions): (event: SQSEvent) =>
 
 const groupOf = ({ attributes, messageId }: SQSRecord): string => attributes.MessageGroupId ?? messageId;
 
-/** Gives the records that must come again. */
+/** Returns the records to receive again. */
 async function forwardInOrder(
   records: readonly SQSRecord[],
   options: ForwarderOptions,
@@ -83,7 +83,7 @@ async function pause(
   try {
     await queue.delay(receiptHandle, pauseSeconds);
   } catch (error) {
-    // Then it comes again when the queue's own visibility timeout is over.
+    // The queue then delivers the record again after its own visibility timeout.
     console.error("The pause of a delivery could not be set:", String(error));
   }
 }

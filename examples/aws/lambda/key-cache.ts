@@ -1,9 +1,9 @@
-/** Keys that are older than this are read again before they are used: so long a removed key may still be accepted. */
+/** Older keys are read again before they are used. A removed key may still be accepted for this long. */
 const MAX_AGE_MS = 60_000;
 /** Minimum interval between reads caused by refused requests, because those cost their sender nothing. */
 const MIN_AGE_MS = 1_000;
 
-/** Verification keys as they stand in a store, kept between the invocations of one instance. */
+/** Caches the verification keys of a store between the invocations of one instance. */
 export interface KeyCache {
   /** The keys. Rejects if they have never been read and cannot be now. */
   current(): Promise<readonly string[]>;

@@ -1,7 +1,7 @@
 import { DELIVERY_ID_HEADER, judgeForward, type ForwardVerdict } from "pulumi-apichat/responder";
 import type { QueuedDelivery } from "./queued-delivery";
 
-/** What came of an attempt, and why if the delivery was not taken. */
+/** The outcome of an attempt, and the reason if the delivery was not accepted. */
 export type Outcome = ForwardVerdict & { reason: string };
 
 /** How long a target may take to answer. */

@@ -2,7 +2,7 @@
 export interface QueuedDelivery {
   /** Made once, when the delivery is accepted; the target sees it in `x-apichat-delivery-id`. */
   id: string;
-  /** Those that go on with the body. */
+  /** The headers that are forwarded with the body. */
   headers: [name: string, value: string][];
   body: Uint8Array;
 }

@@ -13,7 +13,7 @@ export interface Letter {
 /** The largest body that, in base64 and with its headers, fits into a message of a queue: those hold 128 KB. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** Cloudflare's own notes on a request, which it adds again on the way out. */
+/** Headers that Cloudflare adds to every request, including forwarded ones. */
 const CLOUDFLARE_HEADER = /^(cf-|cdn-loop$)/;
 
 export function writeLetter(workspace: string, request: RequestHead, body: Uint8Array): Letter {
@@ -25,7 +25,7 @@ export function writeLetter(workspace: string, request: RequestHead, body: Uint8
   };
 }
 
-/** The request that carries a letter on. */
+/** Converts a letter to the request that forwards it. */
 export function readLetter({ id, headers, bodyBase64 }: Letter): RequestInit {
   const carried = new Headers(headers);
   carried.set(DELIVERY_ID_HEADER, id);

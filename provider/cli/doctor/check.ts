@@ -17,7 +17,7 @@ export interface Surroundings extends CommandRun {
   webhookUrl: string | undefined;
 }
 
-/** What several checks need, read once. A promise rejects in each check that awaits it. */
+/** Facts that several checks need, read once. If a promise rejects, each check that awaits it fails. */
 export interface DoctorFacts extends Surroundings {
   /** The path of Pulumi.yaml; undefined if there is none here or above. */
   projectFile: string | undefined;

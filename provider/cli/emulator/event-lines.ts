@@ -11,7 +11,7 @@ import { formatTime, paint } from "../output.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
-/** Remember the lines of this many records: a record that changes comes again, mostly within a moment. */
+/** Remember the lines of this many records: a changed record is published again, usually within a moment. */
 const REMEMBERED_RECORDS = 1_000;
 
 const COLOURS = { good: "green", bad: "red", plain: "cyan" } as const;

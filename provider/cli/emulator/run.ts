@@ -12,7 +12,7 @@ import { toUrlHost } from "../../lib/url.js";
 import { createEventFormatter } from "./event-lines.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
 
-/** What the first lines of output show of an emulator. */
+/** The facts about an emulator that the first lines of output show. */
 interface EmulatorFacts {
   /** Origin of the registration interface. */
   url: string;
@@ -90,7 +90,7 @@ async function findEmulator({ host, port }: EmulatorCliOptions): Promise<Emulato
     const { botUrl } = workspaces.find(({ name }) => name === DEFAULT_WORKSPACE) ?? {};
     return botUrl === undefined ? undefined : { url, botUrl: new URL(botUrl).origin, workspaces };
   } catch {
-    // What has the port is something else.
+    // A different program listens on the port.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ export function lineOf({ message, error }: FleetFailure): string {
   return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
-/** What failures of one cause share, such as "get-webhook at https://platform.example: HTTP 401". */
+/** Returns the part that failures of one cause share, such as "get-webhook at https://platform.example: HTTP 401". */
 export function describeCause({ message, error }: FleetFailure): string {
   // Problems of arguments say what is wrong; their code is always the same.
   if (error === undefined || error.problems) return firstLine(message);

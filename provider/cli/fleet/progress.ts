@@ -13,7 +13,7 @@ export class FleetProgress {
   #workspaces = "";
   #printedAt = 0;
   readonly #seen = new Set<string>();
-  /** What the provider has printed: it says the same of many workspaces. */
+  /** Lines that the provider has already printed: it repeats the same one for many workspaces. */
   readonly #notes = new Set<string>();
 
   constructor(signal: AbortSignal) {

@@ -151,7 +151,7 @@ function describeEnd(report: FleetReport | RotationReport, { program }: Place): 
     `Shard ${shard} leaves the index stack as it was. ` +
       `When every shard is done, run ${program} ${action} without --shard.`;
   if (outcome === "done") return [index];
-  // What is done stays done; what failed has to be fixed first.
+  // Finished stacks need no further run; failures must be fixed first.
   const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
   const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
   const again = shard === undefined ? words : `${words} --shard ${shard}`;

@@ -18,30 +18,21 @@ export interface Lane {
 
 /** Decides how many attempts each workspace may begin, and when to look for its due deliveries. */
 export class Lanes {
+  /** The workspaces that may begin attempts. */
+  forwarded: ReadonlySet<string> = new Set();
   readonly #limits: AttemptLimits;
   readonly #lanes = new Map<string, Lane>();
-  #forwarded: ReadonlySet<string> = new Set();
   #attempts = 0;
 
   constructor(limits: AttemptLimits) {
     this.#limits = limits;
   }
 
-  /** Forwards these workspaces and no others from now on. */
-  follow(forwarded: ReadonlySet<string>): void {
-    this.#forwarded = forwarded;
-  }
-
-  /** Returns those of these workspaces that are forwarded now. */
-  forwardedOf(workspaces: readonly string[]): Set<string> {
-    return new Set(workspaces.filter((workspace) => this.#forwarded.has(workspace)));
-  }
-
   /** Has the due deliveries of a workspace looked for. */
   wake(workspace: string): void {
     const lane = this.#lanes.get(workspace);
     if (lane) lane.lookMs = 0;
-    else if (this.#forwarded.has(workspace))
+    else if (this.forwarded.has(workspace))
       this.#lanes.set(workspace, { workspace, attempts: 0, isHanging: false, lookMs: 0 });
   }
 
@@ -91,7 +82,7 @@ export class Lanes {
    * most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
-    if (!this.#forwarded.has(workspace)) return 0;
+    if (!this.forwarded.has(workspace)) return 0;
     const { perWorkspace, total } = this.#limits;
     const free = total - this.#attempts;
     const room = isHanging

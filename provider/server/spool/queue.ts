@@ -111,13 +111,14 @@ export class SpoolQueue extends SpoolFile {
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
     const { forget, noteForwarded, listWaiting } = this.#statements;
-    this.#lanes.follow(this.#lanes.forwardedOf(workspaces));
+    const forwarded = new Set(workspaces);
+    this.#lanes.forwarded = new Set(workspaces.filter((name) => this.#lanes.forwarded.has(name)));
     const given = JSON.stringify(workspaces);
     forget.run(given);
     noteForwarded.run({ given, nowMs: this.nowMs() });
     this.retryWaiting(moved);
     const waiting = listWaiting.all().map(toWorkspace);
-    this.#effects.push(() => this.#lanes.follow(new Set(workspaces)));
+    this.#effects.push(() => (this.#lanes.forwarded = forwarded));
     this.changed(waiting);
   }
 

@@ -138,11 +138,6 @@ export class Spool {
     return this.ask("check");
   }
 
-  /** Ends the pauses of these workspaces or of all. Resolves with the number of conversations that waited. */
-  retry(workspaces?: readonly string[]): Promise<number> {
-    return this.ask("retryWaiting", workspaces);
-  }
-
   /**
    * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
    * starts again. Resolves with their number.

@@ -58,7 +58,7 @@ describe("a credential", () => {
     expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*chmod 600 /);
   });
 
-  test("in a list, as a store of keys has it, is a usage error, which does not quote it", async () => {
+  test("in a JSON list is a usage error that does not quote the key", async () => {
     const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
     const found = open({ apiKeyFile }).findSecret("apiKey");
     await expect(found).rejects.toThrow(

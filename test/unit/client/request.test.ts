@@ -25,7 +25,7 @@ const webhook = {
 const startOk = () => startServer((_, response) => answerOk(response));
 
 describe("a request", () => {
-  test("contains exactly the fields of its operation as JSON, and accepts JSON", async () => {
+  test("has exactly its operation's fields as a JSON body, and asks for a JSON response", async () => {
     const { url, requests } = await startOk();
     const client = createTestClient(`${url}/acme/apichat`);
     await client.getWebhook();
@@ -174,7 +174,7 @@ describe("flowApiKeyAs", () => {
     },
   );
 
-  test("as body sends a key that no header can contain, and no error shows it", async () => {
+  test("body sends a key that no header can contain, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );

@@ -17,7 +17,7 @@ async function startTwo(): Promise<
 }
 
 describe("deliveries", () => {
-  test("of one conversation arrive in order and one at a time, those of others meanwhile", async () => {
+  test("of one conversation arrive in order, one at a time, without delaying other conversations", async () => {
     const { acme, results, release, texts } = await startTwo();
     await acme.deliver(outbound("elsewhere", 2));
     expect(texts()).toEqual(["first", "elsewhere"]);

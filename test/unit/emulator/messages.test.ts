@@ -97,7 +97,7 @@ describe("an invalid message", () => {
     expect(received(acme)).toEqual([]);
   });
 
-  test('with a key that lacks "Gerenciar Fluxo" gets 403 until it may', async () => {
+  test('gets 403 until its key has the permission "Gerenciar Fluxo"', async () => {
     const { acme } = await startSilent();
     acme.mayManageFlow = false;
     const answer = await sendTo(acme, text);

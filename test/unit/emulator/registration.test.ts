@@ -111,7 +111,7 @@ describe("addresses", () => {
   });
 });
 
-test("calls of one workspace are handled one after the other, those of another meanwhile", async () => {
+test("calls of one workspace are handled one after the other, without delaying other workspaces", async () => {
   const { emulator, acme } = await startAcme();
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   const endpoint = await startHeldEndpoint();

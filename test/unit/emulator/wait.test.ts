@@ -45,7 +45,7 @@ describe("waitForDelivery", () => {
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>
       emulator.waitForDelivery(match, soon).catch((error: unknown) => error);
-    expect(await giveUp({})).toEqual(timeout("none at all"));
+    expect(await giveUp({})).toEqual(timeout("no delivery was recorded"));
     await acme.deliver(reply);
     const failure = await giveUp({ verdict: "failed" });
     expect(failure).toEqual(timeout('of workspace "acme" delivered'));

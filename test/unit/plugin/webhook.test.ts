@@ -91,7 +91,7 @@ describe("the preview of create", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test.each(["baseUrl", "apiKey"])("asks nobody while %s is not known", async (name) => {
+  test.each(["baseUrl", "apiKey"])("sends no request while %s is not known", async (name) => {
     const started = await startAcme();
     const inputs = await checked(programOf(started, { [name]: UNKNOWN }));
     const { outs } = await webhook.create(inputs, { preview: true });

@@ -145,7 +145,7 @@ it.each<readonly [wrong: object, reason: RegExp]>([
   ...["", "hook", url, "/hook?tenant=7", "/hook#x", "/a hook", "/olá"].map(
     (path) => [{ path }, PATH_REASON] as const,
   ),
-  [{ pth: "/x" }, /^pth: no such option; there are verificationKeys, onDelivery, /],
+  [{ pth: "/x" }, /^pth: unknown option; the options are verificationKeys, onDelivery, /],
   [{ onDelivery: undefined }, /^onDelivery: must be a function$/],
   [{ onHandshake: "log" }, /^onHandshake: must be a function$/],
 ])("rejects the options %j at once", (wrong, reason) => {
@@ -164,7 +164,7 @@ it.each<[string, (request: Request) => unknown]>([
   expect(await readCode(response)).toEqual([500, "body_consumed"]);
 });
 
-it("keeps every digit of a conv_id, and of nothing that looks like one", async () => {
+it("keeps every digit of conv_id, but not of other numbers or of strings that look like it", async () => {
   const others = { other: 2 ** 60, text: '"conv_id":9007199254740993' };
   const rest = JSON.stringify(others).slice(1);
   const body = `{"conv_id" :\n123456789012345678901234567890,${rest}`;

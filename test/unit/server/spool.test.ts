@@ -249,7 +249,7 @@ async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken:
     await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);
 }
 
-test("replays a dead letter with its id at its place in its conversation", async () => {
+test("replays a dead letter under the same id and at the same position in the conversation", async () => {
   const spool = await openTestSpool();
   const ids = (await acceptAll(spool, [{}, {}, {}])).map(({ id }) => id);
   const [first, second, third] = ids;

@@ -57,7 +57,7 @@ test("create registers the webhook, and its outputs are the inputs and the regis
 
 const NAMES = ["acme", ...Array.from({ length: 19 }, (_, n) => `w${n}`)];
 
-test("of 20 creates at once one is confirmed, if get-webhook returns what set-webhook did", async () => {
+test("only one of 20 concurrent creates reads its result, if get-webhook returns the same as set-webhook", async () => {
   const workspaces = NAMES.map((name) => ({ name, apiKey: `ak-${name}-0123456789` }));
   const { args, emulator, actions } = await startAcme({ workspaces });
   const creates = workspaces.map(({ name, apiKey }) =>

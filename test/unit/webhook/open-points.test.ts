@@ -128,7 +128,7 @@ test.each<Switches>([
   { failedHandshake: "clears" },
   ...(["errors", "text", "empty"] as const).map((errorShape) => ({ errorShape })),
 ])(
-  "a handshake that the service does not see pass at first is repeated if it is read as %j",
+  "set-webhook is retried while the service's handshake fails, if its error response has the form %j",
   async (options) => {
     const { acme, args, emulator, actions } = await startRotating(options);
     emulator.injectFault({ ...rejectHandshake, times: 2 });

@@ -191,7 +191,7 @@ describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
     ["the configured number of rounds", 2, 2],
-  ])("in the same way repeatedly is given up after %s", async (_, rejectedRounds, rounds) => {
+  ])("ends the waiting after %s with the same rejection", async (_, rejectedRounds, rounds) => {
     vi.mocked(backOffMs).mockReturnValue(1);
     const { url, requests } = await startServer(respond(401));
     const error = await failureOf(run(url, { rejectedRounds, ...inAMinute() }));

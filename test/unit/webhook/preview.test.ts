@@ -95,7 +95,7 @@ describe("the preview of a create", () => {
 
 const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
 
-test("a preview on a user's mocks queries nobody", async () => {
+test("a preview with a user's mocks sends no request", async () => {
   const { args, actions } = await startAcme();
   await runtime.setMocks({ call: () => ({}), newResource }, "project", "dev", true);
   const { name, baseUrl, apiKey, webhookUrl } = args;

@@ -88,7 +88,7 @@ describe("read", () => {
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
-  test("of a deleted workspace names the way to forget it; so does delete", async () => {
+  test("of a deleted workspace names the command that removes it from the state; so does delete", async () => {
     const { state, emulator } = await startCreated();
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
@@ -159,7 +159,7 @@ describe("delete", () => {
     expect(actions().slice(0, 3)).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
   });
 
-  test("that is repeated keeps what somebody else registered in between", async () => {
+  test("that is retried keeps a webhook that somebody else registered in between", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
     const removed = remove(state);

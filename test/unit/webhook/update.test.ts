@@ -32,7 +32,7 @@ describe("a change of", () => {
     },
   );
 
-  test("the URL to one that fails the preflight keeps the live registration", async () => {
+  test("the URL keeps the live registration if the new URL fails the preflight", async () => {
     const { state, args, actions, acme } = await startCreated();
     const change = { webhookUrl: "http://127.0.0.1:9/", timeouts: hasty };
     expect((await failureOf(update(state, { ...args, ...change }))).code).toBe("handshake_failed");

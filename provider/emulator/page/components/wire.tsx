@@ -65,8 +65,8 @@ export function Wire() {
         </ol>
         {exchanges.value.length > MAX_SHOWN && (
           <p class="text-light p-4">
-            Shown are at most {MAX_SHOWN}. Searched are the newest {MAX_EXCHANGES.toLocaleString("en")}{" "}
-            requests, handshakes and deliveries each.
+            This list shows at most {MAX_SHOWN}. A search covers the newest{" "}
+            {MAX_EXCHANGES.toLocaleString("en")} requests, handshakes and deliveries each.
           </p>
         )}
       </div>
