@@ -113,11 +113,15 @@ function readBody(
   if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
   // It would not emit "close" again.
   if (req.destroyed) return "body_incomplete";
-  if (Number(req.headers["content-length"]) > limitBytes) return "body_too_large";
-  return readStream(req, limitBytes);
+  const expected = Number(req.headers["content-length"]);
+  return expected > limitBytes ? "body_too_large" : readStream(req, { limitBytes, expected });
 }
 
-function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Array | BodyFailure> {
+/** `expected` is the length that the sender announced; NaN if none. */
+function readStream(
+  req: IncomingMessage,
+  { limitBytes, expected }: { limitBytes: number; expected: number },
+): Promise<Uint8Array | BodyFailure> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -128,6 +132,8 @@ function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Arra
     const take = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
+      // The body is complete with this chunk, so it is not kept waiting.
+      if (length === expected) return;
       if (length <= limitBytes) return keep(req, chunk);
       req.off("data", take).pause();
       settle("body_too_large");
