@@ -8,24 +8,12 @@ const MESSAGES = [
   ],
   ["text", { type: "text", text: "x", content_type: null, new_field: [1, { a: null }] }],
   ["image", { type: "image", url: "https://files.example/1.png" }],
-  ["audio", { type: "audio", url: "https://files.example/1.mp3" }],
-  ["video", { type: "video", url: "https://files.example/1.mp4" }],
-  ["file", { type: "file", url: "https://files.example/1.pdf" }],
   ["button_template", { type: "text", content_type: "button_template", content_attributes: { buttons: [] } }],
-  ["generic_template", { type: "text", content_type: "generic_template", content_attributes: {} }],
   ["unknown", { type: "sticker", url: "https://files.example/1.webp" }],
   ["unknown", { type: "text", content_type: "list_template", content_attributes: {} }],
-  ["unknown", { type: null }],
-  ["unknown", {}],
   ["unknown", [{ type: "text" }]],
   ["unknown", null],
 ] as const;
-
-const ids: [digits: string, value: number | bigint][] = [
-  ["9007199254740991", 9007199254740991],
-  ["9007199254740993", 9007199254740993n],
-  ["-9007199254740993", -9007199254740993n],
-];
 
 const text = { type: "text", text: "x" };
 const body = JSON.stringify(text);
@@ -38,13 +26,10 @@ export const messageCases: ContractCase[] = [
     const content = JSON.stringify(message);
     return casesOf(delivered(kind, message), { [`kind ${kind}: ${content}`]: { body: content, signed: {} } });
   }),
-  ...ids.flatMap(([digits, conv_id]) =>
-    casesOf(delivered("text", { type: "text", conv_id }), {
-      [`every digit of conv_id ${digits} is kept`]: {
-        ...signed,
-        body: `{"type":"text","conv_id":${digits}}`,
-      },
-    }),
+  caseOf(
+    "every digit of a long conv_id is kept",
+    delivered("text", { type: "text", conv_id: 9007199254740993n }),
+    { ...signed, body: '{"type":"text","conv_id":9007199254740993}' },
   ),
   caseOf(
     "x-flow-ns and x-action are passed to the handler, in any case of their names",

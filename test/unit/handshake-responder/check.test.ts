@@ -146,7 +146,6 @@ describe("on CI", () => {
 // The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
 describe("wrong inputs", () => {
   test.each<[object, reason: RegExp]>([
-    [{ workspaces: {} }, /^workspaces: must have at least one; for example/],
     [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
     [
       acme({ verificationKeys: undefined }),

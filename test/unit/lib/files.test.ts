@@ -3,7 +3,6 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { writePrivateFile } from "../../../provider/lib/files.js";
-import { pretendPlatform } from "../../support/platform.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 const folder = await makeFolder();
@@ -22,7 +21,7 @@ function rejectRenames(times: number): void {
 }
 
 test("on Windows it waits until an open file can be replaced", async () => {
-  using _ = pretendPlatform("win32");
+  vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   rejectRenames(2);
   await writePrivateFile(join(folder, "a"), "new");
   expect(await readFile(join(folder, "a"), "utf8")).toBe("new");

@@ -259,17 +259,6 @@ describe("values that the program marks as secret are in no failure and no line:
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("a conflict, in the preview and in the create", async () => {
-    const started = await startHidden();
-    started.acme.takeOver(FOREIGN);
-    const inputs = await checked(programOf(started, started.given));
-    for (const options of [{ preview: true }, {}]) {
-      const { details } = await failureOf(webhook.create(inputs, options));
-      expect(details).toContain(FOREIGN.webhook_url);
-      expect(details).not.toContain(pathOf(started));
-    }
-  });
-
   test("a conflict after a refresh, which names the other webhook", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
