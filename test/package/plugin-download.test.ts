@@ -195,10 +195,8 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       await vi.waitUntil(() => printed.includes("Ctrl-C"), { timeout: 60_000 });
       expect(printed).toContain("write a program with apichat init");
       const [, origin = ""] = /(http:\/\/127\.0\.0\.1:\d+)\/_emulator\//.exec(printed) ?? [];
-      const read = async (path: string): Promise<string> =>
-        (await fetch(`${origin}/_emulator/${path}`)).text();
-      expect(await read("app.js")).toContain("Choose a conversation");
-      expect(JSON.parse(await read("settings"))).toMatchObject({ commandLine: "apichat" });
+      const code = await (await fetch(`${origin}/_emulator/app.js`)).text();
+      expect(code).toContain("Choose a conversation");
 
       // Without the wheel, a link to the plugin's own command is enough.
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
