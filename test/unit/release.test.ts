@@ -27,7 +27,7 @@ test.each([
   expect(() => parseRepository(text)).toThrow(`--repository: "${text}" is not a repository`),
 );
 
-test("a tag must be the version, and a release must name its repository", () => {
+test("a tag must match the version, and a release must name its repository", () => {
   checkTag("v1.2.3", "1.2.3", "acme/hooks");
   expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
     '"v1.2.4" does not match the version of package.json',
@@ -36,7 +36,7 @@ test("a tag must be the version, and a release must name its repository", () => 
   expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("also pass --repository OWNER/NAME");
 });
 
-test("stamp writes the repository into each file that names it, in place of the previous one", async () => {
+test("stamp replaces the repository in each file that names it", async () => {
   const folder = await makeFolder();
   const names = ["package.json", "schema/pulumi.yaml", "docs/guide/languages.md"];
   for (const name of names) await cp(join(root, name), join(folder, name));
@@ -60,11 +60,11 @@ test.each([
   ["kubernetes", "key-seed"],
   ["docker-compose", "key-seed"],
   ["nats", "nats/jetstream/messages"],
-])("neither npm nor git includes files that a user of examples/%s creates: %s", async (example, file) => {
+])("npm and git ignore the files that a user of examples/%s creates: %s", async (example, file) => {
   const folder = await makeFolder();
   const path = join("examples", example);
   await cp(join(root, "package.json"), join(folder, "package.json"));
-  // Separately, because a user copies the example into a project.
+  // In a separate folder, because a user copies the example into a project.
   await cp(join(root, path), join(folder, path), { recursive: true });
   await mkdir(join(folder, path, file, ".."), { recursive: true });
   await writeFile(join(folder, path, file), "secret");
@@ -100,7 +100,7 @@ test("pip installs the wheel's build tools only with known hashes", async () => 
   for (const one of packages) expect(one).toMatch(/^\S+==\S+ --hash=sha256:[0-9a-f]{64}$/);
 });
 
-test("an archive has the same bytes at any time and for any order of its files", async () => {
+test("an archive depends neither on the time nor on the order of its files", async () => {
   const folder = await makeFolder();
   const files = [["a.txt", "a"] as const, ["b/c.txt", "c"] as const];
   for (const [name, order] of Object.entries({ one: files, other: files.toReversed() })) {

@@ -49,7 +49,7 @@ test.each([
   ["older", (path: string) => write(path, "PRAGMA user_version = 1")],
   ["foreign", (path: string) => write(path, "PRAGMA application_id = 7")],
   ["foreign", (path: string) => writeFileSync(path, "no database ".repeat(1_000))],
-])("rejects %s without changing it", (code, change) => {
+])("rejects a %s file without changing it", (code, change) => {
   const path = join(folder, `${code}-${Math.random()}.sqlite`);
   openSqlite(path, { ...FORMAT, pragmas: "" }).close();
   change(path);
