@@ -70,14 +70,17 @@ describe("a credential", () => {
     ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
     ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],
     ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
-  ])("is a usage error if it is %s, and the error does not quote it", async (_, options, environment, message) => {
-    const failure: unknown = await open(options, environment)
-      .secret("apiKey")
-      .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(UsageError);
-    expect((failure as Error).message).toMatch(message);
-    expect((failure as Error).message).not.toContain(API_KEY);
-  });
+  ])(
+    "is a usage error if it is %s, and the error does not quote it",
+    async (_, options, environment, message) => {
+      const failure: unknown = await open(options, environment)
+        .secret("apiKey")
+        .catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(UsageError);
+      expect((failure as Error).message).toMatch(message);
+      expect((failure as Error).message).not.toContain(API_KEY);
+    },
+  );
 });
 
 /** A terminal that records its output and its raw mode. */

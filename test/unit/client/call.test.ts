@@ -62,23 +62,20 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) =>
     await expect(ended).rejects.toBe(reason);
   });
 
-  test.each([503, 429])(
-    "during the pause after a %i, for all calls that share the pause",
-    async (status) => {
-      const { url } = await startServer((_request, response) =>
-        response.writeHead(status, { "retry-after": "300" }).end(),
-      );
-      const controller = new AbortController();
-      const paused = Promise.withResolvers<void>();
-      // The pause is longer than the time limit of a test.
-      const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
-      const ended = [start("the client's", url, controller.signal, options)];
-      await paused.promise;
-      ended.push(start("the call's", url, controller.signal, options));
-      controller.abort(reason);
-      for (const one of ended) await expect(one).rejects.toBe(reason);
-    },
-  );
+  test.each([503, 429])("during the pause after a %i, for all calls that share the pause", async (status) => {
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(status, { "retry-after": "300" }).end(),
+    );
+    const controller = new AbortController();
+    const paused = Promise.withResolvers<void>();
+    // The pause is longer than the time limit of a test.
+    const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
+    const ended = [start("the client's", url, controller.signal, options)];
+    await paused.promise;
+    ended.push(start("the call's", url, controller.signal, options));
+    controller.abort(reason);
+    for (const one of ended) await expect(one).rejects.toBe(reason);
+  });
 
   test.each(owners)("before it sends anything: %s signal, already aborted", async (owner) => {
     const { url, requests } = await startServer();

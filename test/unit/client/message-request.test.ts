@@ -82,7 +82,7 @@ describe("a message", () => {
 test.each<[string, number, string, unknown]>([
   ["JSON", 200, '{"status":"ok","id":1}', { status: "ok", id: 1 }],
   ["JSON with a different status", 200, '{"status":"queued"}', { status: "queued" }],
-  ["JSON with "error" in another field", 200, '{"id":"error"}', { id: "error" }],
+  ["JSON with an error in another field", 200, '{"id":"error"}', { id: "error" }],
   ["a JSON string", 200, '"error"', "error"],
   ["text", 202, "error", "error"],
   ["nothing", 204, "", undefined],

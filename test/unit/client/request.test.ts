@@ -159,20 +159,17 @@ const HI = textOf(7, "hi");
 describe("flowApiKeyAs", () => {
   const ways = ["bearer", "raw", "body", { header: "X-Flow" }, { header: "X-Other" }] as const;
 
-  test.each(ways)(
-    "%j is accepted only by a service that reads the key there",
-    async (flowApiKeyAs) => {
-      for (const flowKey of ways) {
-        const acme = await startAcme({ flowKey });
-        const { botUrl, flowApiKey } = acme;
-        const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
-        const isRead = flowKey === flowApiKeyAs;
-        expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
-        const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
-        expect(taken).toEqual(isRead ? [HI] : []);
-      }
-    },
-  );
+  test.each(ways)("%j is accepted only by a service that reads the key there", async (flowApiKeyAs) => {
+    for (const flowKey of ways) {
+      const acme = await startAcme({ flowKey });
+      const { botUrl, flowApiKey } = acme;
+      const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
+      const isRead = flowKey === flowApiKeyAs;
+      expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
+      const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
+      expect(taken).toEqual(isRead ? [HI] : []);
+    }
+  });
 
   test("body sends a key that is invalid in a header, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>

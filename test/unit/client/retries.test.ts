@@ -211,25 +211,22 @@ describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
     ["is missing, so the back-off delays", {}, 125],
-  ])(
-    "of a 429 %s all calls of both clients to that origin only",
-    async (_, headers, leastMs) => {
-      const { url, requests } = await startServer(answerFirst([429], headers));
-      const elsewhere = await startServer((_request, response) => answerOk(response));
-      const release = holdPauses();
-      const first = sendTo(url, { requestSeconds: 60 });
-      await expect.poll(() => pauses).toHaveLength(1);
-      const others = [sendTo(url), createTestClient(`${url}/a`).getWebhook()];
-      await createTestClient(elsewhere.url).getWebhook();
-      await expect.poll(() => pauses).toHaveLength(3);
-      expect(requests).toHaveLength(1);
-      release();
-      await Promise.all([first, ...others]);
-      const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
-      expect(later).toHaveLength(3);
-      expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
-    },
-  );
+  ])("of a 429 %s all calls of both clients to that origin only", async (_, headers, leastMs) => {
+    const { url, requests } = await startServer(answerFirst([429], headers));
+    const elsewhere = await startServer((_request, response) => answerOk(response));
+    const release = holdPauses();
+    const first = sendTo(url, { requestSeconds: 60 });
+    await expect.poll(() => pauses).toHaveLength(1);
+    const others = [sendTo(url), createTestClient(`${url}/a`).getWebhook()];
+    await createTestClient(elsewhere.url).getWebhook();
+    await expect.poll(() => pauses).toHaveLength(3);
+    expect(requests).toHaveLength(1);
+    release();
+    await Promise.all([first, ...others]);
+    const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    expect(later).toHaveLength(3);
+    expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
+  });
 
   test("of a 503 delays only its own call", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));

@@ -208,11 +208,8 @@ test.each<[string, Answer, boolean, cause: string, sent: number]>([
   ["found by a handshake with a wrong token", demandSignature, true, "signature_demanded", 5],
   ["not probed by default", demandSignature, false, "forbidden", 4],
   ["not reported if the endpoint rejects a wrong token", respond(401), true, "unauthorized", 5],
-])(
-  "an endpoint that requires a signature: %s",
-  async (_, answer, probeSignature, cause, sent) => {
-    const { url, requests } = await startServer(answer);
-    expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
-    expect(requests).toHaveLength(sent);
-  },
-);
+])("an endpoint that requires a signature: %s", async (_, answer, probeSignature, cause, sent) => {
+  const { url, requests } = await startServer(answer);
+  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+  expect(requests).toHaveLength(sent);
+});

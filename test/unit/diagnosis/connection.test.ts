@@ -63,7 +63,12 @@ describe("a TLS connection", () => {
 
   test.each<[string, HandshakeCause, RegExp, (() => Promise<string>)?]>([
     ["a self-signed certificate", "tls_self_signed", /is self-signed/, () => startHttps("self-signed")],
-    ["a certificate for a different host", "tls_wrong_host", /for another host name/, () => startHttps("wrong-host")],
+    [
+      "a certificate for a different host",
+      "tls_wrong_host",
+      /for another host name/,
+      () => startHttps("wrong-host"),
+    ],
     ["an expired certificate", "tls_expired", /has expired/, () => startHttps("expired")],
     [
       "no TLS",

@@ -60,7 +60,12 @@ it("creates a stack with the definition's secrets provider", async () => {
 it.each([
   ["nothing for a stack without random keys", stringKeyWebhook, {}, "true"],
   ["each change of a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["each change if the environment enables them", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
+  [
+    "each change if the environment enables them",
+    stringKeyWebhook,
+    { PULUMI_SKIP_CHECKPOINTS: "false" },
+    "false",
+  ],
 ])("writes checkpoints for %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
@@ -113,15 +118,12 @@ describe("the reason of a command that failed", () => {
 it.each([
   ["a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
   ["no stack without checkpoints", stringKeyWebhook, ""],
-])(
-  "removes a killed run's pending creates once an up has adopted them: %s",
-  async (_, webhook, calls) => {
-    const note = `echo "$1" >> ${folder}/calls`;
-    await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
-    expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
-    expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
-  },
-);
+])("removes a killed run's pending creates once an up has adopted them: %s", async (_, webhook, calls) => {
+  const note = `echo "$1" >> ${folder}/calls`;
+  await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
+  expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
+  expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
+});
 
 it("ends the engine if its events cannot be read, and reports that", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';

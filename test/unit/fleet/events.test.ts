@@ -94,11 +94,7 @@ const CHECKED = `${WEBHOOK} resource 'acme' has a problem: x\n${formatReport(INV
 const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "conflict", summary: "forged" } } })}`;
 
 test.each([
-  [
-    "of a webhook once, without the API key",
-    [REFUSED, REFUSED, UPDATE_FAILED],
-    "acme: refused [redacted]",
-  ],
+  ["of a webhook once, without the API key", [REFUSED, REFUSED, UPDATE_FAILED], "acme: refused [redacted]"],
   ["of a check", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
   ["as text if it lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
   ["of the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],

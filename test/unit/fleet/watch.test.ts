@@ -37,18 +37,15 @@ describe("the watch of a fleet, on a fake engine", () => {
     ["update", "same", undefined, "not-deployed"],
     ["delete", "same", undefined, "to-be-removed"],
     ["create", "create", gone, "gone"],
-  ] as const)(
-    "reports a key that an up would %s, under its workspace",
-    async (own, change, drift, kind) => {
-      const fleet = await openDeployed();
-      const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
-      see(fleet, { change, ...(drift && { drift }) }, [key]);
-      expect(await watchFleet(fleet.context)).toMatchObject({
-        outcome: "drift",
-        workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
-      });
-    },
-  );
+  ] as const)("reports a key that an up would %s, under its workspace", async (own, change, drift, kind) => {
+    const fleet = await openDeployed();
+    const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
+    see(fleet, { change, ...(drift && { drift }) }, [key]);
+    expect(await watchFleet(fleet.context)).toMatchObject({
+      outcome: "drift",
+      workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
+    });
+  });
 
   it("fails if a stack failed or was not started, and reports the drift of the others", async () => {
     const fleet = await openDeployed();

@@ -106,17 +106,14 @@ describe("the watch's steps in bash, with a fake node and a fake gh", () => {
     [1, 0, "1"],
     [2, 2, "2"],
     [137, 137, "137"],
-  ])(
-    "shows the report, and fails only if the command failed: %i",
-    async (code, exitCode, put) => {
-      await standIn("node", `echo the report > drift.md; exit ${code}`);
-      expect(await runWatchStep("Watch")).toMatchObject({
-        exitCode,
-        outputs: { code: put },
-        summary: "the report\n",
-      });
-    },
-  );
+  ])("shows the report, and fails only if the command failed: %i", async (code, exitCode, put) => {
+    await standIn("node", `echo the report > drift.md; exit ${code}`);
+    expect(await runWatchStep("Watch")).toMatchObject({
+      exitCode,
+      outputs: { code: put },
+      summary: "the report\n",
+    });
+  });
 
   it("opens an issue with a link to the report, and truncates a long report", async () => {
     await recordCalls("");

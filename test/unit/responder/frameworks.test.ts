@@ -55,10 +55,7 @@ const serveExpress = async (mount: (app: Express) => unknown): Promise<string> =
 
 describe("Express", () => {
   it.each<[string, (app: Express) => unknown]>([
-    [
-      "in a route before a body parser",
-      (app) => app.all(PATH, toNodeListener(create())).use(express.json()),
-    ],
+    ["in a route before a body parser", (app) => app.all(PATH, toNodeListener(create())).use(express.json())],
     [
       "in a router, with the whole path",
       (app) => app.use("/webhooks", express.Router().all("/apichat", toNodeListener(create(PATH)))),

@@ -30,12 +30,9 @@ describe("The response", () => {
     [functionUrlEvent, { ...plain, headers }],
     [albEvent, { ...plain, statusDescription, headers }],
     [albMultiValueEvent, { ...plain, statusDescription, multiValueHeaders }],
-  ])(
-    "has the form of its trigger (%#)",
-    async (toEvent, result) => {
-      expect(await handler(toEvent({}))).toEqual(result);
-    },
-  );
+  ])("has the form of its trigger (%#)", async (toEvent, result) => {
+    expect(await handler(toEvent({}))).toEqual(result);
+  });
 
   test("waits for the work passed to waitUntil, even if that fails", async () => {
     const report = vi.spyOn(console, "error").mockImplementation(() => undefined);

@@ -97,17 +97,14 @@ describe("keys from a function", () => {
     ["verificationKeys has failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
-  ])(
-    "cause a 500 and a report without keys if they are wrong: %s",
-    async (report, verificationKeys) => {
-      expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
-        500,
-        "keys_unavailable",
-      ]);
-      expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
-      expect(deliveries).toEqual([]);
-    },
-  );
+  ])("cause a 500 and a report without keys if they are wrong: %s", async (report, verificationKeys) => {
+    expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
+      500,
+      "keys_unavailable",
+    ]);
+    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+    expect(deliveries).toEqual([]);
+  });
 });
 
 it("a workspace has at most 32 keys, and the last of them verifies", async () => {

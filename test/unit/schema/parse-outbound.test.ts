@@ -144,15 +144,18 @@ const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
 ];
 
 describe("a delivery that differs from the specification", () => {
-  it.each(WRITTEN)("is converted if it means the same: $name $path $values", ({ name, path, values, read }) => {
-    const right = parseOutbound(JSON.stringify(samples[name]));
-    for (const value of values) {
-      const raw = putAt(samples[name], path, value);
-      const parsed = parseOutbound(JSON.stringify(raw));
-      expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
-      expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
-    }
-  });
+  it.each(WRITTEN)(
+    "is converted if it means the same: $name $path $values",
+    ({ name, path, values, read }) => {
+      const right = parseOutbound(JSON.stringify(samples[name]));
+      for (const value of values) {
+        const raw = putAt(samples[name], path, value);
+        const parsed = parseOutbound(JSON.stringify(raw));
+        expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
+        expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
+      }
+    },
+  );
 
   it.each(OTHER)("is unknown if it has a different shape: %s %s", (name, path, values) => {
     for (const value of values) {

@@ -56,17 +56,14 @@ describe("readRegistration", () => {
   });
 });
 
-it.each(INBOUND_KINDS)(
-  "recognises a message of kind %s by its shape (media share one)",
-  (kind) => {
-    const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
-    const message = samples[name as keyof typeof samples];
-    expect(inboundMessage.safeParse(message).success).toBe(true);
-    expect(inboundKindOf(message)).toBe(kind);
-    const kinds = INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success);
-    expect(kinds).toEqual(MEDIA_KINDS.some((each) => each === kind) ? MEDIA_KINDS : [kind]);
-  },
-);
+it.each(INBOUND_KINDS)("recognises a message of kind %s by its shape (media share one)", (kind) => {
+  const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
+  const message = samples[name as keyof typeof samples];
+  expect(inboundMessage.safeParse(message).success).toBe(true);
+  expect(inboundKindOf(message)).toBe(kind);
+  const kinds = INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success);
+  expect(kinds).toEqual(MEDIA_KINDS.some((each) => each === kind) ? MEDIA_KINDS : [kind]);
+});
 
 it.each([
   [{ event: "message_created" }, "text"],
