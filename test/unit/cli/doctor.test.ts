@@ -125,7 +125,11 @@ describe("apichat doctor and the network", () => {
     const wrong = { APICHAT_API_KEY: "a-wrong-api-key", APICHAT_VERIFICATION_KEY: "a-wrong-key-0123456789" };
     const findings = await examine({ ...addresses, environment: wrong });
     expect(findings).toMatchObject({
-      "base URL": { status: "failed", hint: expect.stringContaining("API key") },
+      "base URL": {
+        status: "failed",
+        ...text(/missing or wrong"}$/),
+        hint: expect.stringMatching(/^The API key is/),
+      },
       "webhook URL": { status: "failed" },
     });
     expect(findSecrets(JSON.stringify(findings), Object.values(wrong))).toEqual([]);
