@@ -56,12 +56,12 @@ test("stamp writes the repository into each file that names it, in place of the 
   expect(page).not.toBe(before);
 });
 
-test("neither npm nor git includes files that a user of an example creates", async () => {
+test("npm and git ignore the files that a user of an example creates", async () => {
   const folder = await makeFolder();
   await cp(join(root, "package.json"), join(folder, "package.json"));
   const created = ["kubernetes/key-seed", "docker-compose/key-seed", "nats/nats/jetstream/messages"];
   const examples = created.map((file) => file.split("/")[0] ?? "");
-  // Without the repository's own .gitignore, because a user copies an example into a project.
+  // Without the repository's own .gitignore, because a user copies the example into a project.
   for (const example of examples)
     await cp(join(root, "examples", example), join(folder, "examples", example), { recursive: true });
   for (const file of created) {
