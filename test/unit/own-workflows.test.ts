@@ -32,12 +32,14 @@ function isKnown(command: string): boolean {
   return script === undefined ? existsSync(root + file) : script in packageJson.scripts;
 }
 
-it("the workflows run every suite but unit, which npm test includes", async () => {
+it("the workflows and .ci/run run every suite but unit, which npm test includes", async () => {
   const { stdout } = await execa("node", ["tools/suite.ts"], { cwd: root });
   const suites = [...stdout.matchAll(/^ {2}(\S+)/gm)].map(([, suite = ""]) => suite);
   const named = workflows.flatMap(({ text }) => {
     const { jobs } = parse(text) as { jobs: Record<string, { strategy?: { matrix: { suite?: string[] } } }> };
     return Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.suite ?? []);
   });
+  const onEachPush = await readFile(`${root}.ci/run`, "utf8");
+  named.push(...[...onEachPush.matchAll(/^npm run suite (\S+)/gm)].map(([, suite = ""]) => suite));
   expect(["unit", ...named].toSorted()).toEqual(suites.toSorted());
 });
