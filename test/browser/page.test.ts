@@ -6,7 +6,7 @@ import { expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
 import { makeFolder } from "../support/folder.ts";
 
-test("the page is live again after the emulator has restarted, with everything from before and after", async () => {
+test("the page recovers after a restart of the emulator, with everything from before and after", async () => {
   const folder = await makeFolder();
   const [port, botPort] = [await freePort(), await freePort()];
   const options = { port, botPort, flow: "echo", data: join(folder, "emulator.sqlite") };

@@ -84,7 +84,7 @@ test.each<BrowserContextOptions>([
   },
 );
 
-test("the first page has one heading, and the sidebar has the shelves, the exports and the examples", async () => {
+test("the first page has one heading, and the sidebar has all groups", async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/index.html`);
   expect(await page.locator("h1").count()).toBe(1);
@@ -97,7 +97,7 @@ test("the first page has one heading, and the sidebar has the shelves, the expor
   await page.close();
 });
 
-test("search finds a page by its title, without a server", async () => {
+test("search finds a page by its title, even without a server", async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/index.html`);
   await page.keyboard.press("/");

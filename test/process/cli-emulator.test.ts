@@ -72,7 +72,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("is not started twice: the same command shows the running one, other options fail", async () => {
+  it("starts only once: the same command shows the running emulator, and other options fail", async () => {
     const port = await freePort();
     const ports = ["emulator", "--port", String(port)];
     const first = startLive(ports);
@@ -97,7 +97,7 @@ describe("apichat emulator", () => {
     await first.end();
   });
 
-  it("with --json prints one JSON object a line, with no keys but generated ones", async () => {
+  it("prints one JSON object per line with --json, and only generated keys", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
     expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
@@ -154,7 +154,7 @@ describe("apichat emulator", () => {
     expect((await second.end()).stderr).toBe("");
   });
 
-  it("replies as the scenario of a seed says, and requires the token of a file without printing it", async () => {
+  it("replies by the scenario of a seed, and requires a token from a file without printing it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const rules = [{ when: { text: "oi" }, reply: [{ type: "text", text: "Olá, {{name}}!" }] }];
     const seed = await writeText(
@@ -178,7 +178,7 @@ describe("apichat emulator", () => {
 
 describe("a usage error of apichat emulator", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
-  it("ends with 2 for a seed that is wrong, without its values", async () => {
+  it("ends with 2 for a wrong seed, without printing its values", async () => {
     const seed = await writeText("wrong.yaml", SEED);
     const said = await runCli(["emulator", ...FREE, "--json", "--seed", seed]);
     const reason = /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/;
@@ -186,7 +186,7 @@ describe("a usage error of apichat emulator", () => {
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it("ends with 1 if a port is in use, and says how to find the process", async () => {
+  it("ends with 1 if a port is in use, with a hint to find the process", async () => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", "--bot-port", String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });
