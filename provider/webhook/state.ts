@@ -68,7 +68,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
 
 /**
  * The previous state, plus the URL that may be registered now, which counts as ours too. A create that
- * replaces a resource has a claim of its own.
+ * replaces a resource has its own claim.
  */
 export function withAttempt(
   state: WebhookState,

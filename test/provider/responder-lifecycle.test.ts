@@ -126,7 +126,7 @@ test("for a responder on another machine, read and delete only warn, and update 
   await expectPids(expect.arrayContaining([pid, updated.outs.pid]));
   expect(run.lines).toEqual([
     expect.stringContaining("chat: warning: the responder was started on another machine, so"),
-    expect.stringContaining("is not ended from here"),
+    expect.stringContaining("cannot be ended from here"),
     expect.stringMatching(`warning: .* another machine.*pid ${pid}`),
   ]);
 });

@@ -240,7 +240,7 @@ test.each<[Reading<"flowKey">, string, number[]]>([
   ["bearer", "as a bearer token", [200, 401, 401, 401, 401]],
   ["raw", "as the header alone", [401, 200, 401, 401, 401]],
   ["body", "in the body", [401, 401, 200, 401, 401]],
-  [{ header: "X-Flow" }, "in a header of its own", [401, 401, 401, 200, 401]],
+  [{ header: "X-Flow" }, "in its own header", [401, 401, 401, 200, 401]],
   ["none", "not at all", [200, 200, 422, 200, 200]],
 ])("flowKey %j accepts the key %s only", async (flowKey, _how, expected) => {
   const { acme } = await startSilent({ flowKey });

@@ -65,7 +65,7 @@ describe("a list of workspaces in CSV", () => {
       '4: baseUrl: must be an absolute http or https URL, got "platform.example/x"',
       "4: apiKeyEnv: must be the name of an environment variable that is set",
       "4: apiKey: cannot be combined with apiKeyEnv",
-      "5: name: is there more than once",
+      "5: name: is used more than once",
       '5: baseUrl: reaches the same workspace as "acme", with the same API key',
       "6: has 3 cells, and the first row has 5",
       "7: name: is missing",
