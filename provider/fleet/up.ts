@@ -3,7 +3,7 @@ import type { RunOptions, UpOptions } from "./options.js";
 import type { FleetReport } from "./reports.js";
 import { beginRun, runStacks, toFleetReport, type FleetContext } from "./run.js";
 
-/** Brings every stack to what the list says, and then the index stack to what they contain. */
+/** Deploys the list to every stack, then writes their contents to the index stack. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   const run = await beginRun(context, "up", options);
   const index = await openIndex(run);

@@ -57,7 +57,7 @@ describe("a move between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("to the plugin reads once, and writes nothing", async () => {
+  test("reads once on the way to the plugin, and writes nothing", async () => {
     stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
@@ -67,13 +67,13 @@ describe("a move between the dynamic provider and the plugin", () => {
     expect(changed).toEqual(["__provider", "__provider"]);
   });
 
-  test("back reads once, and refresh uses the dynamic provider again", async () => {
+  test("reads once on the way back, and refresh uses the dynamic provider again", async () => {
     stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
   });
 
-  test("to the plugin in another stack reads once, and keeps the keys", async () => {
+  test("reads once if the plugin is in another stack, and keeps the keys", async () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,

@@ -221,7 +221,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     const [stack = ""] = STACKS;
     await finish(`node fleet.ts write --stack ${stack} --folder .`);
     const output = await finish(`pulumi preview --refresh --expect-no-changes --stack ${stack}`);
-    // A change of outputs only is not a change.
+    // `--expect-no-changes` ignores changed outputs.
     expect(output).not.toContain("Outputs:");
   });
 

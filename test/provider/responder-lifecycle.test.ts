@@ -96,7 +96,7 @@ describe("a folder", () => {
     }
   });
 
-  test("of another stack is rejected, and moves with its stack", async () => {
+  test("is rejected if it belongs to another stack, and moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
     startRun();

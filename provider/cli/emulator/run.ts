@@ -62,7 +62,7 @@ async function startListening(
     const running = cause.code === "EADDRINUSE" ? await findEmulator(options) : undefined;
     if (running !== undefined && !isPlain)
       throw new Error(
-        `the port is taken by an emulator that runs already, at ${running.url}: end it to start one with these ` +
+        `the port is taken by a running emulator, at ${running.url}: end it to start one with these ` +
           "options, or choose a different --port and --bot-port",
         { cause: error },
       );
