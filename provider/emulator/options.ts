@@ -78,14 +78,12 @@ export const emulatorOptions = z.strictObject({
         "must contain only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
     })
     .optional(),
-  /** The workspaces at the start. A workspace that is already in `data` takes precedence. Default: none. */
+  /** The workspaces at the start. Default: none. */
   workspaces: z.array(workspaceOptions).default([]),
   /** The default flow of workspaces. Default `echo`. */
   flow: flow.default("echo"),
   /** Additional flows by name: a scenario, or a function. */
   flows: z.record(z.string().min(1), namedFlow).default({}),
-  /** File (SQLite) that keeps the state between runs; created if it is missing. Default: in memory. */
-  data: z.string().min(1).optional(),
   /** Faults at the start. Default: none. */
   faults: z.array(faultRule).default([]),
   ...switches,

@@ -6,7 +6,7 @@ import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from ".
 import { switches } from "./open-point-options.js";
 
 /** The options that a seed file can set. */
-export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
+export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token">>;
 
 /**
  * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` for a key in the environment), `flow`,

@@ -9,7 +9,7 @@ import type { Settings } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/** A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets. */
+/** A record has one form, JSON, in memory and on the wire. The control API masks its secrets. */
 export interface Numbered {
   /** Unique in one emulator. */
   id: string;
@@ -61,8 +61,6 @@ export interface MessageRecord extends Numbered {
   delivery: string | null;
   /** The verdict of its delivery, which may no longer be kept. Missing until there is one. */
   verdict?: "delivered" | "failed";
-  /** Whether the flow still has to reply. A restart resumes it. */
-  unanswered: boolean;
 }
 
 /** A handshake that the emulator made (section 6.1). */
@@ -172,8 +170,8 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
-/** The part of a workspace that the store keeps: all but its records. */
-export interface WorkspaceRecord {
+/** A workspace in memory: plain data, changed by the functions of this folder. */
+export interface WorkspaceState {
   /** The name, as in the options. */
   readonly name: string;
   /** The path of `baseUrl`, such as `/acme/apichat`. */
@@ -200,10 +198,6 @@ export interface WorkspaceRecord {
   verifiesAtMs: number | null;
   /** The workspace that receives calls to this one's address, if it is a different one. */
   routeTo: string | null;
-}
-
-/** A workspace in memory: plain data, changed by the functions of this folder. */
-export interface WorkspaceState extends WorkspaceRecord {
   handshakes: HandshakeRecord[];
   deliveries: DeliveryRecord[];
   /** By conversation id and contact, the one idle longest first. */
@@ -278,7 +272,6 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
       /** The name of the workspace. */
       name: string;
     }
-  | { type: "conversation-dropped"; conversation: Talk }
   | {
       type: "flow-failed";
       /** Why the message got no reply. */
@@ -286,10 +279,7 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
     }
   | { type: "reset" };
 
-/**
- * Notifies all listeners synchronously, so that the store has written a record before the request gets its
- * response.
- */
+/** Notifies all listeners synchronously: a change is reported before the request that made it gets its response. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 

@@ -48,33 +48,6 @@ const anyChange = workspaceChange.extend({
 /** A change without the client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof anyChange> {}
 
-/** Creates a workspace without records. `flow` is the name of its flow, which the options may lack. */
-export function newWorkspace(
-  options: Omit<WorkspaceOptions, "registration">,
-  { botBaseUrl, flow }: { botBaseUrl: string; flow: string },
-): WorkspaceState {
-  return {
-    name: options.name,
-    path: `/${options.path ?? options.name}/apichat`,
-    query: options.baseUrlQuery ?? "",
-    apiKey: options.apiKey,
-    flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", options.name),
-    mayManageFlow: options.mayManageFlow ?? true,
-    flow,
-    botCode: options.botCode ?? deriveCode("bot", options.name),
-    botBaseUrl,
-    flowNs: deriveCode("flow", options.name),
-    registration: null,
-    everSet: false,
-    verifiesAtMs: null,
-    routeTo: null,
-    handshakes: [],
-    deliveries: [],
-    conversations: new Map(),
-    requestTimes: [],
-  };
-}
-
 function deriveCode(purpose: string, name: string): string {
   return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
 }
@@ -85,8 +58,26 @@ function deriveCode(purpose: string, name: string): string {
  */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
   const { name } = options;
-  const flow = flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow });
-  const workspace = newWorkspace(options, { botBaseUrl: state.origins.bot, flow });
+  const workspace: WorkspaceState = {
+    name,
+    path: `/${options.path ?? name}/apichat`,
+    query: options.baseUrlQuery ?? "",
+    apiKey: options.apiKey,
+    flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", name),
+    mayManageFlow: options.mayManageFlow ?? true,
+    flow: flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow }),
+    botCode: options.botCode ?? deriveCode("bot", name),
+    botBaseUrl: state.origins.bot,
+    flowNs: deriveCode("flow", name),
+    registration: null,
+    everSet: false,
+    verifiesAtMs: null,
+    routeTo: null,
+    handshakes: [],
+    deliveries: [],
+    conversations: new Map(),
+    requestTimes: [],
+  };
   if (state.directory.has(name)) throw invalidOption(`there is already a workspace named "${name}"`);
   assertPossible(state, workspace, workspace);
   state.directory.set(name, workspace);

@@ -40,11 +40,6 @@ export interface SqliteOptions {
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
-  /**
-   * Whether the file is for this process alone, until it is closed or the process ends, however it ends.
-   * Default false.
-   */
-  exclusive?: boolean;
   /** Whether a missing file is created, and the file of an earlier release converted. Default true. */
   create?: boolean;
 }
@@ -67,7 +62,6 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
       database.close();
     }
     database = connect(path, options.lockTimeoutMs);
-    if (options.exclusive) database.exec("PRAGMA locking_mode = EXCLUSIVE");
     if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
     checkFormat(database, options);
     // Another program may have changed it. SQLite gives its two other files the mode of this one.

@@ -1,4 +1,3 @@
-import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
@@ -133,25 +132,6 @@ describe("apichat emulator", () => {
     expect(await other.read("settings")).toMatchObject({ switches });
     expect(await other.read("faults")).toMatchObject([{ operation: "set-webhook" }]);
     await other.end();
-  });
-
-  it("keeps its workspaces with --data: the next run has them, whatever its seed says", async () => {
-    const endpoint = await startEndpoint();
-    const data = join(dirname(await writeText("seed.json", "{}")), "emulator.db");
-    const seed = async (apiKey: string) => [
-      "--data",
-      data,
-      "--seed",
-      await writeText("kept.yaml", JSON.stringify({ workspaces: [{ name: "acme", apiKey }] })),
-    ];
-    const first = await startWithJson(await seed("a-first-api-key"));
-    const inputs = { webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY };
-    await first.clientWith("a-first-api-key").setWebhook(inputs);
-    expect((await first.end()).stderr).toBe("");
-    const second = await startWithJson(await seed("a-second-api-key"));
-    const registration = await second.clientWith("a-first-api-key").getWebhook();
-    expect(registration?.webhookUrl).toBe(endpoint.url);
-    expect((await second.end()).stderr).toBe("");
   });
 
   it("replies as the scenario of a seed says, and requires the token of a file without printing it", async () => {

@@ -22,7 +22,6 @@ export function emulatorCommand(): Command {
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
-    .option("--data <file>", "file that keeps the state between runs (default: in memory)")
     .addOption(
       new Option("--flow <name>", "built-in flow that replies (default: echo)").choices([
         "echo",
@@ -51,7 +50,7 @@ A seed file can set workspaces, flow, flows, faults and every open point; flags 
 Examples:
   $ apichat emulator
   $ apichat emulator --workspace acme --workspace globex --flow menu
-  $ apichat emulator --seed workspaces.yaml --data emulator.db --failed-handshake clears
+  $ apichat emulator --seed workspaces.yaml --failed-handshake clears
   $ apichat emulator --fault '{"operation":"set-webhook","times":2,"fault":{"status":503}}'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;

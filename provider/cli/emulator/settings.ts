@@ -17,7 +17,6 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   tokenFile?: string;
   workspace?: string[];
   seed?: string;
-  data?: string;
   flow?: string;
   /** JSON of any shape. */
   fault?: unknown[];
@@ -37,7 +36,7 @@ const TOKEN = {
 
 /** Returns the options of `startEmulator`. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
-  const { port, host, data, flow, workspace: names = [], fault: faults = [] } = options;
+  const { port, host, flow, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
   for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
@@ -58,7 +57,6 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
     botPort: options.botPort ?? (port === 0 || port === 65_535 ? 0 : port + 1),
     host,
     ...(token === undefined ? {} : { token }),
-    ...(data === undefined ? {} : { data }),
     workspaces: [...(seed.workspaces ?? []), ...workspaces],
     faults: [...(seed.faults ?? []), ...(faults as NonNullable<EmulatorOptions["faults"]>)],
   };

@@ -85,8 +85,7 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   const { directory, settings, flows } = state;
 
   api.get("/health", (context) => {
-    const data = settings.data ?? null;
-    const health: HealthView = { status: "ok", version: VERSION, workspaces: directory.size, data };
+    const health: HealthView = { status: "ok", version: VERSION, workspaces: directory.size };
     return context.json(health);
   });
 

@@ -1,6 +1,6 @@
 import type { WebhookConfiguration } from "../../../schema/registration.js";
 import type { SwitchSettings } from "../open-point-options.js";
-import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceRecord } from "../state.js";
+import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceState } from "../state.js";
 
 /*
  * The JSON of the control API, for emulator, page and command line: the records of state.ts, the rules of
@@ -16,7 +16,7 @@ export interface ConversationView extends Omit<ConversationRecord, "messages"> {
 
 /** A workspace: `GET /_emulator/workspaces`, `GET /_emulator/workspaces/{name}`. */
 export interface WorkspaceView extends Pick<
-  WorkspaceRecord,
+  WorkspaceState,
   "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow" | "flow"
 > {
   /** Address of the registration interface (section 4.1). */
@@ -35,8 +35,6 @@ export interface HealthView {
   version: string;
   /** How many workspaces there are. */
   workspaces: number;
-  /** The file of the state; null in memory. */
-  data: string | null;
 }
 
 /** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
@@ -71,7 +69,4 @@ export interface ControlError {
  * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent
  * again, complete. After `reset` everything must be read again.
  */
-export type EmulatorEvent = Exclude<
-  Change<WorkspaceView, ConversationView>,
-  { type: "conversation-dropped" }
->;
+export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

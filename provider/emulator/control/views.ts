@@ -61,8 +61,7 @@ export function viewConversation({
 export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => void): () => void {
   return viewer.state.changes.subscribe((change) => {
     try {
-      const event = toEvent(viewer, change);
-      if (event) listener(event);
+      listener(toEvent(viewer, change));
     } catch (error) {
       // A listener's bug must not fail the request that is being reported.
       process.emitWarning(error instanceof Error ? error : String(error));
@@ -70,8 +69,7 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
   });
 }
 
-/** Returns the event of a change, if it has one. */
-function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
+function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
   switch (change.type) {
     case "workspace":
       return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
@@ -90,9 +88,7 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
     case "faults":
     case "reset":
       return change;
-    case "conversation-dropped":
   }
-  return undefined;
 }
 
 /**

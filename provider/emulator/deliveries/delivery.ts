@@ -42,10 +42,7 @@ export async function deliverMessage(
   const place = getOrCreateConversation(state, workspace, party);
   const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
   await queueDelivery({ ...place, delivery });
-  // The record itself stays pending: a restart resumes it.
-  return delivery.verdict === "pending"
-    ? { ...delivery, verdict: "failed", reason: "the emulator was closed" }
-    : delivery;
+  return delivery;
 }
 
 /** Returns the URL that accepts deliveries now. Throws `invalid_config` if there is none. */
@@ -203,7 +200,7 @@ export function queueDelivery(job: DeliveryJob): Promise<void> {
   return queue.deliver((again) => performDelivery(job, again));
 }
 
-/** Attempts a delivery until it has a verdict. When the emulator closes it stays pending. */
+/** Attempts a delivery until it has a verdict. */
 async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEnd> {
   const { state, workspace } = job;
   let except: DeliveryFault | undefined = again ? "reorder" : undefined;
@@ -229,11 +226,12 @@ async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
   const { state, conversation, delivery } = job;
   if (delivery.verdict !== "pending") return false;
   await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
-  if (state.outgoing.closing.aborted) return false;
   if (!conversation.queue.ended.aborted) return true;
   // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
-  delivery.reason = "its workspace or its conversation was removed";
+  delivery.reason = state.outgoing.closing.aborted
+    ? "the emulator was closed"
+    : "its workspace or its conversation was removed";
   return false;
 }
 
@@ -242,7 +240,7 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const at = new Date().toISOString();
   const begun = performance.now();
   const result = await send(job, fault);
-  // Whether the endpoint accepted it is then unknown: a restart attempts it again.
+  // It was interrupted: whether the endpoint accepted it is unknown.
   if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);

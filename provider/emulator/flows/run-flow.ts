@@ -11,22 +11,20 @@ interface FlowJob extends Place {
 
 /**
  * Runs the workspace's flow with a contact's message, after the earlier messages of the conversation, and
- * queues its replies. The message is then no longer unanswered, unless the emulator closes first. If the flow
- * throws or returns an invalid reply, nothing is sent and `flow-failed` is published.
+ * queues its replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is
+ * published.
  */
 export const runFlow = (job: FlowJob): Promise<void> =>
   job.state.turns.run(job.conversation, async () => {
     const { state, workspace, conversation, message } = job;
     const replies = await callFlow(job);
     if (conversation.queue.ended.aborted) return;
-    message.unanswered = false;
     if (typeof replies === "string") {
       const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };
       state.changes.publish({ type: "flow-failed", failure: { ...of, reason: replies } });
     } else {
       for (const reply of replies) sendReply(job, "flow", reply);
     }
-    state.changes.publish({ type: "message", message });
   });
 
 const flowReplies = z.array(flowReply);

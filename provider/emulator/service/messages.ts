@@ -73,7 +73,7 @@ function acceptMessage(
   const { sender, conversation_id: conversationId } = message;
   const party = { contactId: sender.id, contactName: sender.name, conversationId };
   const place = getOrCreateConversation(state, workspace, party);
-  const accepted = addMessage(place, { from: "contact", body: message, unanswered: true });
+  const accepted = addMessage(place, { from: "contact", body: message });
   record.conversation = accepted.conversation;
   void runFlow({ ...place, message: accepted });
   return acknowledge[state.settings.messageResponse](accepted);
