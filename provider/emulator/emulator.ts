@@ -8,12 +8,11 @@ import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { invalidOption, parseOptions } from "./usage-errors.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
-import { createFlows, flowNameOf } from "./flows/flows.js";
 import {
   emulatorOptions,
   workspaceOptions,
   type EmulatorOptions,
-  type EmulatorSettings,
+  type Settings,
   type WorkspaceOptions,
 } from "./options.js";
 import {
@@ -148,17 +147,14 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
-function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorState {
+function createState(settings: Settings, closing: AbortSignal): EmulatorState {
   const changes = new ChangeHub();
-  const flows = createFlows(options.flows, options);
-  const flow = flowNameOf(flows, options.flow, { for: "default", otherwise: "echo" });
   return {
-    settings: { ...options, flow },
+    settings,
     directory: new Map(),
     faults: new FaultList((active) => changes.publish({ type: "faults", faults: active })),
     requests: [],
     turns: new KeyedQueue(),
-    flows,
     changes,
     lastOrder: 0,
     origins: { registration: "", bot: "" },

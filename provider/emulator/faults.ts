@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { MAX_TIMER_MS } from "../lib/abort.js";
-import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.js";
+import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that

@@ -4,7 +4,6 @@ import type { WebhookConfiguration } from "../../schema/registration.js";
 import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList, FaultView } from "./faults.js";
-import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
@@ -184,8 +183,8 @@ export interface WorkspaceState {
   flowApiKey: string;
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: boolean;
-  /** The name of the flow that replies: built-in, a scenario, or `custom-…` for a function. */
-  flow: string;
+  /** The flow that replies. */
+  flow: Settings["flow"];
   /** The last segment of `bot_url`. */
   botCode: string;
   botBaseUrl: string;
@@ -305,8 +304,6 @@ export interface EmulatorState {
   readonly requests: RecordedRequest[];
   /** Runs these one at a time: calls to a workspace's registration interface, replies of a conversation's flow. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
-  /** By the name that a workspace chooses. */
-  readonly flows: Map<string, Flow>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
   lastOrder: number;

@@ -26,11 +26,9 @@ import {
 type Assignable = Pick<WorkspaceState, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
 
 /**
- * A workspace of the emulator, for tests. Assigning a setting changes it; an unknown `flow` throws
- * `invalid_config`.
+ * A workspace of the emulator, for tests. Assigning a setting changes it; a wrong value throws `invalid_config`.
  */
-export interface Workspace
-  extends Assignable, Readonly<Pick<WorkspaceState, "name" | "botCode" | "flowNs">> {
+export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "name" | "botCode" | "flowNs">> {
   /** The address of its registration interface (section 4.1), including its own query if it has one. */
   readonly baseUrl: string;
   /** The address of its bot (section 4.2), even while nothing is registered. */

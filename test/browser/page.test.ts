@@ -5,7 +5,7 @@ import { API_KEY, begin, expectSoon, openService, waitUntilLive, write } from ".
 import { shownMessages } from "./shown.ts";
 
 test("a text survives a lost connection, and after a restart the page shows what the new emulator has", async () => {
-  const options = { port: await freePort(), flow: "echo" };
+  const options = { port: await freePort(), flow: "echo" } as const;
   const { page, problems, emulator } = await openService(options, { begun: true });
   await write(page, "antes");
   await expectSoon(async () => (await shownMessages(page)).length).toBe(2);

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { addOpenPointOptions, hideOpenPoints } from "./open-points.js";
 import type { EmulatorCliOptions } from "./settings.js";
 import { parsePort } from "../option-values.js";
+import { FLOW_NAMES } from "../../emulator/names.js";
 import { untilStopped } from "../run-command.js";
 
 export function emulatorCommand(): Command {
@@ -22,13 +23,7 @@ export function emulatorCommand(): Command {
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
-    .addOption(
-      new Option("--flow <name>", "built-in flow that replies (default: echo)").choices([
-        "echo",
-        "menu",
-        "silent",
-      ]),
-    )
+    .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOW_NAMES))
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "print no line for each request and delivery")
     .option("--json", "print one JSON object per line")
@@ -44,7 +39,7 @@ The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 If an emulator with the workspace acme is already running at the port, the command without options prints
 where it is, and ends with 0.
 
-A seed file can set workspaces, flow, flows, faults and every open point; flags override it. The page
+A seed file can set workspaces, flow, faults and every open point; flags override it. The page
 "Emulator" has an example.
 
 Examples:

@@ -17,7 +17,7 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   tokenFile?: string;
   workspace?: string[];
   seed?: string;
-  flow?: string;
+  flow?: EmulatorOptions["flow"];
   /** JSON of any shape. */
   fault?: unknown[];
   quiet?: boolean;

@@ -82,7 +82,7 @@ const notCached: MiddlewareHandler = async (context, next) => {
 };
 
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
-  const { directory, settings, flows } = state;
+  const { directory, settings } = state;
 
   api.get("/health", (context) => {
     const health: HealthView = { status: "ok", version: VERSION, workspaces: directory.size };
@@ -90,10 +90,7 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/settings", (context) => {
-    const view: SettingsView = {
-      switches: switchSettings.parse(settings),
-      flows: [...flows.keys()],
-    };
+    const view: SettingsView = { switches: switchSettings.parse(settings) };
     return context.json(view);
   });
 

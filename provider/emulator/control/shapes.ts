@@ -17,8 +17,10 @@ export interface ConversationView extends Omit<ConversationRecord, "messages"> {
 /** A workspace: `GET /_emulator/workspaces`, `GET /_emulator/workspaces/{name}`. */
 export interface WorkspaceView extends Pick<
   WorkspaceState,
-  "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow" | "flow"
+  "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow"
 > {
+  /** The name of the flow that replies; `custom` for a function. */
+  flow: string;
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
   /** Address of its bot (section 4.2). */
@@ -37,12 +39,10 @@ export interface HealthView {
   workspaces: number;
 }
 
-/** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
+/** `GET /_emulator/settings`: the readings of the open points. */
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
-  /** The names of the flows that a workspace can have. */
-  flows: string[];
 }
 
 /**

@@ -44,7 +44,7 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
     apiKey: secret(apiKey),
     flowApiKey: secret(flowApiKey),
     mayManageFlow,
-    flow,
+    flow: typeof flow === "function" ? "custom" : flow,
     registration,
   };
 }

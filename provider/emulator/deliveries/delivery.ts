@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
-import type { FlowReply, ReplyContent } from "../flows/flow.js";
+import type { FlowReply } from "../flows/flows.js";
 import {
   describeStatus,
   describeTimeout,
@@ -52,18 +52,17 @@ function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, meth
   throw invalidOption(`${method}: workspace "${workspace.name}" has no verified webhook`);
 }
 
-/** Records a reply, and queues its delivery, due this long after the previous one, if a webhook accepts deliveries. */
+/** Records a reply, and queues its delivery if a webhook accepts deliveries. */
 export function sendReply(
   place: Place,
   from: "flow" | "agent",
-  { delayMs = 0, ...content }: FlowReply,
+  content: FlowReply,
 ): { message: MessageRecord; delivery?: DeliveryRecord } {
   const { state, workspace, conversation } = place;
   const body = addressReply(conversation, content);
   const registration = deliverableRegistration(workspace, state.settings);
   if (!registration) return { message: addMessage(place, { from, body }) };
-  const dueMs = Math.max(Date.now(), conversation.queue.lastDueMs) + delayMs;
-  const sent = recordOutbound(place, { from, body, url: registration.webhook_url, dueMs });
+  const sent = recordOutbound(place, { from, body, url: registration.webhook_url });
   void queueDelivery({ ...place, delivery: sent.delivery });
   return sent;
 }
@@ -72,14 +71,12 @@ interface Outbound {
   from: "flow" | "agent";
   body: OutboundMessage;
   url: string;
-  /** Default: now. */
-  dueMs?: number;
 }
 
 /** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
-  { from, body, url, dueMs = Date.now() }: Outbound,
+  { from, body, url }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const { state } = place;
   const json = serializeMessage(body);
@@ -90,19 +87,18 @@ function recordOutbound(
     message: withDigits(body),
     url,
     request: { headers: {}, body: encoded },
-    dueAt: new Date(dueMs).toISOString(),
     resendOf: null,
   };
   return { message, delivery: recordDelivery(place, delivery, numbered) };
 }
 
 /** Whatever distinguishes one delivery from another when it is created. */
-type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
+type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "resendOf">;
 
 /** Records and publishes a pending delivery. */
 function recordDelivery(
   { state, workspace, conversation }: Place,
-  { message, url, request, dueAt, resendOf }: NewDelivery,
+  { message, url, request, resendOf }: NewDelivery,
   numbered: Numbered = nextRecord(state, "delivery"),
 ): DeliveryRecord {
   const delivery: DeliveryRecord = {
@@ -118,7 +114,7 @@ function recordDelivery(
     verdict: "pending",
     reason: "",
     attempts: [],
-    dueAt,
+    dueAt: numbered.at,
     resendOf,
   };
   keep(workspace.deliveries, delivery);
@@ -132,8 +128,7 @@ function recordCopy(
   delivery: DeliveryRecord,
   request: HttpMessage = delivery.request,
 ): DeliveryRecord {
-  const dueAt = new Date().toISOString();
-  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
+  return recordDelivery(place, { ...delivery, request, resendOf: delivery.id });
 }
 
 /** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
@@ -145,7 +140,7 @@ function serializeMessage(message: OutboundMessage): string {
 
 function addressReply(
   { contactId, conversationId }: Conversation,
-  { type, ...content }: ReplyContent,
+  { type, ...content }: FlowReply,
 ): OutboundMessage {
   const id = Number(conversationId);
   const conv_id = Number.isSafeInteger(id) ? id : BigInt(conversationId);
@@ -195,9 +190,7 @@ interface DeliveryJob extends Place {
  * never rejects.
  */
 export function queueDelivery(job: DeliveryJob): Promise<void> {
-  const { queue } = job.conversation;
-  queue.lastDueMs = Math.max(queue.lastDueMs, Date.parse(job.delivery.dueAt));
-  return queue.deliver((again) => performDelivery(job, again));
+  return job.conversation.queue.deliver((again) => performDelivery(job, again));
 }
 
 /** Attempts a delivery until it has a verdict. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { sendReply } from "../deliveries/delivery.js";
 import type { MessageRecord, Place } from "../state.js";
-import { flowReply, type FlowReply } from "./flow.js";
+import { builtInFlows, flowReply, type FlowContext, type FlowReply } from "./flows.js";
 import { sampleUrls } from "./samples.js";
 
 interface FlowJob extends Place {
@@ -31,14 +31,15 @@ const flowReplies = z.array(flowReply);
 
 /** Returns the flow's replies, or why it failed. A function in JavaScript may return anything. */
 async function callFlow({ state, workspace, message }: FlowJob): Promise<FlowReply[] | string> {
-  const flow = state.flows.get(workspace.flow);
-  if (!flow) return `there is no flow named "${workspace.flow}"`;
+  const { name, flow } = workspace;
+  const context: FlowContext = {
+    workspace: name,
+    message: message.body as InboundMessage,
+    samples: sampleUrls(state.origins.registration),
+  };
+  if (typeof flow === "string") return builtInFlows[flow](context, state.settings.defaultAction);
   try {
-    const replies: unknown = await flow({
-      workspace: workspace.name,
-      message: message.body as InboundMessage,
-      samples: sampleUrls(state.origins.registration),
-    });
+    const replies: unknown = await flow(context);
     const { data, error } = flowReplies.safeParse(replies);
     return data ?? `what the flow replied is not valid: ${z.prettifyError(error)}`;
   } catch (error) {

@@ -5,9 +5,6 @@ import type { WireKind } from "./wire.js";
 /** What the emulator returned and reported. */
 export const data = signal(emptyData());
 
-/** The names of the flows that can be chosen. */
-export const flows = signal<readonly string[]>([]);
-
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
 /** Whether the secrets are shown. */

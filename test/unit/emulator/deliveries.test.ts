@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeliveryRecord, EmulatorOptions } from "../../../provider/emulator/index.js";
-import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
+import type { DeliveryRecord, EmulatorOptions, FlowReply } from "../../../provider/emulator/index.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate } from "../../../schema/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
@@ -70,7 +69,7 @@ describe("a reply of section 2.4", () => {
   test.each(kinds)(
     "of kind %s is addressed to the contact and the conversation of the message",
     async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
-      const scene = await startScene({ flow: () => [content as ReplyContent], deliveryEncoding: "php" });
+      const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
       await say(scene.acme, "hello", 4711);
       const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
       const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };

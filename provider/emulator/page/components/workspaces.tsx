@@ -1,12 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { WorkspaceView } from "../../control/shapes.js";
+import { FLOW_NAMES } from "../../names.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf } from "../times.js";
 import { attempt } from "../notices.js";
-import { begun, connection, conversations, data, flows, workspace } from "../store.js";
+import { begun, connection, conversations, data, workspace } from "../store.js";
 import { CopyButton } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Field, Select } from "./form.js";
@@ -75,8 +76,8 @@ function Registration({ name, flow }: WorkspaceView) {
     // Draws the control again, which already shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
-  // A function given in code is not in the list, but may be the flow that replies.
-  const choices = [...new Set([...flows.value, flow])];
+  // A function that was given in code has no name to choose it by.
+  const choices = [...new Set([...FLOW_NAMES, flow])];
   return (
     <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
