@@ -20,7 +20,7 @@ export interface FleetDefinition {
    * each 500 workspaces of the list.
    */
   stacks?: number;
-  /** The workspaces, or the file that lists them (YAML, JSON or CSV). A relative path starts at the current folder. */
+  /** The workspaces, or the file that lists them (YAML or JSON). A relative path starts at the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
    * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
@@ -83,7 +83,7 @@ const definitionShape = z.strictObject({
   stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom((value) => (typeof value === "string" && value !== "") || Array.isArray(value), {
     error: ({ input }) =>
-      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
+      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.yaml"`,
   }),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>

@@ -59,7 +59,7 @@ const deleteCommand = (): Command =>
 const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
     .description("show which workspaces are free, yours or somebody else's; writes nothing")
-    .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
+    .requiredOption("--file <file>", "list of workspaces (YAML or JSON)")
     .addOption(apiKeyAsOption())
     .addOption(requestSecondsOption("how long one workspace may take", 10))
     .option("--json", "print JSON")

@@ -14,7 +14,7 @@ const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
 /** Returns what a reader finds in a file of this name. */
 export async function read(
   fileName: string,
-  content: string | Uint8Array,
+  content: string,
   reader: "fleet" | "plan" = "fleet",
 ) {
   const folder = await makeFolder();
