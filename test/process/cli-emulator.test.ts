@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { freePort, startServer } from "../support/http.ts";
+import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { makeWriter, readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
@@ -71,31 +71,6 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("is not started twice: the same command shows the running one, other options fail", async () => {
-    const port = await freePort();
-    const ports = ["emulator", "--port", String(port)];
-    const first = startLive(ports);
-    const [, url = ""] = await first.waitFor(/^registration {2}(http\S+)$/m);
-    const [, bot = ""] = await first.waitFor(/^bot host {6}(http\S+)$/m);
-    expect(bot).toBe(`http://127.0.0.1:${port + 1}`);
-    const second = await runCli(ports);
-    expect(second).toMatchObject({ exitCode: 0, stderr: "" });
-    const [, ...places] = second.stdout.split("\n");
-    expect(second.stdout).toMatch(/^An emulator is already running/);
-    expect(first.stdout()).toContain(places.join("\n").trimEnd());
-    expect((await runCli([...ports, "--json"])).json).toMatchObject({
-      type: "running",
-      url,
-      botUrl: bot,
-      workspaces: [{ name: "acme", apiKey: "acme-api-key" }],
-    });
-    const taken = { exitCode: 1, stdout: "", stderr: expect.stringContaining("the port is taken") };
-    expect(await runCli([...ports, "--flow", "menu"])).toMatchObject(taken);
-    await fetch(`${url}/_emulator/workspaces/acme`, { method: "DELETE" });
-    expect(await runCli(ports)).toMatchObject(taken);
-    await first.end();
-  });
-
   it("with --json prints one JSON object a line, with no keys but generated ones", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
@@ -162,11 +137,11 @@ describe("a usage error of apichat emulator", () => {
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it("ends with 1 if a port is in use, and says how to find the process", async () => {
+  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, and says what to do", async (flag) => {
     const { port } = await startServer();
-    const said = await runCli(["emulator", ...FREE, "--json", "--bot-port", String(port)]);
+    const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });
     expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
-    expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'`);
+    expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'" shows it), or set another port`);
   });
 });

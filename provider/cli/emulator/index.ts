@@ -36,9 +36,6 @@ const HELP = `
 The options for the open points of the specification: apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-If an emulator with the workspace acme is already running at the port, the command without options prints
-where it is, and ends with 0.
-
 A seed file can set workspaces, flow, faults and every open point; flags override it. The page
 "Emulator" has an example.
 
@@ -67,7 +64,6 @@ async function run(options: EmulatorCliOptions): Promise<void> {
   const { startFromOptions } = await import("./run.js");
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
-  if (emulator === undefined) return;
   await stopped;
   await emulator.close();
 }

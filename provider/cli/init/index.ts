@@ -189,7 +189,7 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    "# In another terminal, where it stays, unless an emulator is running already:\n" +
+    "# In another terminal, where it stays, unless your emulator is running:\n" +
       chain([...enter, `${commandLine()} emulator`]),
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
