@@ -28,8 +28,6 @@ export interface RecordedRequest extends Numbered {
   action?: string;
   /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
-  /** The conversation of an accepted message. */
-  conversation: string | null;
   /** The HTTP method. */
   method: string;
   /** The full URL. */
@@ -82,8 +80,6 @@ export interface HandshakeRecord extends Numbered {
   fault?: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
-  /** The status of the webhook URL's response; missing if there was none. */
-  status?: number;
   /** The webhook URL's response; null if there was none. */
   response: ReceivedResponse | null;
   /** How long it took, in milliseconds. */
@@ -108,10 +104,6 @@ export interface DeliveryRecord extends Numbered {
   workspace: string;
   /** The id of its conversation. */
   conversation: string;
-  /** `sender_id` of the message. */
-  contactId: string;
-  /** `conv_id` of the message, as digits. */
-  conversationId: string;
   /** Such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a string here. */
   message: OutboundMessage;
   /** The `webhook_url` of the last attempt, or before the first the registered one. */
@@ -128,8 +120,6 @@ export interface DeliveryRecord extends Numbered {
   status?: number;
   /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
-  /** The next attempt is not made before this moment. */
-  dueAt: string;
   /** The delivery whose bytes it sends again. */
   resendOf: string | null;
 }
@@ -313,7 +303,6 @@ export interface EmulatorState {
 
 const PREFIXES = { conversation: "c", message: "m", handshake: "h", delivery: "d", request: "r", fault: "f" };
 
-/** Numbers a new record. */
 export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): Numbered {
   state.lastOrder += 1;
   const order = state.lastOrder;

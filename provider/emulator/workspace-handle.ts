@@ -25,9 +25,7 @@ import {
 /** The settings of a workspace that a test may assign. */
 type Assignable = Pick<WorkspaceState, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
 
-/**
- * A workspace of the emulator, for tests. Assigning a setting changes it; a wrong value throws `invalid_config`.
- */
+/** A workspace of the emulator, for tests. Assigning a setting changes it; a wrong value throws `invalid_config`. */
 export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "name" | "botCode" | "flowNs">> {
   /** The address of its registration interface (section 4.1), including its own query if it has one. */
   readonly baseUrl: string;

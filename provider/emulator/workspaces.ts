@@ -51,9 +51,7 @@ function deriveCode(purpose: string, name: string): string {
   return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
 }
 
-/**
- * Adds a workspace. Throws `invalid_config` if its name, bot code or address is already used.
- */
+/** Adds a workspace. Throws `invalid_config` if its name, bot code or address is already used. */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
   const { name } = options;
   const workspace: WorkspaceState = {

@@ -102,7 +102,7 @@ test("a rotation under continuous deliveries loses and rejects none, even while 
     expect(pump.results.length).toBeGreaterThan(sentBefore);
     keys.push(registeredKey());
   };
-  scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
+  scene.emulator.injectFault({ operation: "set-webhook", every: 1, fault: { status: 400 } });
   stack.run(declare("second"));
   await whileDelivering(() => stack.fails("up"));
   scene.emulator.clearFaults();

@@ -35,8 +35,6 @@ export interface HealthView {
   status: "ok";
   /** The version of this package. */
   version: string;
-  /** How many workspaces there are. */
-  workspaces: number;
 }
 
 /** `GET /_emulator/settings`: the readings of the open points. */

@@ -17,7 +17,6 @@ export interface Viewer {
   reveal: boolean;
 }
 
-/** Returns a record as the viewer may see it. */
 export function viewRecord<Shown extends { workspace: string | null }>(
   { state, reveal }: Viewer,
   record: Shown,
@@ -70,25 +69,14 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
 }
 
 function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
-  switch (change.type) {
-    case "workspace":
-      return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
-    case "conversation":
-      return { ...change, conversation: viewConversation(change.conversation) };
-    case "message":
-      return { ...change, message: { ...change.message } };
-    case "handshake":
-      return { ...change, handshake: viewRecord(viewer, change.handshake) };
-    case "delivery":
-      return { ...change, delivery: viewRecord(viewer, change.delivery) };
-    case "request":
-      return { ...change, request: viewRecord(viewer, change.request) };
-    case "workspace-removed":
-    case "flow-failed":
-    case "faults":
-    case "reset":
-      return change;
-  }
+  const { type } = change;
+  if (type === "workspace") return { type, workspace: viewWorkspace(viewer, change.workspace) };
+  if (type === "conversation") return { type, conversation: viewConversation(change.conversation) };
+  if (type === "message") return { type, message: { ...change.message } };
+  if (type === "handshake") return { type, handshake: viewRecord(viewer, change.handshake) };
+  if (type === "delivery") return { type, delivery: viewRecord(viewer, change.delivery) };
+  if (type === "request") return { type, request: viewRecord(viewer, change.request) };
+  return change;
 }
 
 /**

@@ -24,7 +24,6 @@ import {
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
-  type Numbered,
   type Place,
   type WorkspaceState,
 } from "../state.js";
@@ -45,7 +44,6 @@ export async function deliverMessage(
   return delivery;
 }
 
-/** Returns the URL that accepts deliveries now. Throws `invalid_config` if there is none. */
 function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, method: string): string {
   const registration = deliverableRegistration(workspace, settings);
   if (registration) return registration.webhook_url;
@@ -73,40 +71,25 @@ interface Outbound {
   url: string;
 }
 
-/** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
   { from, body, url }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
-  const { state } = place;
   const json = serializeMessage(body);
-  const encoded = state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
-  const numbered = nextRecord(state, "delivery");
-  const message = addMessage(place, { from, body, delivery: numbered.id });
-  const delivery = {
-    message: withDigits(body),
-    url,
-    request: { headers: {}, body: encoded },
-    resendOf: null,
-  };
-  return { message, delivery: recordDelivery(place, delivery, numbered) };
+  const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
+  const request = { headers: {}, body: encoded };
+  const delivery = recordDelivery(place, { message: withDigits(body), url, request, resendOf: null });
+  return { message: addMessage(place, { from, body, delivery: delivery.id }), delivery };
 }
 
-/** Whatever distinguishes one delivery from another when it is created. */
-type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "resendOf">;
-
-/** Records and publishes a pending delivery. */
 function recordDelivery(
   { state, workspace, conversation }: Place,
-  { message, url, request, resendOf }: NewDelivery,
-  numbered: Numbered = nextRecord(state, "delivery"),
+  { message, url, request, resendOf }: Pick<DeliveryRecord, "message" | "url" | "request" | "resendOf">,
 ): DeliveryRecord {
   const delivery: DeliveryRecord = {
-    ...numbered,
+    ...nextRecord(state, "delivery"),
     workspace: workspace.name,
     conversation: conversation.id,
-    contactId: conversation.contactId,
-    conversationId: conversation.conversationId,
     message,
     url,
     request,
@@ -114,7 +97,6 @@ function recordDelivery(
     verdict: "pending",
     reason: "",
     attempts: [],
-    dueAt: numbered.at,
     resendOf,
   };
   keep(workspace.deliveries, delivery);
@@ -180,7 +162,6 @@ export function resendDelivery(
   return copy;
 }
 
-/** A delivery with everything that its attempts need. */
 interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
 }
@@ -193,11 +174,10 @@ export function queueDelivery(job: DeliveryJob): Promise<void> {
   return job.conversation.queue.deliver((again) => performDelivery(job, again));
 }
 
-/** Attempts a delivery until it has a verdict. */
 async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEnd> {
   const { state, workspace } = job;
   let except: DeliveryFault | undefined = again ? "reorder" : undefined;
-  while (await waitForAttempt(job)) {
+  while (await mayAttempt(job)) {
     const fault = state.faults.take("delivery", workspace.name, except);
     if (fault === "reorder") return "after-next";
     // Only the first attempt can be overtaken.
@@ -211,14 +191,16 @@ async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEn
 async function performCopy(job: DeliveryJob): Promise<void> {
   if (job.conversation.queue.ended.aborted) return;
   const copy = { ...job, delivery: recordCopy(job, job.delivery) };
-  while (await waitForAttempt(copy)) await attempt(copy, undefined);
+  while (await mayAttempt(copy)) await attempt(copy, undefined);
 }
 
-/** Waits until an attempt is due. Returns false if none is to be made. */
-async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
-  const { state, conversation, delivery } = job;
+/** Waits for the pause after the last attempt. Returns false if there is no attempt to make. */
+async function mayAttempt({ state, conversation, delivery }: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
-  await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
+  const attempts = delivery.attempts.length;
+  const { deliveryRetryMs } = state.settings;
+  const pauseMs = attempts === 0 ? 0 : Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
+  await pause(pauseMs, conversation.queue.ended);
   if (!conversation.queue.ended.aborted) return true;
   // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
@@ -227,6 +209,8 @@ async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
     : "its workspace or its conversation was removed";
   return false;
 }
+
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
   const { state, conversation, delivery } = job;
@@ -242,7 +226,8 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   delivery.reason = reason;
   if (response) delivery.status = response.status;
   else delete delivery.status;
-  conclude(job);
+  if (reason === "") delivery.verdict = "delivered";
+  else if (delivery.attempts.length >= state.settings.deliveryAttempts) delivery.verdict = "failed";
   state.changes.publish({ type: "delivery", delivery });
   const { id, verdict } = delivery;
   const message = conversation.messages.findLast((one) => one.delivery === id);
@@ -281,19 +266,6 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   const { status } = result;
   if (reading === "any" || status === 200) return "";
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
-}
-
-const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
-
-function conclude({ state, delivery }: DeliveryJob): void {
-  const { deliveryAttempts, deliveryRetryMs } = state.settings;
-  const attempts = delivery.attempts.length;
-  if (delivery.reason === "") delivery.verdict = "delivered";
-  else if (attempts >= deliveryAttempts) delivery.verdict = "failed";
-  else {
-    const pauseMs = Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
-    delivery.dueAt = new Date(Date.now() + pauseMs).toISOString();
-  }
 }
 
 /** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */

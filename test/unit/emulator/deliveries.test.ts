@@ -131,7 +131,7 @@ describe("a resend", () => {
     const body = { resendOf: sent.id, verdict: "pending", attempts: [] };
     expect(await resend(scene, sent)).toMatchObject({ status: 202, body });
     const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
-    const known = { contactId: "contact-1", conversationId: "1", message: { text: "Olá/👋" } };
+    const known = { message: { sender_id: "contact-1", conv_id: 1, text: "Olá/👋" } };
     expect(again).toMatchObject({ ...known, verdict: "delivered", signature: "right" });
     const [first, second] = scene.deliveries();
     expect(second?.body).toBe(first?.body);

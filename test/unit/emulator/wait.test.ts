@@ -26,7 +26,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ workspace: "acme", verdict: "delivered" })).toBe(two);
     expect(await emulator.waitForDelivery(({ request }) => request.body.includes("one"))).toBe(one);
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
-    expect(await emulator.waitForDelivery({ conversationId: "9007199254740993" })).toBe(two);
+    expect(await emulator.waitForDelivery({ conversation: acme.conversations[1]?.id ?? "" })).toBe(two);
   });
 
   test("waits for the first match to arrive, with its verdict", async () => {

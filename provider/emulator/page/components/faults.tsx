@@ -44,7 +44,6 @@ export function FaultPanel() {
   );
 }
 
-/** Describes a fault: which calls it matches, what goes wrong, and how often. */
 function FaultForm() {
   const kind = useSignal<(typeof FAULTS)[number]>("status");
   const value = kind.value in VALUES ? VALUES[kind.value as WithValue] : undefined;

@@ -13,7 +13,6 @@ import { FormDialog } from "./dialog.js";
 import { Field, Select } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
-/** All workspaces, and the registration and conversations of the chosen one. */
 export function WorkspacePanel() {
   const { workspaces } = data.value;
   return (
@@ -58,7 +57,6 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
   );
 }
 
-/** The `webhook_status`. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
   if (status === "") return <span class="badge outline">not registered</span>;
@@ -69,7 +67,6 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   );
 }
 
-/** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
 function Registration({ name, flow }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
@@ -132,7 +129,6 @@ function Value({ label, of: valueOf }: ValueProps) {
   );
 }
 
-/** The conversations of a workspace, the latest first. */
 function ConversationList() {
   return (
     <section aria-label="Conversations">
@@ -159,7 +155,6 @@ function ConversationList() {
   );
 }
 
-/** Asks for contact and conversation. */
 function NewConversation() {
   return (
     <FormDialog
