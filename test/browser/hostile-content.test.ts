@@ -109,6 +109,7 @@ describe("hostile texts stay text", () => {
     const registration = page.getByTestId("registration");
     acme.apiKey = HOSTILE;
     acme.flowApiKey = HOSTILE.replaceAll(" ", "");
+    await unfoldAll(page);
     await page.getByTestId("reveal").check();
     await expectSoon(() => registration.innerText()).toContain("<script>");
     for (const address of HOSTILE_ADDRESSES) {
