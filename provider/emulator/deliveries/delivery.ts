@@ -170,7 +170,7 @@ interface DeliveryJob extends Place {
  * Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes;
  * never rejects.
  */
-export function queueDelivery(job: DeliveryJob): Promise<void> {
+function queueDelivery(job: DeliveryJob): Promise<void> {
   return job.conversation.queue.deliver((again) => performDelivery(job, again));
 }
 
