@@ -81,9 +81,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /**
-   * Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`.
-   */
+  /** Sends a message, in wire format or by its kind: `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
@@ -115,8 +113,7 @@ export class MessageClient {
 }
 
 /**
- * Whether a 2xx response says that the message was rejected. The specification does not show the responses of
- * bot_url; this is the envelope of the registration interface (section 2.2).
+ * The specification shows no responses of bot_url; this is the envelope of the registration (section 2.2).
  */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
@@ -128,7 +125,6 @@ const isRejection = (body: unknown): boolean => isMap(body) && body["status"] ==
  */
 export type MessageRetry = "unsent" | "any";
 
-/** What to do next. */
 function hintsForMessage(failure: AttemptFailure): Hint[] {
   const { code, httpStatus, unsent, mayHaveTakenEffect } = failure;
   if (code === "timeout") {
@@ -142,10 +138,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
   return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/**
- * Returns the parts of a message that errors must not quote: contents and sender, except for short texts, which also
- * occur by chance.
- */
+/** The parts of a message that errors must not quote. Short texts also occur by chance. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

@@ -1,4 +1,4 @@
-import { invalidOptions } from "../client/internal.js";
+import { invalidFields } from "../errors/index.js";
 import { invalidConfig } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";
@@ -15,10 +15,8 @@ import { countInName, type PlacedStack } from "./placement.js";
 import type { FleetAction, FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { callWebhook, webhooksOf, type Webhooks } from "./webhooks.js";
 
-/** What every run of an open fleet needs. */
 export interface FleetContext {
   fleet: ResolvedFleet;
-  /** All stacks, including those without workspaces. */
   stacks: readonly PlacedStack[];
   engine: Engine;
 }
@@ -27,11 +25,9 @@ export interface FleetContext {
 export interface FleetRun<Action extends FleetAction = FleetAction> extends FleetContext {
   action: Action;
   options: FilledOptions;
-  /** The stacks that it runs. */
   places: readonly PlacedStack[];
   /** Whether it has all stacks. If not, it leaves the index stack alone: two such runs at once would both write it. */
   isWhole: boolean;
-  /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
   /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
   webhooks: Webhooks;
@@ -40,14 +36,13 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   stop: RunStop;
 }
 
-/** Checks the options and what is in the backend. Throws `invalid_config`. */
 export async function beginRun<Action extends FleetAction>(
   { fleet, stacks: all, engine }: FleetContext,
   action: Action,
   given: RunOptions,
 ): Promise<FleetRun<Action>> {
   const { problems } = parse(OPTIONS_OF[action], given);
-  if (problems) throw invalidOptions(action, problems, "check");
+  if (problems) throw invalidFields(problems, { where: action });
   const options = optionsShape.parse(given);
   const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
@@ -88,9 +83,7 @@ class RunStop {
   readonly #onEvent: RunOptions["onEvent"];
   /** Fires when no more stacks may start and running ones must end. */
   readonly signal: AbortSignal = this.#controller.signal;
-  /** Why the run ends; undefined until it ends. */
   why: string | undefined;
-  /** The first error that `onEvent` threw. */
   thrown: { error: unknown } | undefined;
 
   constructor({ signal, onEvent }: RunOptions) {
@@ -118,7 +111,6 @@ class RunStop {
   }
 }
 
-/** The results of a run's stacks. */
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
@@ -171,7 +163,6 @@ export async function runStacks(
   };
 }
 
-/** How a report lists a stack that did not run. */
 export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["skipped"][number] => ({
   stack,
   workspaces: workspaces.length,

@@ -12,10 +12,7 @@ const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
 /** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/**
- * The minimum time for an attempt, in milliseconds: with less, a timeout would hide the reason of the
- * previous failure.
- */
+/** In milliseconds: with less, a timeout would hide the reason of the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
 /** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */

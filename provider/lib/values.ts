@@ -1,7 +1,4 @@
-/**
- * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An
- * item of a list keeps its place.
- */
+/** An argument that is secret and resolves to undefined arrives as null. An item of a list stays. */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(
     Object.entries(values)
@@ -12,7 +9,6 @@ export const withoutNulls = <T extends object>(values: T): T =>
 export const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Names the kind of a value, without the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

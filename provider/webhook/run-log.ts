@@ -4,16 +4,13 @@ import { isAbsolute, join } from "node:path";
 import { makeFolders, stateFolder } from "../lib/files.js";
 import { type Fact, RunFacts } from "./facts.js";
 
-/** The facts of one run of the engine. */
 export interface RunLog {
   append(fact: Fact): void;
-  /** Everything that is known by now. */
   read(): RunFacts;
   /** Why the run's other provider processes do not see these facts. */
   readonly problem?: string | undefined;
 }
 
-/** A log of this process alone. */
 export function memoryLog(problem?: string): RunLog {
   const facts = new RunFacts();
   return { append: (fact) => facts.add(fact), read: () => facts, problem };
@@ -28,10 +25,7 @@ const GAP_MS = 30_000;
 /** Older files are removed, in milliseconds. */
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
-/**
- * A line of the file: a fact, or a sign that its run is still alive. `at` is the machine's monotonic clock in
- * milliseconds.
- */
+/** `beat`: the run is still alive. `at` is the machine's monotonic clock in milliseconds. */
 type Line = { at: number } & (Fact | { fact: "beat" });
 
 /**
@@ -129,7 +123,6 @@ class SharedLog implements RunLog {
 
 const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
-/** Throws unless nobody else can read or change what is in the folder. */
 function requirePrivate(folder: string): void {
   const { mode, uid } = lstatSync(folder);
   // Windows has neither.
@@ -140,7 +133,6 @@ function requirePrivate(folder: string): void {
 
 function removeOld(folder: string): void {
   for (const path of readdirSync(folder).map((file) => join(folder, file))) {
-    // Another process may have removed it by now.
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     if (Date.now() - written > KEEP_MS) rmSync(path, { force: true });
   }
