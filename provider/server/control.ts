@@ -8,12 +8,10 @@ import { startListener, type Listener } from "./listener.js";
 import { messageOfError } from "./log.js";
 import type { DeadLetterChoice } from "./spool/file.js";
 
-/** What the control interface can do. */
 export interface ControlActions extends SpoolChanges {
   status(): Promise<ServerStatus>;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<void>;
-  /** Begins a graceful stop. */
   stop(): void;
 }
 

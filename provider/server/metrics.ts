@@ -33,9 +33,8 @@ const COUNTING_SHARE = 0.01;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process
- * ends, the others share one. Throws `invalid_config` with what to install if the optional peer prom-client
- * is missing.
+ * The first 100 workspaces have series of their own until the process ends, the others share one. Throws
+ * `invalid_config` with what to install if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
@@ -125,7 +124,6 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   };
 }
 
-/** The size of a file in bytes; 0 if it is missing. */
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Loads the peer with `require`, which a bundler does not follow. */

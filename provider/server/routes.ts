@@ -17,17 +17,14 @@ import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 
-/** Stores verified deliveries. */
 export type DeliveryStore = Pick<Spool, "accept" | "check" | "waitForRoom">;
 
 export interface RoutesOptions {
-  /** Counts requests. */
   metrics?: Metrics | undefined;
   /** Logs a line for each verified delivery: with IDs, without content. */
   logDeliveries?: boolean | undefined;
 }
 
-/** What is on the path of a workspace. */
 interface WorkspaceRoute {
   workspace: string;
   config: ServerConfig;
@@ -74,7 +71,6 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#places = places;
   }
 
-  /** Answers the ready path with 503 from now on, and everything else as before. */
   drain(): void {
     this.#isDraining = true;
   }
