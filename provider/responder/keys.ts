@@ -15,7 +15,6 @@ export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 /** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
 const MAX_KEYS = 32;
 
-/** The problem of this many keys of one workspace, including derived ones. */
 export const problemOfKeyCount = (count: number): string | undefined =>
   count <= MAX_KEYS
     ? undefined
@@ -44,7 +43,6 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
   return keys as KeyList;
 }
 
-/** Throws a TypeError for a body that is not raw, such as an object that a framework has parsed. */
 export function assertRawBody(body: unknown): asserts body is KeyOrBody {
   if (isKeyOrBody(body)) return;
   throw new TypeError("body: pass the raw request body as a string or Uint8Array, not a parsed one");

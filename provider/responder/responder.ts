@@ -103,11 +103,9 @@ export function createResponder(options: ResponderOptions): Responder {
 interface Policy extends Pick<ResponderOptions, "onHandshake" | "onDelivery"> {
   path: string | undefined;
   bodyLimitBytes: number;
-  /** The keys, or the function that returns them. */
   keys: KeyList | VerificationKeyFunction;
 }
 
-/** A request whose keys are known. */
 interface KeyedRequest extends Pick<Policy, "onHandshake" | "onDelivery">, AnswerContext {
   request: RequestHead;
   keys: KeyList;
@@ -135,10 +133,7 @@ function toPolicy(options: ResponderOptions): Policy {
   };
 }
 
-/**
- * For untyped programs: a misspelt option would be ignored, and a missing handler would fail only at the first
- * delivery.
- */
+/** A misspelt option would be ignored, and a missing handler would fail only at the first delivery. */
 function rejectMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
   const [name] = Object.keys(unknown);
   if (name !== undefined) {
@@ -283,13 +278,9 @@ function describeBadSignature(
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }
 
-/** The maximum number of nested causes shown. */
 const CAUSES_SHOWN = 5;
 
-/**
- * Writes an error of the program's own functions to the console: stack and causes as text, without the
- * verification keys. Other properties are left out, because errors of HTTP clients contain whole requests.
- */
+/** Hides the keys. Other properties are left out: errors of HTTP clients contain whole requests. */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));
   console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
