@@ -3,7 +3,6 @@ import { HANDSHAKE_RULES, type HandshakeCause } from "../errors/index.js";
 interface CauseFacts {
   /** What was seen, in words. Absent if the status or the address is enough. */
   finding?: string;
-  /** One line on how to fix it. */
   hint: string;
   /** Whether waiting rarely helps: somebody must change something first. */
   isLasting?: true;
@@ -18,7 +17,6 @@ export const FORMS_FAIL =
   "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
 
-/** All texts about each cause, in one place. */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
   name_not_resolved: {

@@ -138,11 +138,9 @@ interface Target {
   secrets: string[];
 }
 
-/** What came back. */
 interface Seen {
   outcome: "accepted" | "rejected" | "redirected" | "failed" | "other";
   response: string;
-  /** How long it took, in milliseconds. */
   ms: number;
 }
 
@@ -220,7 +218,6 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
   return seen;
 }
 
-/** The body with the text "x" repeated until it has the length that the vector asks for. */
 const pad = ({ body, padTo = 0 }: DeliveryVector): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 

@@ -105,7 +105,6 @@ async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   return sent;
 }
 
-/** Performs one handshake. */
 const send = async (request: HandshakeRequest) => ({ request, step: await sendHandshake(request) });
 
 type Sent = Awaited<ReturnType<typeof send>>;
@@ -173,11 +172,9 @@ function failAsPrivate(url: string, addresses: string[], serviceUrl: string): Fa
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }
 
-/** Sends a handshake again with a random token. Returns whether it still passes. */
 const isWrongTokenAnswered = (request: HandshakeRequest): Promise<boolean> =>
   passes({ ...request, token: randomBytes(16).toString("hex") });
 
-/** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
   // Loaded here, because most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/internal.js");
@@ -206,7 +203,6 @@ for (const range of [
   notPublic.addSubnet(net, Number(prefix), isIPv6(net) ? "ipv6" : "ipv4");
 }
 
-/** Whether an IP address can be reached from the internet. */
 const isPublicAddress = (address: string): boolean =>
   !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
