@@ -45,7 +45,6 @@ const RESOURCES: Record<string, PluginResource> = {
 /** The largest message that the engine accepts, in bytes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
-/** Serves an engine on a port of this machine. */
 export function serve(engine: EngineClient): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
   server.addService(services.ResourceProviderService, createPluginService(engine));
@@ -56,10 +55,7 @@ export function serve(engine: EngineClient): Promise<{ port: number; stop(): voi
   });
 }
 
-/**
- * Answers the engine: converts, and calls the lifecycle of the resource. Only the methods that the engine needs are
- * implemented.
- */
+/** Only the methods that the engine needs are implemented. */
 function createPluginService(engine: EngineClient): UntypedServiceImplementation {
   let run = new Run(openRunLog(engine.address));
   let responders = new ResponderLifecycle();
@@ -213,15 +209,13 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
   } satisfies Partial<IResourceProviderServer>;
 }
 
-/** The getters of properties that requests have. */
 const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInputs", "getArgs"] as const;
 
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts every value that program, state or configuration marks as secret, in any property: two may have
- * been swapped. Beside the program's own values, a URL of the state whose query a refresh has hidden stays
- * readable: a conflict must name it.
+ * In any property: two may have been swapped. Beside the program's own values, a URL of the state whose query
+ * a refresh has hidden stays readable: a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
@@ -239,7 +233,6 @@ interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> 
 
 type Struct = ReturnType<typeof encodeValues>;
 
-/** The resource that a request concerns. */
 interface Target {
   resource: PluginResource;
   call: ResourceCall;
@@ -258,7 +251,6 @@ function findResource(urn: string) {
   return { resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
 }
 
-/** Aborts at the time limit of `customTimeouts`, if there is one. */
 function limitOf(
   request: ResourceRequest,
   operation: ApiChatOperation,
@@ -298,7 +290,6 @@ const omitNameAndSource = (values: object): object =>
 /** A state that the dynamic provider has written holds its source. Update takes it out. */
 const leftoverSource = (state: PropertyValues): string[] => ("__provider" in state ? ["__provider"] : []);
 
-/** The paths that the program marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>
   decodeValues(request.getNews?.() ?? request.getProperties?.()).secrets;
 
@@ -316,9 +307,7 @@ function toCheckResponse(
 const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
-/**
- * Updates are always in place. The engine would show a changed output as deleted, so only inputs are listed.
- */
+/** The engine would show a changed output as deleted, so only inputs are listed. */
 function toDiffResponse(
   changed: readonly string[],
   olds: PropertyValues,
