@@ -7,7 +7,6 @@ import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { unfinishedFile } from "./rotate.js";
 import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
-/** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others were removed. */
 export async function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "destroy", options);
   const ran = await runStacks(run, { action: "destroy" });

@@ -63,7 +63,6 @@ export interface OpenFleetOptions {
   environment?: Record<string, string>;
 }
 
-/** See index.ts, which loads this on first use. */
 export async function openFleet(
   definition: FleetDefinition,
   { environment = {} }: OpenFleetOptions = {},

@@ -74,7 +74,6 @@ async function writeFiles(folder: string, project: object, program: YamlProgram)
 /** No run lasts this long: what is older was left by one that was killed. In milliseconds. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** The folder of a run, or `<file>.<uuid>`, which a killed writer leaves. */
 const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function removeStale(folder: string): Promise<void> {

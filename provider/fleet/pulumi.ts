@@ -8,10 +8,8 @@ import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 
 // Why not the Automation API: see CONTRIBUTING.md.
 
-/** One call of the command `pulumi`. */
 export interface PulumiCall {
   args: readonly string[];
-  /** The project's folder. */
   folder: string;
   /** Set in addition to the variables of this process. */
   environment: Readonly<Record<string, string>>;
@@ -25,9 +23,7 @@ export interface PulumiEnd {
   call: Pick<PulumiCall, "args" | "folder">;
   /** null if a signal ended it. */
   code: number | null;
-  /** Its stdout without the events. */
   output: string;
-  /** Its stderr. */
   errors: string;
 }
 
@@ -47,11 +43,9 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end
-    // the engine at once.
+    // A Ctrl-C on the terminal reaches this process alone: a second one would end the engine at once.
     detached: !isWindows,
-    // On Windows a hidden console of the engine's own has that effect; a detached process would have none,
-    // and its children open some.
+    // On Windows a hidden console has that effect; a detached process has none, and its children open some.
     windowsHide: true,
   });
   // First of all: a command that cannot be started has no streams, and says so in an event.
@@ -63,7 +57,6 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
       // Windows has no such signal: Node would end the engine at once, with its lock and without its state.
-      // So it finishes.
       () => isWindows || child.kill("SIGINT"),
     );
   signal?.addEventListener("abort", interrupt, { once: true });

@@ -3,7 +3,6 @@ import type { RunOptions, UpOptions } from "./options.js";
 import type { FleetReport } from "./reports.js";
 import { beginRun, runStacks, toFleetReport, type FleetContext } from "./run.js";
 
-/** Brings every stack to what the list says, and then the index stack to what they contain. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   const run = await beginRun(context, "up", options);
   const index = await openIndex(run);
