@@ -12,8 +12,7 @@ import { UsageError } from "./usage-error.js";
 const USE_KEY = "use the key alone, as the endpoint has it";
 
 /**
- * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and
- * the variable. `hint` says how to fix a malformed one.
+ * The option that names the file, as commander gives it and as it is typed; `hint` is for a malformed one.
  */
 const SECRETS = {
   apiKey: {
@@ -50,7 +49,6 @@ type SecretSource = (typeof SECRETS)[SecretKind];
 
 type SecretKind = keyof typeof SECRETS;
 
-/** The sources of each address. */
 export const ADDRESSES = {
   baseUrl: {
     label: "base URL",
@@ -108,7 +106,6 @@ function rejectAsArgument(source: SecretSource): Option {
 const howToGive = ({ variable, fileFlag }: SecretSource): string =>
   `set ${variable}, or name a file that contains it: ${fileFlag} <file>`;
 
-/** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
 Where the credentials come from: apichat help credentials.
 `;

@@ -21,16 +21,12 @@ export function reportError(error: unknown, audience: Audience = "command_line")
   return code === "usage" || code === "invalid_config" ? EXIT.usageError : EXIT.failed;
 }
 
-/** The text of an error for an audience. */
 export function textOf(error: unknown, audience: Audience = "command_line"): string {
   if (error instanceof ApiChatError) return renderFailure(error, audience);
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by
- * default it prints its own and exits with 1.
- */
+/** By default commander prints its own usage errors and exits with 1. */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),
@@ -71,7 +67,6 @@ export function reportInterruption(): void {
   else note("interrupted");
 }
 
-/** Prints one JSON object on one line with --json, else `error: …`. */
 function printError({ code, message }: { code: string; message: string }): void {
   note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
 }

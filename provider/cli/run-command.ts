@@ -5,7 +5,6 @@ import { type CredentialOptions, Credentials } from "./credentials.js";
 import { EXIT, endProcess, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 
-/** What the work of a command gets. */
 export interface CommandRun {
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
@@ -13,8 +12,7 @@ export interface CommandRun {
 }
 
 /**
- * Runs a command's work, which returns the exit code, and ends the process: a connection attempt in progress
- * would keep it alive. Ctrl-C ends it at once with 130. A failure is reported on stderr.
+ * Ends the process: a connection attempt in progress would keep it alive. Ctrl-C ends it at once with 130.
  */
 export async function runToExit(
   options: CredentialOptions,
@@ -57,7 +55,6 @@ export function untilStopped(): Promise<void> {
   });
 }
 
-/** Runs `work`, and prints on stderr what is in progress if it takes longer than two seconds. */
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   noticeIfSlow(() => note(describe()), work);
 

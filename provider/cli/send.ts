@@ -7,21 +7,17 @@ import { acceptHeaderWay, HEADER_WAY, parseConversationId, requestSecondsOption 
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
-/** What all kinds of messages have in common. */
 interface SendCommandOptions extends CredentialOptions {
   senderId: string;
   senderName: string;
   conversationId: number;
   flowApiKeyAs: FlowApiKeyAs;
-  /** In seconds. */
   requestSeconds: number;
   json?: boolean;
 }
 
-/** The sender and the conversation of a message. */
 type SenderAddress = Pick<Parameters<MessageClient["sendImage"]>[0], "sender" | "conversationId">;
 
-/** The command `apichat send`: sends one message as a contact (section 4.2). */
 export const sendCommand = (): Command =>
   new Command("send")
     .description("send a message to a bot as a contact")
@@ -101,7 +97,6 @@ Examples:
   $ apichat send image https://files.example/1.png ${CONTACT} --credentials acme.yaml
 ${ENDINGS}`;
 
-/** Sends one message, prints the response, and ends the process. */
 const send = (
   options: SendCommandOptions,
   call: (client: MessageClient, address: SenderAddress) => Promise<MessageReceipt>,

@@ -4,7 +4,6 @@ import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulato
 
 const GROUP = "Open points of the specification, and how they are read:";
 
-/** Adds an option for each open point, in a separate group of the help. */
 export function addOpenPointOptions(command: Command): Command {
   for (const [path, point] of listOpenPoints()) command.addOption(toOption(path, point));
   return command.configureHelp({ optionDescription: describeOption });
@@ -17,7 +16,6 @@ export const hideOpenPoints = (command: Command): Command =>
       new Help().visibleOptions(shown).filter(({ helpGroupHeading }) => helpGroupHeading !== GROUP),
   });
 
-/** Returns the given open points as options of `startEmulator`. */
 export function pickSwitches(parsed: Record<string, unknown>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [path, point] of listOpenPoints()) {

@@ -12,19 +12,13 @@ import { toUrlHost } from "../../lib/url.js";
 import { createEventFormatter } from "./event-lines.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";
 
-/** The facts about an emulator that the first lines of output show. */
 interface EmulatorFacts {
-  /** Origin of the registration interface. */
   url: string;
-  /** Origin of the bot host. */
   botUrl: string;
   workspaces: readonly Pick<WorkspaceView, "name" | "baseUrl" | "botUrl" | "apiKey" | "flowApiKey">[];
 }
 
-/**
- * Starts the emulator, prints where everything is, and then a line for each event. If an equivalent emulator
- * is already running, prints its addresses and returns undefined.
- */
+/** Returns undefined if an equivalent emulator is already running, and prints its addresses then. */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator | undefined> {
   const { host, json = false, quiet = false } = options;
   const settings = await toEmulatorOptions(options);
@@ -44,7 +38,6 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   return emulator;
 }
 
-/** How many workspaces the first lines show. */
 const SHOWN_WORKSPACES = 5;
 
 /** Returns undefined if an equivalent emulator has the port. An unavailable port is a failure, not a usage error. */
@@ -121,7 +114,6 @@ const toPlaces = (
   }),
 });
 
-/** The same for people. */
 const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token?: string): string =>
   [
     `page          ${page}${token === undefined ? "" : "?token=<the token>"}`,

@@ -9,7 +9,6 @@ import { fleetCommand, runCommand, type FleetSource } from "./command.js";
 import { count } from "./render.js";
 import { planCommand, upCommand } from "./up.js";
 
-/** The commands of a fleet. */
 export const fleetProgram = (source: FleetSource): Command =>
   new Command(source.name)
     .description("Webhooks of many workspaces, split over Pulumi stacks")
@@ -33,7 +32,6 @@ Examples:
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;
 
-/** Runs the command line of a fleet, and ends the process with the exit code of the command. */
 export async function runFleet(open: FleetSource["open"]): Promise<void> {
   const program = fleetProgram({ name: `node ${basename(process.argv[1] ?? "fleet.ts")}`, open });
   useOwnFormat(program);
