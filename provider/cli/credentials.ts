@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { commandLine } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, formatUrl, isSameUrl, problemOfUrl } from "../lib/url.js";
-import { problemOfSecret } from "../lib/values.js";
+import { jsonOrText, problemOfSecret } from "../lib/values.js";
 import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
@@ -213,20 +213,10 @@ export async function readGiven(source: Source, path: string | undefined): Promi
     throw new UsageError(`${fileFlag}: ${error.message}; name a file that contains only the ${label}`);
   });
   warnOfMode(path, `the ${label}`);
-  if (isJson(text))
+  // A key may look like a number or a word of JSON, but not like a list or an object.
+  if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
-}
-
-/** A key may look like a number or a word of JSON, but not like a list or an object. */
-function isJson(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function requireValid({ hint }: Pick<Source, "hint">, name: string, secret: string): string {

@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { isMap } from "../lib/values.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call, hintForConnection } from "./call.js";
 import {
@@ -19,7 +19,6 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { jsonOrText } from "../lib/post.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
 /** The bot's address and key, and what is retried. */

@@ -182,13 +182,12 @@ function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailu
   if (mayMeanWrongKey({ code, operation, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
-    return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
+    const forget: Hint[] = operation === "get-webhook" ? [{ id: "forget_workspace" }] : [];
+    return [{ id: "check_base_url" }, ...forget];
   }
   const isUnanswered = code === "unavailable" && httpStatus === undefined;
   return isUnanswered ? [hintForConnection(failure, "baseUrl")] : [];
 }
-
-const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
 
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 

@@ -1,4 +1,4 @@
-import { HANDSHAKE_RULES, type HandshakeCause } from "../errors/index.js";
+import type { HandshakeCause } from "../errors/index.js";
 
 interface CauseFacts {
   /** What was seen, in words. Absent if the status or the address is enough. */
@@ -144,8 +144,3 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
 };
 
 export const isLasting = (cause: HandshakeCause): boolean => CAUSES[cause].isLasting ?? false;
-
-const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
-
-/** How much a cause tells of the endpoint, compared with the others. */
-export const weightOf = (cause: HandshakeCause): number => CAUSES_BY_WEIGHT.indexOf(cause);

@@ -8,10 +8,7 @@ import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
-import { causeOfFailure, sendHandshake } from "./handshake.js";
-
-/** How much of a response is read, in bytes. */
-const READ_BYTES = 4096;
+import { causeOfFailure, READ_BYTES, sendHandshake } from "./handshake.js";
 
 /** How an endpoint took one request of `schema/vectors.json`. */
 export interface EndpointCheck {

@@ -11,7 +11,7 @@ import {
 import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
-import { CAUSES, weightOf } from "./causes.js";
+import { CAUSES } from "./causes.js";
 import {
   describeAddresses,
   explainStep,
@@ -127,6 +127,7 @@ async function judge(
   const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
   const steps = sent.map(({ step }) => step);
   const passed = sent.find(({ step }) => step.rule === undefined);
+
   const warnings = findHandshakeWarnings({
     steps,
     slowMs,
@@ -153,7 +154,10 @@ async function findTelling(
   return { ...step, cause: "signature_demanded" };
 }
 
-const weigh = ({ step }: Sent): number => (step.cause === undefined ? -1 : weightOf(step.cause));
+const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
+
+/** How much a step tells of the endpoint; -1 if it passed. */
+const weigh = ({ step }: Sent): number => CAUSES_BY_WEIGHT.indexOf(step.cause ?? "");
 
 function fail(
   record: HandshakeTranscript,

@@ -12,7 +12,6 @@ import {
   type PostResponse,
   connectionCode,
   describeConnectionError,
-  jsonOrText,
   NOT_TLS,
   PROXY_FAILED,
   postOnce,
@@ -20,11 +19,12 @@ import {
   type PostPhase,
 } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
+import { jsonOrText } from "../lib/values.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { quoteResponse, quoteText, titleOf } from "./describe.js";
 
-/** How much of a response's body is read: challenges and quotations are shorter. */
-const READ_BYTES = 4096;
+/** How much of a response's body is read, in bytes: challenges and quotations are shorter. */
+export const READ_BYTES = 4096;
 
 export interface HandshakeRequest {
   url: string;
@@ -162,7 +162,7 @@ function causeOfBody({ headers, body }: ReceivedResponse, challenge: string): Ha
   if (unquote(core).trim() === challenge) return "challenge_in_quotes";
   if (!core.includes(challenge)) return "other_body";
   if (core.includes("hub_challenge") && core.includes("hub_verify_token")) return "body_echoed";
-  return isJson(core) ? "challenge_in_json" : "challenge_among_more";
+  return typeof jsonOrText(core) === "object" ? "challenge_in_json" : "challenge_among_more";
 }
 
 /** `parseInt` and its like stop at the first letter; `Number` makes "NaN" of the whole; some write 4.2e+7. */
@@ -179,8 +179,6 @@ function unquote(core: string): string {
   const value = jsonOrText(core);
   return typeof value === "string" ? value : "";
 }
-
-const isJson = (core: string): boolean => typeof jsonOrText(core) === "object";
 
 /** Codes of the system, of OpenSSL as Node writes them, and of undici. The first match counts. */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [

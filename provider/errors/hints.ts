@@ -20,17 +20,13 @@ const ISSUED =
 const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
-interface HintData {
-  check_address: {
+interface HintData extends Record<
+  "check_address" | "check_connection" | "start_emulator" | "set_final_address",
+  {
     /** The option with the address that was called. */
     address: "baseUrl" | "botUrl";
-  };
-  check_connection: {
-    /** The option with the address that was called. */
-    address: "baseUrl" | "botUrl";
-  };
-  start_emulator: { address: "baseUrl" | "botUrl" };
-  set_final_address: { address: "baseUrl" | "botUrl" };
+  }
+> {
   remove_other: {
     /** The workspace's address; query values are hidden. */
     baseUrl: string;

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 
 // Why not the Automation API: see CONTRIBUTING.md.
 
@@ -84,14 +85,10 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   }
 }
 
+/** Undefined for text, and for the last line of an engine that was killed. */
 function parseEvent(line: string): EngineEvent | undefined {
-  if (!line.startsWith('{"sequence":')) return undefined;
-  try {
-    return JSON.parse(line) as EngineEvent;
-  } catch {
-    // The last line of an engine that was killed.
-    return undefined;
-  }
+  const event = line.startsWith('{"sequence":') ? jsonOrText(line) : undefined;
+  return isMap(event) ? (event as unknown as EngineEvent) : undefined;
 }
 
 function explainMissing(cause: NodeJS.ErrnoException): never {

@@ -3,6 +3,7 @@ import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError, commandLine } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import {
   fileShape,
   type FileConfig,
@@ -104,14 +105,9 @@ export async function writeConfigFile(dataDir: string, config: string | undefine
 
 /** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
-  try {
-    return fileShape.shape.port.parse(
-      (JSON.parse(readConfigFile(dataDir) ?? "") as Partial<FileConfig>).port,
-    );
-  } catch {
-    // There is none, or it was edited by hand and is about to be replaced.
-    return undefined;
-  }
+  const config = jsonOrText(readConfigFile(dataDir) ?? "");
+  // One that was edited by hand is about to be replaced.
+  return isMap(config) ? fileShape.shape.port.safeParse(config["port"]).data : undefined;
 }
 
 /**

@@ -153,8 +153,6 @@ function organizationName(): string {
   }
 }
 
-const PROVIDER_SOURCE = providerSource("ResponderProcess");
-
 /** Its id is the address at which it was started, known in previews of an update. */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
@@ -163,7 +161,7 @@ class ProcessResource extends pulumi.CustomResource {
   constructor(name: string, args: HandshakeResponderArgs, opts: pulumi.CustomResourceOptions) {
     const seed = args.derivedFrom === undefined ? undefined : pulumi.secret(args.derivedFrom);
     const properties = {
-      __provider: PROVIDER_SOURCE,
+      __provider: providerSource("ResponderProcess"),
       name,
       instanceKey: instanceKeyOf([pulumi.getProject(), pulumi.getStack(), name]),
       organization: organizationName(),

@@ -31,18 +31,18 @@ const secretTargets = (workspaces: unknown): Path[] =>
     .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
     .map(([name]) => ["workspaces", name, "forwardTo"]);
 
-export const RESPONDER_ARGS = {
-  workspaces: true,
-  derivedFrom: true,
-  rotations: true,
-  port: true,
-  host: true,
-  publicUrl: true,
-  dataDir: true,
-} as const;
+export const RESPONDER_ARGS = [
+  "workspaces",
+  "derivedFrom",
+  "rotations",
+  "port",
+  "host",
+  "publicUrl",
+  "dataDir",
+];
 
 export const PROCESS_SPEC: ResourceSpec = {
-  args: Object.keys(RESPONDER_ARGS),
+  args: RESPONDER_ARGS,
   added: ["instanceKey", "organization"],
   secretsIn: ({ workspaces }) => [
     ["derivedFrom"],

@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ApiChatErrorCode } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { quote } from "../lib/redact.js";
 import {

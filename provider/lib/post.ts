@@ -196,12 +196,3 @@ export function createDispatcher(settings: { connections?: number; allowH2?: boo
   const proxied = PROXY_VARIABLES["https:"].some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
 }
-
-export function jsonOrText(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

@@ -6,6 +6,16 @@ export const withoutNulls = <T extends object>(values: T): T =>
       .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
   ) as T;
 
+/** Reads text of unknown form: JSON, or else the text itself; undefined if it is empty. */
+export function jsonOrText(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 export const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

@@ -25,14 +25,13 @@ export function warnOfConfig(values: PropertyValues, urn: string): void {
   const name = urn.split("::").at(-1) ?? "";
   if (!DEFAULT_PROVIDER.test(name)) return;
   const keys = Object.keys(values).map((key) => `apichat:${key}`);
-  const isSecret = (key: string): boolean => !isUnencrypted(key, readStackFile(urn.split(/::?/)[2] ?? ""));
+  const file = readStackFile(urn.split(/::?/)[2] ?? "");
+  // The engine marks no secrets in what it has checked, so this looks for a value in the line of the key.
+  const isSecret = (key: string): boolean =>
+    !new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
   for (const { text, hint } of warningsOfConfiguration(keys, isSecret))
     printWarning(name, `${text}; ${hint}`);
 }
-
-/** Whether a stack's file has a value in the line of its key. The engine marks no secrets in what it has checked. */
-const isUnencrypted = (key: string, file: string): boolean =>
-  new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
 
 function readStackFile(stack: string): string {
   const project = findProjectFile();

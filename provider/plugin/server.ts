@@ -7,8 +7,7 @@ import {
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
-import type { ApiChatOperation } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { ResponderLifecycle } from "../handshake-responder/provider.js";
 import { MAX_TIMER_MS, anySignal } from "../lib/abort.js";
 import { type Redact, createRedactor } from "../lib/redact.js";
@@ -153,9 +152,9 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
         named(call, news),
       );
       const ignored = request.getIgnorechangesList();
-      const counted = new Set(
-        [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
-      );
+      // A state that the dynamic provider has written holds its source. Update takes it out.
+      const leftover = "__provider" in olds ? ["__provider"] : [];
+      const counted = new Set([...changed, ...leftover].filter((name) => !ignored.includes(name)));
       const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
       return response.setDeletebeforereplace(deleteBeforeReplace);
     }),
@@ -286,9 +285,6 @@ const named = ({ name }: ResourceCall, values: PropertyValues): never =>
 /** Removes properties that the plugin does not store: the name, and the dynamic provider's source. */
 const omitNameAndSource = (values: object): object =>
   Object.fromEntries(Object.entries(values).filter(([name]) => name !== "name" && name !== "__provider"));
-
-/** A state that the dynamic provider has written holds its source. Update takes it out. */
-const leftoverSource = (state: PropertyValues): string[] => ("__provider" in state ? ["__provider"] : []);
 
 const givenIn = (request: ResourceRequest): Path[] =>
   decodeValues(request.getNews?.() ?? request.getProperties?.()).secrets;

@@ -49,12 +49,7 @@ function protect(kind: string | undefined, value: pulumi.Input<unknown>): pulumi
 }
 
 /** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
-export function rejectUnknownArgs(
-  name: string,
-  args: object,
-  known: Readonly<Record<string, unknown>>,
-): void {
-  const names = Object.keys(known);
+export function rejectUnknownArgs(name: string, args: object, names: readonly string[]): void {
   const unknown = Object.keys(args).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
   throw invalidConfig([

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
 import type { ApiChatError, Failure } from "../errors/index.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -23,11 +24,8 @@ export const formatReport = (failure: Failure): string => startOfReport() + JSON
 /** Finds what {@link formatReport} made in a line, whatever the engine puts before it. */
 export function findReport(text: string): Failure | undefined {
   const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
-  try {
-    return json === undefined ? undefined : (JSON.parse(json) as Failure);
-  } catch {
-    return undefined;
-  }
+  const report = jsonOrText(json ?? "");
+  return isMap(report) ? (report as unknown as Failure) : undefined;
 }
 
 export const describeFailure = (name: string, error: ApiChatError): string =>

@@ -8,8 +8,7 @@ import {
   isLasting,
   mayBecomeReady,
 } from "../diagnosis/internal.js";
-import type { HandshakeTranscript } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
 import { printIfSlow, printLine, printWarning } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";

@@ -1,3 +1,4 @@
+import { jsonOrText } from "../lib/values.js";
 import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
@@ -28,7 +29,8 @@ type ParameterReader = (name: string) => unknown;
  * query; others are ignored. The content type is not checked, because section 6.1 does not name one.
  */
 export function findHandshake(url: string, shortText: string): ReceivedHandshake | undefined {
-  return findInBody(shortText) ?? findInQuery(queryOf(url));
+  const query = queryOf(url);
+  return findInBody(shortText) ?? (query === "" ? undefined : toHandshake(readForm(query), "query"));
 }
 
 const decoder = new TextDecoder();
@@ -57,9 +59,6 @@ function findInBody(text: string): ReceivedHandshake | undefined {
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
 }
 
-const findInQuery = (query: string): ReceivedHandshake | undefined =>
-  query === "" ? undefined : toHandshake(readForm(query), "query");
-
 function readForm(text: string): ParameterReader {
   // Pairs without "=" contain no parameter, and with many of them URLSearchParams takes quadratic time.
   const pairs = text.split("&").filter((pair) => pair.includes("="));
@@ -68,13 +67,8 @@ function readForm(text: string): ParameterReader {
 }
 
 function readJson(text: string): ParameterReader {
-  try {
-    const parameters = new Map(Object.entries<unknown>(JSON.parse(text)));
-    return (name) => parameters.get(name);
-  } catch {
-    // Not JSON, so it contains no parameters, and the signature decides.
-    return () => undefined;
-  }
+  const parameters = new Map(Object.entries<unknown>(Object(jsonOrText(text))));
+  return (name) => parameters.get(name);
 }
 
 const FIRST_LINE = /^--[^\r\n]{1,70}(?=\r\n)/;

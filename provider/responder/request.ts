@@ -1,5 +1,3 @@
-import type { Answer } from "./answers.js";
-
 /** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
@@ -45,10 +43,6 @@ export function fromRequest(request: Request): IncomingRequest {
     headers: () => request.headers.entries(),
     readBody: (limitBytes) => readBody(request, limitBytes),
   };
-}
-
-export function toResponse({ status, headers, body }: Answer): Response {
-  return new Response(body === "" ? null : body, { status, headers });
 }
 
 /** Finds `waitUntil` in what a runtime passes in addition to the request: Workers give it in the last argument. */

@@ -22,7 +22,6 @@ import {
   type IncomingRequest,
   pathOf,
   type RequestHead,
-  toResponse,
   type WaitUntil,
 } from "./request.js";
 import { findEqualKey, findSigningKey, isSignature, SIGNATURE_HEADER } from "./signature.js";
@@ -95,8 +94,10 @@ export function createResponder(options: ResponderOptions): Responder {
   const policy = toPolicy(options);
   const answer = (request: IncomingRequest, context?: AnswerContext): Promise<Answer> =>
     respond(request, policy, context?.waitUntil);
-  const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> =>
-    toResponse(await respond(fromRequest(request), policy, findWaitUntil(runtime)));
+  const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> => {
+    const { status, headers, body } = await respond(fromRequest(request), policy, findWaitUntil(runtime));
+    return new Response(body === "" ? null : body, { status, headers });
+  };
   return Object.assign(responder, { answer });
 }
 

@@ -1,6 +1,5 @@
 import { findSigner, signHmac } from "#hmac";
-import { assertRawBody, listKeys } from "./keys.js";
-import type { KeyList, KeyOrBody, VerificationKeys } from "./keys.js";
+import { assertRawBody, listKeys, type KeyList, type KeyOrBody, type VerificationKeys } from "./keys.js";
 
 /** The header that carries the signature of a delivery (section 6.2). */
 export const SIGNATURE_HEADER = "x-hub-signature-256";

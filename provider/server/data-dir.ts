@@ -5,6 +5,7 @@ import * as z from "zod";
 import { ApiChatError, invalidFields } from "../errors/index.js";
 import { makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { lockFile, type FileLock } from "../lib/sqlite.js";
+import { jsonOrText } from "../lib/values.js";
 
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
@@ -35,13 +36,8 @@ const LOCK_FILE = "lock.sqlite";
 
 /** The file stays when its responder ends: only a response to its token shows that it is alive. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
-  const text = readFileIfExists(join(dataDir, INSTANCE_FILE));
-  try {
-    return await instanceShape.parseAsync(JSON.parse(text ?? ""));
-  } catch {
-    // There is none, or it was not written by us and names no responder.
-    return undefined;
-  }
+  const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
+  return (await instanceShape.safeParseAsync(jsonOrText(text))).data;
 }
 
 export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>

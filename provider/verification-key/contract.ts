@@ -84,12 +84,10 @@ export function decideNextKeys(
 }
 
 export function nextKeys(state: VerificationKeyState | undefined, inputs: VerificationKeyInputs): Keys {
-  const { current = makeKey(inputs), others } = decideNextKeys(state, inputs);
+  const random = (): string => randomBytes(bytesOf(inputs)).toString("base64url");
+  const { current = random(), others } = decideNextKeys(state, inputs);
   return { current, keys: [current, ...others] };
 }
-
-/** A new random key: base64url without padding. */
-const makeKey = (inputs: VerificationKeyInputs): string => randomBytes(bytesOf(inputs)).toString("base64url");
 
 /** Inputs of a derivation do not stay recorded; `rotation` and `initial` do. */
 export function toKeyState(

@@ -35,25 +35,21 @@ import {
 export const verificationKeyLifecycle = {
   check: checkKey,
 
-  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
+  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs) =>
     diffKey(requireKeyState(olds), news),
 
-  create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
+  create: async (inputs: VerificationKeyInputs) => ({
     id: randomUUID(),
     outs: toKeyState(inputs, nextKeys(undefined, inputs)),
   }),
 
   /** Returns no inputs, so that the engine keeps its own. */
-  read: async (
-    id: string,
-    props: Partial<VerificationKeyState> & { name: string },
-  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireKeyState(props) }),
+  read: async (id: string, props: Partial<VerificationKeyState> & { name: string }) => ({
+    id,
+    props: requireKeyState(props),
+  }),
 
-  update: async (
-    _id: string,
-    olds: VerificationKeyState,
-    news: VerificationKeyInputs,
-  ): Promise<{ outs: VerificationKeyState }> => {
+  update: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs) => {
     const state = requireKeyState(olds);
     return { outs: toKeyState(news, nextKeys(state, news), state) };
   },

@@ -76,7 +76,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     rejectImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
-    rejectUnknownArgs(name, args, INPUTS.ApiChatWebhook);
+    rejectUnknownArgs(name, args, Object.keys(INPUTS.ApiChatWebhook));
     warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
