@@ -12,9 +12,6 @@ import {
 } from "./data-dir.js";
 import type { DeadLetterChoice, SpoolCounts } from "./spool/file.js";
 
-export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
-export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
-
 /** How long things may take, in milliseconds. */
 export const CONTROL_LIMITS = {
   /** A response of the control interface, and the start of a process until it responds. */

@@ -175,10 +175,6 @@ export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "a
   timedOut?: true;
 };
 
-export interface ForwardRequestOptions extends Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal"> {
-  url: URL;
-}
-
 export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | "headers">): HeaderPair[] => [
   ...endToEndHeaders(headers),
   [DELIVERY_ID_HEADER, id],
@@ -190,7 +186,7 @@ const RESPONSE_LIMIT_BYTES = 64 * 1024;
 /** Does not follow a redirect. A status counts even if the body of the response never ends. Never rejects. */
 export async function forwardRequest(
   { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
-  { url, ...options }: ForwardRequestOptions,
+  { url, ...options }: { url: URL } & Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal">,
 ): Promise<ForwardOutcome> {
   try {
     const pairs = headersToForward({ id, headers });

@@ -54,8 +54,6 @@ export function createLog(sink: LogSink): Log {
 export const messageOfError = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-export const writeToStderr: LogSink = (line) => void process.stderr.write(line);
-
 /** How large a log file gets before the next begins, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
 

@@ -82,7 +82,9 @@ export class Routes implements Pick<Responder, "answer"> {
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
     this.#noteRejection(answer, place?.workspace);
-    return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
+    // A sender that is asked to retry (503) keeps its connection.
+    if (answer.status < 400 || answer.status >= 500) return answer;
+    return { ...answer, headers: { ...answer.headers, connection: "close" } };
   }
 
   async #answerAt(place: WorkspaceRoute, request: IncomingRequest): Promise<Answer> {
@@ -169,9 +171,6 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }
 }
-
-/** Whether to close the connection after a response. A sender that is asked to retry (503) keeps it. */
-const isRejection = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
 /** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;

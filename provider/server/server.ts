@@ -11,7 +11,7 @@ import { type ControlActions, startControl } from "./control.js";
 import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
 import { type ListenAddress, startListener, warningOfFileLimit } from "./listener.js";
-import { type Log, createLog, messageOfError, openLogFile, writeToStderr } from "./log.js";
+import { type Log, createLog, messageOfError, openLogFile } from "./log.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 
@@ -80,8 +80,9 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   });
   const spool = await openSpool(dataDir);
   undos.push(() => spool.close());
-  const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
-  const log = createLog(sink);
+  const isManaged = options.instance !== undefined;
+  const writeToStderr = (line: string): void => void process.stderr.write(line);
+  const log = createLog(isManaged ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr);
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
   const metrics = createMetrics?.(dataDir, spool);
@@ -192,7 +193,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  const isManaged = options.instance !== undefined;
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
