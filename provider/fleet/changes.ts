@@ -1,7 +1,11 @@
-import { openIndex, updateIndex } from "./index-stack.js";
+import { rm } from "node:fs/promises";
+import { failureOf } from "./failures.js";
+import { openIndex, readIndex, updateIndex } from "./index-stack.js";
 import type { RunOptions, UpOptions } from "./options.js";
-import type { FleetReport } from "./reports.js";
-import { beginRun, runStacks, toFleetReport, type FleetContext } from "./run.js";
+import { indexStackName } from "./placement.js";
+import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
+import { unfinishedFile } from "./rotate.js";
+import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   const run = await beginRun(context, "up", options);
@@ -14,4 +18,21 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
 export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "refresh", options);
   return toFleetReport(run, await runStacks(run, { action: "refresh" }));
+}
+
+export async function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
+  const run = await beginRun(context, "destroy", options);
+  const ran = await runStacks(run, { action: "destroy" });
+  return toFleetReport(run, ran, run.isWhole ? await updateOrRemoveIndex(run, ran.stacks) : []);
+}
+
+/** Removes the index stack and the record of an unfinished rotation if no stack is left. Returns why that failed. */
+async function updateOrRemoveIndex(run: FleetRun, reports: readonly StackReport[]): Promise<FleetFailure[]> {
+  const { fleet, stacks, engine } = run;
+  const existing = new Set(await engine.listStacks());
+  const left = { ...run, existing };
+  if (stacks.some(({ name }) => existing.has(name))) return updateIndex(left, await readIndex(left), reports);
+  await rm(unfinishedFile(run), { force: true });
+  const index = indexStackName(fleet.name);
+  return existing.has(index) ? failureOf(index, () => engine.removeStack(index)) : [];
 }
