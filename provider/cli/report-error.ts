@@ -16,7 +16,7 @@ function wantsJson(): boolean {
 /** Prints an error on stderr, and returns the exit code. Commander has already printed its own errors. */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
-  const code = codeOf(error);
+  const code = error instanceof UsageError ? "usage" : error instanceof ApiChatError ? error.code : "failed";
   printError({ code, message: textOf(error, audience) });
   return code === "usage" || code === "invalid_config" ? EXIT.usageError : EXIT.failed;
 }
@@ -69,9 +69,4 @@ export function reportInterruption(): void {
 
 function printError({ code, message }: { code: string; message: string }): void {
   note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof UsageError) return "usage";
-  return error instanceof ApiChatError ? error.code : "failed";
 }

@@ -2,8 +2,7 @@ import { RegistrationClient } from "../../client/index.js";
 import { findProjectFile } from "../../lib/files.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
-import { failed, LIMIT_MS, ok } from "./check.js";
-import type { DoctorCheck, Finding, Surroundings } from "./check.js";
+import { failed, LIMIT_MS, ok, type DoctorCheck, type Finding, type Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkPlugin, checkPulumi } from "./program.js";
 

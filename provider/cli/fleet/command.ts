@@ -94,12 +94,6 @@ function createSession({ name: program, open }: FleetSource, output: OutputOptio
   };
 }
 
-const withReport = (command: Command): Command =>
-  command
-    .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
-    .option("--json-file <file>", "also write the report as JSON");
-
 const STOPPING = `
 Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
 ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
@@ -121,8 +115,11 @@ export function runCommand<Options>(
       "start no more stacks after this many failures (default 10)",
       parseCount,
     )
-    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
-  return fleetCommand<Options>(source, withReport(command), {
+    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines")
+    .option("--json", "print the report as JSON")
+    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
+    .option("--json-file <file>", "also write the report as JSON");
+  return fleetCommand<Options>(source, command, {
     ...spec,
     about: about + STOPPING,
     work: async (session, options) => work({ ...session, fleet: await session.open() }, options),

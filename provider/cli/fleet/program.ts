@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { Command } from "commander";
-import type { Fleet, RotateOptions, RunOptions } from "../../fleet/index.js";
+import type { RotateOptions, RunOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
 import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, printResult } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
@@ -108,8 +108,9 @@ const destroyCommand = (source: FleetSource): Command =>
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, run, confirm, print }, options) => {
-        // With --yes it does not depend on what the index stack says.
-        const number = output.yes ? 0 : await countWebhooks(fleet);
+        // With --yes it does not depend on what the index stack says. Before that is written, this is the maximum.
+        const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
+        const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
         const question = `Remove ${what}? Type ${number} to continue: `;
         if (!(await confirm(question, new RegExp(`^${number}$`)))) return EXIT.failed;
@@ -132,11 +133,6 @@ then repairs what differs.`,
         print(await run((given) => fleet.refresh({ ...given, ...options }))),
     },
   );
-
-/** Before the index stack is written, the number of webhooks is the maximum. */
-async function countWebhooks(fleet: Fleet): Promise<number> {
-  return Object.keys(await fleet.botUrls()).length || fleet.workspaces.length;
-}
 
 const stacksCommand = (source: FleetSource): Command =>
   fleetCommand(
