@@ -11,9 +11,7 @@ import { UsageError } from "./usage-error.js";
 
 const USE_KEY = "use the key alone, as the endpoint has it";
 
-/**
- * The option that names the file, as commander gives it and as it is typed; `hint` is for a malformed one.
- */
+/** The option that names the file, as commander gives it and as typed; `hint` is for a malformed one. */
 const SECRETS = {
   apiKey: {
     label: "API key",

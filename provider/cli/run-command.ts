@@ -11,9 +11,7 @@ export interface CommandRun {
   credentials: Credentials;
 }
 
-/**
- * Ends the process: a connection attempt in progress would keep it alive. Ctrl-C ends it at once with 130.
- */
+/** Ends the process, which a connection attempt would keep alive. Ctrl-C ends it at once with 130. */
 export async function runToExit(
   options: CredentialOptions,
   work: (run: CommandRun) => Promise<number>,

@@ -111,9 +111,7 @@ export class MessageClient {
   }
 }
 
-/**
- * The specification shows no responses of bot_url; this is the envelope of the registration (section 2.2).
- */
+/** The envelope of the registration (section 2.2): the specification shows no response of bot_url. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 /**

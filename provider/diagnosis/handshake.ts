@@ -109,7 +109,7 @@ export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
 /**
- * It starts with digits, so that a number parser returns them and drops the rest; then come letters of both
+ * Starts with digits, so that a number parser returns them and drops the rest; then come letters of both
  * cases, so that any change of case is visible, and no `e` or `x`, which would continue the number. Letters
  * and digits only: every encoding writes them as they are.
  */

@@ -1,5 +1,6 @@
 import { invalidFields } from "../errors/index.js";
 import { invalidConfig } from "../lib/files.js";
+import { listNames } from "../lib/plain-text.js";
 import { parse } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
@@ -68,9 +69,9 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
   if (first === undefined) return;
-  const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
+
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to ` +
+    `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move workspaces to ` +
       "other stacks, and delete their live webhooks on the way. Nothing was changed. " +
       `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
       "old stacks",

@@ -213,8 +213,8 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * In any property: two may have been swapped. Beside the program's own values, a URL of the state whose query
- * a refresh has hidden stays readable: a conflict must name it.
+ * Redacts in any property, because two may have been swapped. Beside the program's own values, a URL of the
+ * state whose query a refresh has hidden stays readable: a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.

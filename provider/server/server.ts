@@ -46,6 +46,8 @@ const ANNOUNCE_AGAIN_MS = 1_000;
 /** How often a responder checks that its folder still names it, in milliseconds. */
 const CHECK_FOLDER_EVERY_MS = 1_000;
 
+const writeToStderr = (line: string): void => void process.stderr.write(line);
+
 type Undo = () => unknown;
 
 /**
@@ -81,7 +83,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const spool = await openSpool(dataDir);
   undos.push(() => spool.close());
   const isManaged = options.instance !== undefined;
-  const writeToStderr = (line: string): void => void process.stderr.write(line);
+
   const log = createLog(isManaged ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr);
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");

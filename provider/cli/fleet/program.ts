@@ -108,7 +108,7 @@ const destroyCommand = (source: FleetSource): Command =>
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, run, confirm, print }, options) => {
-        // With --yes it does not depend on what the index stack says. Before that is written, this is the maximum.
+        // With --yes the index stack is not read. Before it is written, the number is the maximum.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VERSION } from "../../lib/version.js";
 
-/** As in the example of `examples/`; ".." marks a file that the examples of a language share. */
+/** The files of a program, as in `examples/`; ".." marks a file that the examples of a language share. */
 export const PROGRAM_LANGUAGES = {
   yaml: [],
   python: ["requirements.txt", "__main__.py"],
