@@ -1,22 +1,25 @@
 /**
- * Prints `N passed, N failed` from vitest's JSON results. A test file that did not load, a run that failed without a
- * failed test (an unhandled error, no results at all), and each other command that failed count as one failure.
- * Usage: count.mjs <results.json> <exit code of the tests> <exit code of another command>...
+ * Prints `N passed, N failed` from the exit codes of commands, some with vitest's JSON results. A test file that did
+ * not load, and a command that failed without a failed test (an unhandled error, no results at all), count as one
+ * failure each.
+ * Usage: count.mjs (<exit code> | <exit code>:<results.json>)...
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 
-const [path, test, ...others] = process.argv.slice(2);
-
-const text = readFileSync(path, "utf8");
-const results = text ? JSON.parse(text) : { numPassedTests: 0, numFailedTests: 0, testResults: [] };
-const unloaded = results.testResults.filter(
-  ({ status, assertionResults }) =>
-    status === "failed" && !assertionResults.some((assertion) => assertion.status === "failed"),
-);
-
-let failed = results.numFailedTests + unloaded.length;
-if (failed === 0 && test !== "0") failed += 1;
-failed += others.filter((code) => code !== "0").length;
-console.log(`${results.numPassedTests} passed, ${failed} failed`);
+let passed = 0;
+let failed = 0;
+for (const argument of process.argv.slice(2)) {
+  const [, code, path = ""] = /^(\d+)(?::(.+))?$/.exec(argument);
+  const results = existsSync(path)
+    ? JSON.parse(readFileSync(path, "utf8"))
+    : { numPassedTests: 0, numFailedTests: 0, testResults: [] };
+  const unloaded = results.testResults.filter(
+    ({ status, assertionResults }) =>
+      status === "failed" && !assertionResults.some((assertion) => assertion.status === "failed"),
+  );
+  passed += results.numPassedTests;
+  failed += Math.max(results.numFailedTests + unloaded.length, code === "0" ? 0 : 1);
+}
+console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -41,7 +41,7 @@ const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/prefli
 
 /** The slowest files, which start first, in this order: the cache of a new clone has no durations yet. */
 const LONGEST = [
-  /test\/engine\/(first-steps|fleet-ci|fleet-example)\./,
+  /test\/(guides\/(first-steps|fleet-ci|fleet-example)|package\/exports)\./,
   /test\/(package|engine|model|browser\/accessibility)/,
 ];
 
@@ -78,8 +78,9 @@ export default defineConfig({
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240, {}, { isolate: false }),
       project("cloud", "cloud/**/*.test.ts", 240),
-      project("package", "package/**/*.test.ts", 900),
       // Not in `npm test`.
+      project("guides", "guides/**/*.test.ts", 900, {}, { isolate: false }),
+      project("package", "package/**/*.test.ts", 900),
       project("nightly", "nightly/**/*.test.ts", 900),
       project("browser", "browser/**/*.test.ts", 120, {}, { globalSetup: "test/browser/one-browser.ts" }),
       project(

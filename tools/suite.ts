@@ -19,7 +19,7 @@ const vitest = (projects: string, ...files: string[]): string[] =>
 const release = (folder: string): string[] =>
   tool("release", "--repository", "example-owner/example-name", "--out", folder);
 
-const LANGUAGES = ["engine/languages", "engine/init", "engine/providers", "package/plugin-download"];
+const LANGUAGES = ["languages", "init", "providers", "endpoints"].map((name) => `guides/${name}`);
 const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
 /** npm keeps each Node in its cache. The install script of the package fetches the binary of this platform. */
@@ -41,6 +41,11 @@ const onSdk = (version: string): Suite => ({
 
 const SUITES: Record<string, Suite> = {
   unit: { about: "the sources, without the engine: for daily work", commands: [vitest("unit unit-alone")] },
+  guides: {
+    about: "what pages and examples tell a reader, word for word, and the packed package",
+    setup: ["--engine", "--languages", "yaml", "python"],
+    commands: [vitest("guides package")],
+  },
   model: {
     about: "ten minutes of random sequences over the lifecycle of a webhook",
     commands: [vitest("model")],
@@ -73,7 +78,7 @@ const SUITES: Record<string, Suite> = {
   languages: {
     about: "programs and SDKs in every language; needs Go, a JDK and Maven",
     setup: ["--engine", "--languages", "yaml", "python", "go", "java"],
-    commands: [tool("sdk", "--check"), vitest("engine package process", ...LANGUAGES, "process/endpoints")],
+    commands: [tool("sdk", "--check"), vitest("guides package", ...LANGUAGES, "package/plugin-download")],
   },
   "node22.19": onNode("22.19.0"),
   node22: onNode("22"),
@@ -97,7 +102,7 @@ await runTool(async () => {
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();
-  // Tests of this suite search longer than they do in `npm test`.
+  // The model tests search longer in their suite than in `npm test`.
   const env = { TEST_SUITE: name };
   const setup = suite.setup ? [["node", "tools/setup.mjs", ...suite.setup]] : [];
   const last = [...(suite.commands.at(-1) ?? []), ...args];

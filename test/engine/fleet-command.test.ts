@@ -6,11 +6,11 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { callsOf, openScene, webhookUrlOf, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-const UP = ["up", "--stacks-at-once", "2"] as const;
-const NAMES = Array.from({ length: 12 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
-const FLEET = { name: "held", stacks: 3 };
-/** The last stack, which begins when one of the first two has finished. */
-const HELD = NAMES.filter((name) => stackOf(name, 3) === 2);
+const UP = ["up", "--stacks-at-once", "1"] as const;
+const NAMES = Array.from({ length: 8 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
+const FLEET = { name: "held", stacks: 2 };
+/** The last stack, which begins when the first has finished. */
+const HELD = NAMES.filter((name) => stackOf(name, 2) === 1);
 
 let scene: Scene;
 let folder: FleetFolder;

@@ -7,16 +7,20 @@ import { Echo } from "../support/echo.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import {
   argsOf,
+  callsOf,
   expectNoSecrets,
   openScene,
   registeredWorkspaces,
   webhookUrlOf,
   writesSince,
+  type Declaration,
   type Scene,
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-const names = ["acme", "globex", "initech"];
+type Change = Omit<Declaration, "workspace">;
+
+const names = ["acme", "globex", "initech", "umbrella"];
 const NEW_KEY = "the-key-after-the-rotation";
 
 const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
@@ -27,29 +31,30 @@ const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
   return Object.fromEntries(echoed);
 };
 
-describe("three webhooks from up to destroy", () => {
+describe("four webhooks from up to destroy", () => {
   let scene: Scene;
   let stack: TestStack;
 
   /** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
-  const declare = (changes: Record<string, Partial<ApiChatWebhookArgs>>): void =>
+  const declare = (changes: Record<string, Change>): void =>
     stack.run(async () => {
       const declared = names.map((workspace) => {
-        const args = argsOf(scene, { workspace, args: changes[workspace] ?? {} });
-        const { botUrl } = new ApiChatWebhook(workspace, workspace === "acme" ? echo(args) : args);
-        void new Echo(`${workspace}-sender`, botUrl);
-        return [workspace, botUrl];
+        const { name = workspace, options, ...change } = changes[workspace] ?? {};
+        const args = argsOf(scene, { workspace, ...change });
+        const webhook = new ApiChatWebhook(name, workspace === "acme" ? echo(args) : args, options);
+        void new Echo(`${workspace}-sender`, webhook.botUrl);
+        return [workspace, webhook.botUrl];
       });
       return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
     });
 
-  /** The resources: the stack, three webhooks, a dependent of each, and the four inputs of acme. */
-  const RESOURCES = 11;
+  /** The resources: the stack, four webhooks, a dependent of each, and the four inputs of acme. */
+  const RESOURCES = 13;
 
   const requestCount = (): number => scene.emulator.requests.length;
 
   beforeAll(async () => {
-    scene = await openScene(names);
+    scene = await openScene([...names, "empty"]);
     const verificationKeys = [VERIFICATION_KEY, NEW_KEY];
     scene.endpoint.answerWith(
       toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined })),
@@ -61,6 +66,8 @@ describe("three webhooks from up to destroy", () => {
   test("up registers each with its own URL and exports each bot URL", async () => {
     expect((await stack.up()).changes).toEqual({ create: RESOURCES });
     expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
+    // One more for the first webhook, to learn whether the service shows what was set.
+    expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
     const outputs = await stack.outputs();
     for (const name of names) {
       const { registration, botUrl, handshakes } = scene.emulator.workspace(name);
@@ -79,16 +86,16 @@ describe("three webhooks from up to destroy", () => {
     );
   });
 
+  const changed: Record<string, Change> = {};
+
   test("the preview of an update changes no dependent and no output: the bot URL stays known", async () => {
     const before = requestCount();
-    declare({
-      acme: { webhookUrl: `${scene.endpoint.url}/moved` },
-      globex: { webhookVerificationKey: NEW_KEY },
-      initech: { webhookUrl: `${scene.endpoint.url}/initech-moved` },
-    });
+    changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
+    changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
+    declare(changed);
     const { output, changes, events } = await stack.preview({ diff: true });
-    expect(changes).toEqual({ update: 4, same: RESOURCES - 4 });
-    expect(output).toMatch(/~ webhookUrl/);
+    expect(changes).toEqual({ update: 3, same: RESOURCES - 3 });
+    expect(output).toContain("acme: webhookUrl changes: ");
     expect(output).not.toContain("-sender");
     const shown = events.map(({ resOutputsEvent }) => resOutputsEvent?.metadata);
     const ofStack = shown.find((metadata) => metadata?.type === "pulumi:pulumi:Stack");
@@ -96,25 +103,54 @@ describe("three webhooks from up to destroy", () => {
     expect(requestCount()).toBe(before);
   });
 
-  test("a changed URL, and a changed key alone, are set in place; a bot on another host gets its new URL", async () => {
+  test("up sets changed URLs and keys in place, and a rename adopts the webhook: no other call writes", async () => {
     scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
     const before = requestCount();
-    await stack.up({ refresh: true });
-    expect(writesSince(scene, before)).toEqual(names.map((name) => `set-webhook ${name}`));
+    changed["initech"] = { name: "initech-renamed" };
+    changed["umbrella"] = { name: "umbrella-renamed", options: { aliases: [{ name: "umbrella" }] } };
+    declare(changed);
+    const { output, changes } = await stack.up({ refresh: true });
+    expect(output).toMatch(/initech: .*"initech-renamed"/);
+    expect(changes).toMatchObject({ create: 1, delete: 1 });
+    expect(writesSince(scene, before)).toEqual(["set-webhook acme", "set-webhook globex"]);
+    const registered = { webhook_verification_key: VERIFICATION_KEY, webhook_status: "verified" };
     expect(names.map((name) => scene.emulator.workspace(name).registration)).toMatchObject([
-      { webhook_url: `${scene.endpoint.url}/moved`, webhook_verification_key: VERIFICATION_KEY },
-      { webhook_url: webhookUrlOf(scene, "globex"), webhook_verification_key: NEW_KEY },
-      { webhook_url: `${scene.endpoint.url}/initech-moved`, webhook_verification_key: VERIFICATION_KEY },
+      { ...registered, webhook_url: `${scene.endpoint.url}/moved` },
+      { ...registered, webhook_verification_key: NEW_KEY, webhook_url: webhookUrlOf(scene, "globex") },
+      { ...registered, webhook_url: webhookUrlOf(scene, "initech") },
+      { ...registered, webhook_url: webhookUrlOf(scene, "umbrella") },
     ]);
     expect((await stack.outputs())["globex"]).toBe(
       `http://127.0.0.2:4711/api/apichat/${scene.emulator.workspace("globex").botCode}`,
     );
   });
 
-  test("destroy leaves every workspace empty, with one delete-webhook each", async () => {
+  test("--replace sets it at another workspace before it removes the old one, or adopts it at the same", async () => {
+    const before = requestCount();
+    const { baseUrl } = scene.emulator.workspace("empty");
+    changed["initech"] = { ...changed["initech"], args: { baseUrl } };
+    changed["umbrella"] = { name: "umbrella-again", options: { aliases: [{ name: "umbrella-renamed" }] } };
+    declare(changed);
+    const { output, changes } = await stack.up({ replace: ["**initech-renamed", "**umbrella-again"] });
+    expect(changes).toMatchObject({ replace: 2 });
+    expect(output).toMatch(/umbrella-renamed: .*"umbrella-again"/);
+    const calls = scene.emulator.requests
+      .slice(before)
+      .map(({ action, workspace }) => `${action} ${workspace}`);
+    expect(calls.filter((call) => !call.startsWith("get-webhook"))).toEqual([
+      "set-webhook empty",
+      "delete-webhook initech",
+    ]);
+    expect(registeredWorkspaces(scene)).toEqual(["acme", "globex", "umbrella", "empty"]);
+  });
+
+  test("destroy leaves every workspace empty, with two calls for each", async () => {
     const before = requestCount();
     expect((await stack.destroy()).changes).toEqual({ delete: RESOURCES });
-    expect(writesSince(scene, before)).toEqual(names.map((name) => `delete-webhook ${name}`));
+    expect(writesSince(scene, before)).toEqual(
+      ["acme", "empty", "globex", "umbrella"].map((name) => `delete-webhook ${name}`),
+    );
+    expect(requestCount() - before).toBe(2 * names.length);
     expect(registeredWorkspaces(scene)).toEqual([]);
     await expectNoSecrets(stack, [NEW_KEY]);
   });

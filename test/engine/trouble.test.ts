@@ -91,6 +91,17 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     });
   });
 
+  test("a preview reports what the create of each webhook would find, and fails for a conflict", async () => {
+    declare();
+    const output = await stack.fails("preview");
+    expect(linesUnder(output, "taken").join()).toMatch(
+      /error: taken: .* already has a webhook, https:\/\/somebody-else/,
+    );
+    expect(linesUnder(output, "equal").join()).toContain("adopts http");
+    expect(linesUnder(output, "untouched")).toEqual([""]);
+    expect(new Set(scene.emulator.requests.map(({ action }) => action))).toEqual(new Set(["get-webhook"]));
+  });
+
   test("up adopts a webhook with its URL; a conflict and a failing endpoint are errors", async () => {
     declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
     const output = await stack.fails("up", { continueOnError: true });

@@ -47,54 +47,42 @@ async function startOnVolume(kind: VolumeKind, megabytes: number) {
   return { volume, receiver, home, responder };
 }
 
-test.each([
-  ["ext4", 64],
-  ["tmpfs", 32],
-] as const)(
-  "a full volume of %s keeps a reserve, drains once the target is back, and accepts deliveries again",
-  async (kind, megabytes) => {
-    const { volume, receiver, home, responder } = await startOnVolume(kind, megabytes);
-    const { origin, instance } = responder;
-    let acknowledged = await deliverUntilFull(origin);
-    // SQLite moves its log into the file later, which frees a little space.
-    const fillAgain = async (): Promise<number> => {
-      acknowledged = await deliverUntilFull(origin, acknowledged);
-      return readinessOf(origin);
-    };
-    await expect.poll(fillAgain, WAIT).toBe(503);
-    expect(acknowledged).toBeGreaterThan(megabytes);
-    expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
-    receiver.answerWith(200);
-    await run("responder", "retry", "--config", home.configFile);
-    await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
-    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-    await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
-    expect(await deliver(origin, 0)).toBe(200);
-  },
-);
+test("a full volume keeps a reserve, drains once the target is back, and accepts deliveries again", async () => {
+  const megabytes = 64;
+  const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
+  const { origin, instance } = responder;
+  let acknowledged = await deliverUntilFull(origin);
+  // SQLite moves its log into the file later, which frees a little space.
+  const fillAgain = async (): Promise<number> => {
+    acknowledged = await deliverUntilFull(origin, acknowledged);
+    return readinessOf(origin);
+  };
+  await expect.poll(fillAgain, WAIT).toBe(503);
+  expect(acknowledged).toBeGreaterThan(megabytes);
+  expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
+  receiver.answerWith(200);
+  await run("responder", "retry", "--config", home.configFile);
+  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+  await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
+  expect(await deliver(origin, 0)).toBe(200);
+});
 
-test.each([
-  ["its own spool", 32, deliverUntilFull],
-  // The reserve exists from the start.
-  ["a different program, right after the start", 20, (origin: string) => deliver(origin, 0).then(() => 1)],
-] as const)(
-  "after a kill, a start on a volume that %s has filled responds with 503, and forwards kept deliveries",
-  async (_, megabytes, fill) => {
-    const { volume, receiver, home, responder } = await startOnVolume("tmpfs", megabytes);
-    const acknowledged = await fill(responder.origin);
-    responder.child.kill("SIGKILL");
-    await responder.ended;
-    const filler = await fillVolume(volume);
-    expect(await freeBytesOf(volume)).toBe(0);
-    const { origin, instance } = await startResponder(home);
-    expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-    // A restart would free no space.
-    expect((await fetch(`${origin}/healthz`)).status).toBe(200);
-    receiver.answerWith(200);
-    await run("responder", "retry", "--config", home.configFile);
-    await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
-    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-    await rm(filler);
-    await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
-  },
-);
+test("after a kill, a start on a full volume responds with 503, and forwards kept deliveries", async () => {
+  const { volume, receiver, home, responder } = await startOnVolume("tmpfs", 32);
+  const acknowledged = await deliverUntilFull(responder.origin);
+  responder.child.kill("SIGKILL");
+  await responder.ended;
+  const filler = await fillVolume(volume);
+  expect(await freeBytesOf(volume)).toBe(0);
+  const { origin, instance } = await startResponder(home);
+  expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
+  // A restart would free no space.
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+  receiver.answerWith(200);
+  await run("responder", "retry", "--config", home.configFile);
+  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+  await rm(filler);
+  await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
+});

@@ -170,7 +170,7 @@ describe("the responder as a process", () => {
     socket.destroy();
   });
 
-  it.each([
+  it.concurrent.each([
     [
       "its start",
       async (home: Home, pipe: string) => {

@@ -23,7 +23,7 @@ export interface PluginLanguage {
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** The set-up of `npm test` has created it, or reported that this machine has no Python. */
+/** The set-up of `npm run suite guides` has created it, or reported that this machine has no Python. */
 const pythonSdk = await findPythonSdk();
 
 const python = (environment: string): PluginLanguage => ({

@@ -2,9 +2,10 @@ import { readFile, readdir } from "node:fs/promises";
 import { dirname, extname, join, normalize } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { execa } from "execa";
-import { chromium, type BrowserContextOptions, type Page } from "playwright-core";
-import { beforeAll, expect, inject, test } from "vitest";
-import { startServer } from "../support/http.ts";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { afterTests, startServer } from "../support/http.ts";
 import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
@@ -12,6 +13,7 @@ const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javas
 /** All files of the site, by path. */
 const files = new Map<string, Buffer>();
 let url = "";
+let browser: Browser;
 
 /** The site that `npm run docs` builds. A warning fails the test. */
 beforeAll(async () => {
@@ -30,6 +32,9 @@ beforeAll(async () => {
     response.writeHead(files.has(name) ? 200 : 404, { "content-type": type }).end(files.get(name));
   });
   ({ url } = server);
+  const { endpoint, close } = await startBrowser();
+  afterTests(close);
+  browser = await chromium.connect(endpoint);
 });
 
 const idsOf = (html: string): Set<string> =>
@@ -60,7 +65,6 @@ test.each<BrowserContextOptions>([
 ])(
   "axe finds nothing serious, nothing is wider than the window, and no other host is requested ($colorScheme)",
   async (options) => {
-    const browser = await chromium.connect(inject("browserEndpoint"));
     const context = await browser.newContext(options);
     const others: string[] = [];
     context.on("request", (request) => {
@@ -77,12 +81,11 @@ test.each<BrowserContextOptions>([
       expect({ path, ...(await findingsIn(page)) }).toEqual({ path, findings: [], wider: 0 });
     }
     expect(others).toEqual([]);
-    await browser.close();
+    await context.close();
   },
 );
 
 test("the first page has one heading, and the sidebar has the shelves, the exports and the examples", async () => {
-  const browser = await chromium.connect(inject("browserEndpoint"));
   const page = await browser.newPage();
   await page.goto(`${url}/index.html`);
   expect(await page.locator("h1").count()).toBe(1);
@@ -92,18 +95,17 @@ test("the first page has one heading, and the sidebar has the shelves, the expor
     .toEqual(["Guide", "Operate", "Reference", "Modules", "Examples", "Project"]);
   const modules = await page.locator("#tsd-nav-container").getByText("pulumi-apichat/client").count();
   expect(modules).toBe(1);
-  await browser.close();
+  await page.close();
 });
 
 test("search finds a page by its title, without a server", async () => {
-  const browser = await chromium.connect(inject("browserEndpoint"));
   const page = await browser.newPage();
   await page.goto(`${url}/index.html`);
   await page.keyboard.press("/");
   await page.locator("#tsd-search-input").fill("key rotation");
   const found = page.locator("#tsd-search-results").getByText("Key rotation: VerificationKey");
   await expect.poll(() => found.count()).toBe(1);
-  await browser.close();
+  await page.close();
 });
 
 async function findingsIn(page: Page) {

@@ -8,7 +8,7 @@ import { findExecutable } from "../../tools/engine/engine.ts";
 import { findPython, preparePackages } from "../../tools/lib/python.ts";
 import { commandsIn } from "../support/command.ts";
 import { freePort } from "../support/http.ts";
-import { makeFolder } from "./program.ts";
+import { makeFolder } from "../support/folder.ts";
 
 type Command = [file: string, ...parameters: string[]];
 
@@ -46,7 +46,7 @@ const slowEndpoints: Endpoint[] = [
     run: () => ["dotnet", "built/endpoint.dll"],
   },
 ];
-if (process.env["MODE"] === "languages") endpoints.push(...slowEndpoints);
+if (process.env["TEST_SUITE"] === "languages") endpoints.push(...slowEndpoints);
 
 const { keys } = vectors;
 const folders = (process.env["PATH"] ?? "").split(delimiter);
