@@ -1,5 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import type { Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
@@ -89,6 +99,21 @@ export function makeFolders(folder: string): void {
 }
 
 const findStats = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+/** The size of a file in bytes; 0 if there is none. */
+export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
+
+/** No run lasts this long, in milliseconds. */
+const STALE_MS = 24 * 60 * 60 * 1000;
+
+/** Removes what runs have left in a folder more than a day ago: what has such a name, with all that is in it. */
+export function removeStale(folder: string, name = /./): void {
+  for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
+    // Another process may have removed it by now.
+    const writtenMs = findStats(path)?.mtimeMs ?? Date.now();
+    if (Date.now() - writtenMs > STALE_MS) rmSync(path, { recursive: true, force: true });
+  }
+}
 
 export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";

@@ -1,6 +1,6 @@
-import { accessSync, chmodSync, statSync } from "node:fs";
+import { accessSync, chmodSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { createPrivateFile } from "./files.js";
+import { createPrivateFile, fileSize } from "./files.js";
 import { VERSION } from "./version.js";
 
 /**
@@ -51,7 +51,7 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   try {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
-    if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) {
+    if (fileSize(`${path}-wal`) > 0) {
       // A process was killed or runs. To close a connection that writes would move its log into a file that
       // is rejected.
       database = connect(path, options.lockTimeoutMs, true);

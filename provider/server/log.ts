@@ -1,4 +1,5 @@
-import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, chmodSync, renameSync } from "node:fs";
+import { fileSize } from "../lib/files.js";
 
 type LogFields = Record<string, string | number | boolean | undefined>;
 
@@ -59,7 +60,7 @@ const FILE_BYTES = 5 * 1024 * 1024;
 
 /** Writes into a file for its owner only. A full one becomes `<file>.1`, in place of the one before. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
-  let size = existsSync(file) ? statSync(file).size : 0;
+  let size = fileSize(file);
   if (size > 0) chmodSync(file, 0o600);
   return (line) => {
     try {

@@ -1,9 +1,8 @@
-import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as client from "prom-client";
 import { ApiChatError, isOfArchive } from "../errors/index.js";
-import { hasErrorCode } from "../lib/files.js";
+import { fileSize, hasErrorCode } from "../lib/files.js";
 import { VERSION } from "../lib/version.js";
 import type { Answer, IncomingRequest, ResponderErrorCode } from "../responder/index.js";
 import { STATUS_BY_CODE, answerError, pathOf } from "../responder/internal.js";
@@ -89,7 +88,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     if (method !== "GET" || pathOf(url) !== "/metrics")
       return answerError("not_found", "nothing is here but GET /metrics");
     await count();
-    bytes.set(sizeOf(join(dataDir, SPOOL_FILE)) + sizeOf(join(dataDir, `${SPOOL_FILE}-wal`)));
+    bytes.set(fileSize(join(dataDir, SPOOL_FILE)) + fileSize(join(dataDir, `${SPOOL_FILE}-wal`)));
     // Each connection is for one request, so that none delays the stop.
     const headers = { "content-type": registry.contentType, connection: "close" };
     return { status: 200, headers, body: await registry.metrics() };
@@ -123,8 +122,6 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     serve: (address: ListenAddress): Promise<Listener> => startListener(address, toNodeListener({ answer })),
   };
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Loads the peer with `require`, which a bundler does not follow. */
 function loadClient(): typeof client {

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
-import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
+import { hash } from "node:crypto";
+import { constants, lstatSync, openSync, readSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { makeFolders, stateFolder } from "../lib/files.js";
+import { makeFolders, removeStale, stateFolder } from "../lib/files.js";
 import { type Fact, RunFacts } from "./facts.js";
 
 export interface RunLog {
@@ -22,9 +22,6 @@ const BEAT_MS = 2_000;
 /** After a longer gap, an earlier engine had the same address. In milliseconds. */
 const GAP_MS = 30_000;
 
-/** Older files are removed, in milliseconds. */
-const KEEP_MS = 24 * 60 * 60 * 1000;
-
 /** `beat`: the run is still alive. `at` is the machine's monotonic clock in milliseconds. */
 type Line = { at: number } & (Fact | { fact: "beat" });
 
@@ -41,8 +38,8 @@ export function openRunLog(engineAddress: string | undefined, folder = join(stat
   try {
     makeFolders(folder);
     requirePrivate(folder);
-    removeOld(folder);
-    const name = createHash("sha256").update(engineAddress).digest("hex").slice(0, 32);
+    removeStale(folder);
+    const name = hash("sha256", engineAddress).slice(0, 32);
     return new SharedLog(join(folder, `${name}.jsonl`));
   } catch (error) {
     return memoryLog((error as Error).message);
@@ -129,11 +126,4 @@ function requirePrivate(folder: string): void {
   if (process.getuid === undefined) return;
   if (uid !== process.getuid() || (mode & 0o077) !== 0)
     throw new Error(`${folder} is open to other users: chmod 700 ${folder}`);
-}
-
-function removeOld(folder: string): void {
-  for (const path of readdirSync(folder).map((file) => join(folder, file))) {
-    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - written > KEEP_MS) rmSync(path, { force: true });
-  }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { fileSize } from "../../lib/files.js";
 import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
 /** SQLite keeps files with longer names next to it. */
@@ -152,7 +153,7 @@ export class SpoolVolume {
         const { isShort, fileBytes } = this.#measure();
         if (isShort) return false;
         // Random: some file systems allocate no space for zeros.
-        if (this.#heldBytes() < fileBytes)
+        if (fileSize(reservePathOf(this.#path)) < fileBytes)
           writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
         const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
         if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
@@ -187,14 +188,11 @@ export class SpoolVolume {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.
     const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
-    const shortfall = reserveBytes + addedBytes - bavail * bsize - this.#heldBytes();
+    const freeBytes = bavail * bsize + fileSize(reservePathOf(this.#path));
+    const shortfall = reserveBytes + addedBytes - freeBytes;
     const isShort =
       blocks > 0 && shortfall > 0 && shortfall > this.#freePages() * readPragma(this.#database, "page_size");
     return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };
-  }
-
-  #heldBytes(): number {
-    return statSync(reservePathOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** The number of pages of deleted rows, which new rows use first. */
