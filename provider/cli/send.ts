@@ -23,10 +23,10 @@ export const sendCommand = (): Command =>
     .description("send a message to a bot as a contact")
     .addCommand(textCommand())
     .addCommand(buttonCommand())
-    .addCommand(mediaCommand("image", "sendImage"))
-    .addCommand(mediaCommand("audio", "sendAudio"))
-    .addCommand(mediaCommand("video", "sendVideo"))
-    .addCommand(mediaCommand("file", "sendFile"))
+    .addCommand(mediaCommand("image"))
+    .addCommand(mediaCommand("audio"))
+    .addCommand(mediaCommand("video"))
+    .addCommand(mediaCommand("file"))
     .addHelpText("after", SEND_HELP);
 
 const textCommand = (): Command =>
@@ -48,12 +48,12 @@ const buttonCommand = (): Command =>
       send(options, (client, address) => client.sendButton({ ...address, title, payload: options.payload })),
     );
 
-const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVideo" | "sendFile"): Command =>
+const mediaCommand = (kind: "image" | "audio" | "video" | "file"): Command =>
   messageCommand(kind, `send ${kind === "file" ? "a file" : kind}, given as a URL`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendCommandOptions) =>
-      send(options, (client, address) => client[method]({ ...address, url })),
+      send(options, (client, address) => client.send({ ...address, kind, url })),
     );
 
 const messageCommand = (name: string, description: string): Command =>

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -16,7 +16,7 @@ const DIGEST_CHARACTERS = 12;
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
-  const digest = hash("sha256", owner).slice(0, DIGEST_CHARACTERS);
+  const digest = createHash("sha256").update(owner).digest("hex").slice(0, DIGEST_CHARACTERS);
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
@@ -56,5 +56,5 @@ export function thisMachine(): string {
   // Without such a file, the host name alone has to do.
   const id = MACHINE_ID_FILES.map(readFileIfExists).find((text) => text !== undefined);
   const parts = [id?.trim() ?? "", hostname()];
-  return hash("sha256", JSON.stringify(parts), "base64url").slice(0, 16);
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
 }

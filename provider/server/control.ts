@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
@@ -57,4 +57,4 @@ export function startControl({
   return startListener({ host: CONTROL_HOST, port: 0 }, (req, res) => void answer(req, res));
 }
 
-const digest = (text: string): Buffer => hash("sha256", text, "buffer");
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { constants, lstatSync, openSync, readSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { makeFolders, removeStale, stateFolder } from "../lib/files.js";
@@ -39,7 +39,7 @@ export function openRunLog(engineAddress: string | undefined, folder = join(stat
     makeFolders(folder);
     requirePrivate(folder);
     removeStale(folder);
-    const name = hash("sha256", engineAddress).slice(0, 32);
+    const name = createHash("sha256").update(engineAddress).digest("hex").slice(0, 32);
     return new SharedLog(join(folder, `${name}.jsonl`));
   } catch (error) {
     return memoryLog((error as Error).message);

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
@@ -190,4 +190,4 @@ export class Run {
   }
 }
 
-const toBot = (botUrl: string): string => hash("sha256", botCodeOf(botUrl), "base64url");
+const toBot = (botUrl: string): string => createHash("sha256").update(botCodeOf(botUrl)).digest("base64url");
