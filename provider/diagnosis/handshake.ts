@@ -1,13 +1,8 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { errors } from "undici";
-import {
-  HANDSHAKE_RULES,
-  type HandshakeCause,
-  type HandshakeEncoding,
-  type HandshakeStep,
-} from "../errors/index.js";
+import { HANDSHAKE_RULES, type HandshakeCause, type HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
-import { encodeHandshake, type HandshakeFields } from "../lib/handshake-encoding.js";
+import { encodeHandshake, type HandshakeToSend } from "../lib/handshake-encoding.js";
 import {
   type PostResponse,
   connectionCode,
@@ -26,13 +21,8 @@ import { quoteResponse, quoteText, titleOf } from "./describe.js";
 /** How much of a response's body is read, in bytes: challenges and quotations are shorter. */
 export const READ_BYTES = 4096;
 
-export interface HandshakeRequest {
+export interface HandshakeRequest extends HandshakeToSend {
   url: string;
-  encoding: HandshakeEncoding;
-  token: string;
-  challenge: string;
-  /** Sent instead of the three parameters. */
-  fields?: HandshakeFields | undefined;
   /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
   /** The time for the whole exchange, in milliseconds. */

@@ -11,7 +11,7 @@ export interface EncodedHandshake {
 /** Fields in the order in which they are sent. A name may repeat, except in JSON. */
 export type HandshakeFields = [name: string, value: unknown][];
 
-interface HandshakeToSend {
+export interface HandshakeToSend {
   encoding: HandshakeEncoding;
   token: string;
   challenge: string;

@@ -94,7 +94,12 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
         `pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
-  await writeAll(folder, texts);
+  for (const [name, text] of Object.entries(texts)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    // An existing file is never changed.
+    await writeFile(path, text, { flag: "wx" });
+  }
   const next = nextCommands(folder, settings, clone);
   printResult(options, { folder, files, next }, () =>
     [
@@ -121,14 +126,6 @@ const toProjectName = (folder: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
-
-async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(folder, name);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text, { flag: "wx" });
-  }
-}
 
 /**
  * `source` is how the program's package.json refers to this package: as the running clone, as the tarball or
