@@ -71,8 +71,8 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   if (first === undefined) return;
 
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move workspaces to ` +
-      "other stacks, and delete their live webhooks on the way. Nothing was changed. " +
+    `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move ` +
+      "workspaces to other stacks, and delete their live webhooks on the way. Nothing was changed. " +
       `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
       "old stacks",
   ]);

@@ -72,7 +72,7 @@ export function isHeld(dataDir: string): boolean {
 export const nameOf = (announced: Instance | undefined): string =>
   announced === undefined ? "another process" : `the responder of process ${announced.pid}`;
 
-/** Creates the folder for its owner only; an existing one is not changed. Throws `invalid_config` with how to fix it. */
+/** Creates the folder for its owner; an existing one is not changed. Throws `invalid_config` if it cannot. */
 export function makeDataDir(dataDir: string): void {
   try {
     makeFolders(dataDir);
