@@ -6,7 +6,6 @@ import { tryHandshake } from "./try-handshake.js";
 import { settle, type SetRequest, type SetResult, type Uncertain } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
-/** What to ensure, and what is known. */
 export interface EnsureOptions extends SetRequest {
   /** What is known of the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
@@ -14,7 +13,6 @@ export interface EnsureOptions extends SetRequest {
   rejectedRounds?: number | undefined;
 }
 
-/** What is registered now, and what was done for it. */
 export interface Ensured {
   registration: Registration;
   /**
@@ -26,10 +24,9 @@ export interface Ensured {
 }
 
 /**
- * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
- * tries the handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a
- * failure, the registration from before is put back if it is lost. Throws an ApiChatError if the webhook is
- * certainly not registered.
+ * Registers the wanted webhook within `readySeconds`: tries the handshake, calls set-webhook while the
+ * service rejects the endpoint, and confirms it. After a failure, the registration from before is put back if
+ * it is lost. Throws an ApiChatError if the webhook is certainly not registered.
  */
 export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
   const { wanted, seen, ours, rejectedRounds, signal } = options;

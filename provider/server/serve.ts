@@ -59,8 +59,5 @@ const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 /** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;
 
-/**
- * Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a
- * key's pipe.
- */
+/** `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

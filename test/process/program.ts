@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { readInstance, type Instance } from "../../dist/provider/server/control-client.js";
+import { readInstance, type Instance } from "../../dist/provider/server/data-dir.js";
 import { compileCache, makeFolder } from "../support/folder.ts";
 import { afterTests } from "../support/http.ts";
 

@@ -54,8 +54,7 @@ const toPlaces = ({ url, botUrl, workspaces }: Emulator, generated: readonly str
   }),
 });
 
-/** The same for people. */
-const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token: string | undefined): string =>
+const formatPlaces = ({ page, url, botUrl, workspaces }: Places, token?: string): string =>
   [
     `page          ${page}${token === undefined ? "" : "?token=<the token>"}`,
     `registration  ${url}`,

@@ -24,7 +24,6 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   json?: boolean;
 }
 
-/** The workspace if no other is given. */
 const DEFAULT_WORKSPACE = "acme";
 
 const TOKEN = {
@@ -77,10 +76,7 @@ function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
-/**
- * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a
- * program still works after a restart; if others can reach the emulator, they are random.
- */
+/** On loopback the keys are derived from the name, so that a program still works after a restart. */
 function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };
