@@ -1,18 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { expect, vi } from "vitest";
-import { apichatProgram } from "../../dist/provider/cli/program.js";
-import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
+import { expect } from "vitest";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../dist/provider/emulator/index.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { afterTests } from "../support/http.ts";
 import { findSecrets } from "../support/secrets.ts";
 import {
   makeFolder,
-  PROGRAM,
+  runHere,
   startProgram,
   type Program,
+  type HereOptions,
   type ProgramOptions,
   type Said,
 } from "./program.ts";
@@ -32,7 +30,7 @@ export async function makeWriter() {
   };
 }
 
-export interface CliOptions extends Pick<ProgramOptions, "environment" | "stdin"> {
+export interface CliOptions extends HereOptions {
   /** Secrets that the command may print. */
   shows?: readonly string[];
 }
@@ -46,10 +44,7 @@ export interface CliRun extends Said {
   error: { code: string; message: string } | undefined;
 }
 
-/**
- * Runs the command line in this process, which costs a tenth of a process of its own, and searches its whole
- * output for the tests' secrets. `process.exit` and the standard streams are replaced.
- */
+/** Runs the command line in this process, and searches its whole output for the tests' secrets. */
 export async function runCli(
   parameters: readonly string[],
   { shows, ...options }: CliOptions = {},
@@ -64,45 +59,6 @@ export async function runCliProcess(
 ): Promise<CliRun> {
   const program = startProgram(parameters, { environment: { NO_COLOR: "1", ...environment }, ...options });
   return readRun(await program.ended);
-}
-
-async function runHere(
-  parameters: readonly string[],
-  { environment, stdin = "" }: Omit<CliOptions, "shows">,
-): Promise<Said> {
-  const { argv, env } = process;
-  const listeners = process.listeners("SIGINT");
-  const said: Said = { exitCode: 0, signal: null, stdout: "", stderr: "" };
-  const spies = [
-    ...(["stdout", "stderr"] as const).map((stream) =>
-      vi.spyOn(process[stream], "write").mockImplementation((chunk, ...rest: unknown[]) => {
-        said[stream] += Buffer.from(chunk as string).toString();
-        const written = rest.at(-1);
-        if (typeof written === "function") written();
-        return true;
-      }),
-    ),
-    vi.spyOn(process, "exit").mockImplementation((code) => {
-      said.exitCode = Number(code);
-      return undefined as never;
-    }),
-    vi.spyOn(process, "stdin", "get").mockReturnValue(Readable.from(stdin) as typeof process.stdin),
-  ];
-  process.argv = [process.execPath, PROGRAM, ...parameters];
-  process.env = { PATH: env["PATH"], HOME: env["HOME"], NO_COLOR: "1", ...environment };
-  const program = apichatProgram();
-  useOwnFormat(program);
-  try {
-    await program.parseAsync();
-  } catch (error) {
-    said.exitCode = reportError(error);
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-    Object.assign(process, { argv, env });
-    for (const listener of process.listeners("SIGINT"))
-      if (!listeners.includes(listener)) process.off("SIGINT", listener);
-  }
-  return said;
 }
 
 function readRun(said: Said, shows: readonly string[] = []): CliRun {

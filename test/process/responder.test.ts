@@ -121,7 +121,7 @@ describe("the responder as a process", () => {
     await rm(join(home.dataDir, "spool.sqlite-wal"));
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
     // Another process creates its own log.
-    await run("responder", "deliveries", "--config", home.configFile);
+    await startProgram(["responder", "deliveries", "--config", home.configFile]).ended;
     expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
     child.kill("SIGKILL");
     await ended;
