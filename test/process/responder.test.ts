@@ -71,7 +71,7 @@ describe("the responder as a process", () => {
     const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
     const home = await makeHome({ port: await freePort(), workspaces });
     const acknowledged: string[] = [];
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const { child, ended, origin } = await startResponder(home);
       const until = acknowledged.length + 100 + round * 100;
       /** Sends one conversation until the responder is gone. */
