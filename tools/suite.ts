@@ -102,7 +102,7 @@ await runTool(async () => {
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();
-  // Tests of this suite search longer than they do in `npm test`.
+  // The model tests search longer in their suite than in `npm test`.
   const env = { TEST_SUITE: name };
   const setup = suite.setup ? [["node", "tools/setup.mjs", ...suite.setup]] : [];
   const last = [...(suite.commands.at(-1) ?? []), ...args];

@@ -69,7 +69,7 @@ export class ApiChatError extends Error {
  * summary each problem is a line. Text from the service or an endpoint cannot break a line.
  */
 export function renderFailure(failure: Failure, audience: Audience = "program"): string {
-  const { subject, summary, problems = [], hints, details = [] } = failure;
+  const { subject, summary, problems = [], details = [] } = failure;
   const wrong = problems
     .map((problem) => toPlainText(renderProblem(problem, audience)))
     .join(summary === "" ? "\n" : "; ");
@@ -77,9 +77,14 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
   const what = [...given.map((part) => toPlainText(part ?? "")), wrong]
     .filter((part) => part !== "")
     .join(": ");
-  const context = { audience, operation: failure.operation, fix: failure.transcript?.hint ?? "" };
-  const next = hints.map((hint) => toPlainText(renderHint(hint, context)));
-  return [joinSentences([what, ...next]), ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
+  const text = joinSentences([what, renderHints(failure, audience)]);
+  return [text, ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
+}
+
+/** What to do next about a failure, in sentences; empty if there is nothing to say. */
+export function renderHints({ hints, operation, transcript }: Failure, audience: Audience): string {
+  const context = { audience, operation, fix: transcript?.hint ?? "" };
+  return joinSentences(hints.map((hint) => toPlainText(renderHint(hint, context))));
 }
 
 /** One problem, preceded by its field. */
@@ -100,4 +105,7 @@ export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, e
 const joinSentences = (sentences: readonly string[]): string =>
   sentences
     .filter((sentence) => sentence !== "")
-    .reduce((text, sentence) => `${text}${/[.?!]$/.test(text) ? "" : "."} ${sentence}`);
+    .map((sentence, index, { length }) =>
+      index === length - 1 || /[.?!]$/.test(sentence) ? sentence : `${sentence}.`,
+    )
+    .join(" ");

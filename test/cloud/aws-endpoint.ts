@@ -30,17 +30,17 @@ export async function startAwsEndpoint() {
     /** The variables that direct the SDK to this server. */
     environment: { AWS_ENDPOINT_URL_SQS: url, AWS_ENDPOINT_URL_SSM: url },
     queueUrl: (name: string) => `${url}/123456789012/${name}.fifo`,
-    /** The accepted messages, without the duplicates that SQS drops. */
+    /** The accepted messages, except duplicates, which SQS drops. */
     messages: [] as SentMessage[],
     /** The requests to ChangeMessageVisibility. */
     visibilityChanges: [] as { QueueUrl: string; ReceiptHandle: string; VisibilityTimeout: number }[],
-    /** The parameters by name, which a test changes. */
+    /** The parameters by name; tests change them. */
     parameters: new Map<string, string>(),
     /** The times of the GetParameter requests, in ms. */
     parameterReads: [] as number[],
     /** The error of every call to SQS; undefined for normal responses. */
     failWith: undefined as { status: number; type: string } | undefined,
-    /** Forgets messages and changes, and responds normally again. */
+    /** Clears messages and changes, and responds normally again. */
     reset: () => {
       endpoint.messages.length = 0;
       endpoint.visibilityChanges.length = 0;

@@ -17,7 +17,7 @@ export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 export const derivation = (...rotations: string[]): string =>
   JSON.stringify({ seed: SEED, subject: "dev", rotations });
 
-/** The key of a rotation. */
+/** The next key in a rotation. */
 export const keyOf = async (rotation: string): Promise<string> =>
   (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 
@@ -38,7 +38,7 @@ export const bundleFunction = (name: "receive" | "forward"): string => bundler.b
 
 /** A deployed function: one instance, in its own process, until the file's tests have finished. */
 export interface LambdaFunction {
-  /** Returns the handler's result, or rejects with its error. One call at a time, as in Lambda. */
+  /** Returns the handler's result, or rejects with its error. Handles one call at a time, as in Lambda. */
   invoke<Result>(event: unknown): Promise<Result>;
   /** Its log. */
   output(): string;
@@ -52,7 +52,7 @@ process.on("message", ({ event }) =>
     ({ name, message }) => process.send({ error: { name, message } }),
   ),
 );`;
-/** Starts a function of the example, with the modules of Lambda's runtime only. */
+/** Starts a function of the example with only the modules of Lambda's runtime. */
 async function startFunction(
   name: "receive" | "forward",
   environment: Record<string, string>,

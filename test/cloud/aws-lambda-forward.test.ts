@@ -41,7 +41,7 @@ const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, s
 /** The ids of the deliveries that reached the target. */
 const idsAtTarget = (): string[] => target.requests.map(({ headers }) => String(headers[ID]));
 
-/** A message that the receiving function writes. */
+/** A message as the receiving function writes it. */
 function message(id: string, group: string, body: string | Uint8Array = `{"id":"${id}"}`): SentMessage {
   const headers = [
     ["content-type", "application/json"],
@@ -85,7 +85,7 @@ describe("the forwarding function", () => {
     });
   });
 
-  test("keeps the order of a conversation: deliveries behind a failure wait, other conversations do not", async () => {
+  test("keeps the order of a conversation without delaying others", async () => {
     answerWith((id) => (id === "a2" ? 500 : 200));
     const batch = ["a1", "b1", "a2", "a3", "b2"].map((id) => message(id, id.charAt(0)));
     expect(failedIndexes(await consume(batch))).toEqual([2, 3]);
@@ -101,7 +101,7 @@ describe("the forwarding function", () => {
     [9, 256],
     [10, 300],
     [299, 300],
-  ])("pauses after attempt %i for %i s", async (receiveCount, seconds) => {
+  ])("waits after attempt %i for %i s", async (receiveCount, seconds) => {
     answerWith(() => 503);
     expect(failedIndexes(await consume([message("d1", "7")], receiveCount))).toEqual([0]);
     expect(aws.visibilityChanges).toEqual([
@@ -126,7 +126,7 @@ describe("the forwarding function", () => {
   });
 
   test.each([400, 413, 415, 422, 431])(
-    "after status %i the delivery is a dead letter at once, and the next one continues",
+    "makes a delivery a dead letter at once after status %i, and continues with the next one",
     async (status) => {
       answerWith((id) => (id === "d1" ? status : 200));
       const refused = message("d1", "7");
@@ -136,7 +136,7 @@ describe("the forwarding function", () => {
     },
   );
 
-  test("a dead letter that cannot be queued is received again, alone", async () => {
+  test("receives only the dead letter again if it cannot be queued", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);

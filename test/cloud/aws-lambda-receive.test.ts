@@ -35,10 +35,10 @@ function handshake(token: string): SentRequest {
   return { body: new URLSearchParams(parameters).toString() };
 }
 
-/** The function may read the keys again one second after its last read at the earliest. */
+/** The function reads the keys again at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // A second by the function's clock, which on a busy machine starts some time after the endpoint's.
+  // A second by the function's clock; on a busy machine, it starts later than the endpoint's.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -57,7 +57,7 @@ describe("the receiving function", () => {
     expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
   });
 
-  test("queues a delivery: its bytes, its end-to-end headers, an id, and its conversation as the group", async () => {
+  test("queues a delivery with its bytes, end-to-end headers, an id, and the conversation as group", async () => {
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
     const [message] = aws.messages;
     const queued = JSON.parse(message?.MessageBody ?? "");
@@ -73,7 +73,7 @@ describe("the receiving function", () => {
     });
   });
 
-  test("treats two equal deliveries as two, and lets those without a conversation wait for no other", async () => {
+  test("queues equal deliveries twice, and gives deliveries without a conversation their own group", async () => {
     for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
       expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
     }
@@ -83,14 +83,14 @@ describe("the receiving function", () => {
     expect(groups[4]).toBe("12345678901234567890");
   });
 
-  test("acknowledges nothing that the queue rejects: 503 with Retry-After, and a line in the log", async () => {
+  test("responds with 503 and Retry-After, and logs a line, if the queue rejects the delivery", async () => {
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     const result = await request(await signDelivery(BYTES, KEY));
     expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "5" } });
     await expect.poll(() => receive.output()).toContain("The queue did not take a delivery: AccessDenied");
   });
 
-  test("accepts 700 KiB, which fit into a message of 1 MiB, and not a byte more", async () => {
+  test("accepts at most 700 KiB, which fit into a message of 1 MiB", async () => {
     const body = `{"conv_id":1,"text":"${randomBytes(BODY_LIMIT_BYTES).toString("hex")}`;
     const largest = `${body.slice(0, BODY_LIMIT_BYTES - 2)}"}`;
     expect(Buffer.byteLength(largest)).toBe(BODY_LIMIT_BYTES);
@@ -127,7 +127,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
   });
 
-  test("responds with 500 while it has no keys at all, and works as soon as it has", async () => {
+  test("responds with 500 until it has keys", async () => {
     aws.parameters.delete(KEYS_PARAMETER);
     const fresh = await startReceive(aws);
     const answer = async (): Promise<LambdaHttpResult> =>
@@ -141,7 +141,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles contain nothing of the AWS SDK and require nothing else outside Node.js", () => {
+test("The bundles do not contain the AWS SDK, and require only that and Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

@@ -14,17 +14,16 @@ export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
   /**
-   * Whether dead letters are replayed, as with the program's `replayDeadLetters`. Default: they go to
-   * `/dead-letters`.
+   * Whether to replay dead letters, as `replayDeadLetters` of the program does. Default: send them to `/dead-letters`.
    */
   replay?: boolean;
-  /** The number of a queue's retries. Default: 2. */
+  /** The number of retries of a queue. Default: 2. */
   maxRetries?: number;
 }
 
 export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
-/** Consumes the dead letters: sends each on unchanged. */
+/** Consumes the dead letters, and sends each one on unchanged. */
 const GRAVEYARD = `export default {
   async queue(batch, env) {
     for (const { body } of batch.messages) await fetch(env.URL, { method: "POST", body: JSON.stringify(body) });

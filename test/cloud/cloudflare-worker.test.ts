@@ -58,7 +58,7 @@ describe("the bundle in workerd", () => {
     return fetch(request);
   };
 
-  test("accepts the earlier key of a workspace, and not the key of a different workspace", async () => {
+  test("accepts the earlier key of a workspace, but not the key of a different workspace", async () => {
     const url = urlOf("acme");
     const [globexKey = ""] = KEYS.globex;
     expect((await fetch(createHandshake({ verificationKey: earlierAcmeKey, url }))).status).toBe(200);
@@ -95,7 +95,7 @@ describe("the bundle in workerd", () => {
   });
 
   test("responds with 503 if the queue rejects the delivery", async () => {
-    // With these headers the message exceeds the 128 KB of a queue.
+    // These headers make the message larger than the queue's limit of 128 KB.
     const large = Object.fromEntries(
       Array.from({ length: 6 }, (_, index) => [`x-large-${index}`, "x".repeat(8_000)]),
     );
@@ -150,7 +150,7 @@ describe("the bundle in workerd", () => {
   });
 });
 
-test("replayed dead letters are forwarded under their old id, and are not lost if that fails", async () => {
+test("replayed dead letters keep their id, and are not lost if the replay fails", async () => {
   const worker = await startWorker({ target: target.url, replay: true, maxRetries: 0 });
   try {
     target.answers.push({ status: 422 }, { status: 500 });
@@ -166,7 +166,7 @@ test("replayed dead letters are forwarded under their old id, and are not lost i
   }
 });
 
-test("a delivery waits for a target that cannot be reached", async () => {
+test("a delivery waits while its target cannot be reached", async () => {
   const port = await freePort();
   const worker = await startWorker({ target: `http://127.0.0.1:${port}`, maxRetries: 10 });
   const given = { verificationKey: acmeKey, url: `${worker.url}/acme` };

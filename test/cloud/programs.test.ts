@@ -17,9 +17,9 @@ interface Program {
   find(type: string, name: string): Declared;
 }
 
-/** Runs the program of an example, which is named after its cloud. */
+/** Runs the program of the example for a cloud. */
 async function runExample(cloud: "aws" | "cloudflare", config: Record<string, string>): Promise<Program> {
-  // Not a static import: it is CommonJS, has its own tsconfig, and runs again for each test.
+  // Not a static import: the program is CommonJS, has its own tsconfig, and runs again for each test.
   const path = new URL(`../../examples/${cloud}/index.ts`, import.meta.url).href;
   const load = (): Promise<Record<string, unknown>> => import(/* @vite-ignore */ path);
   const rotations = JSON.stringify(ROTATIONS);
@@ -82,7 +82,7 @@ describe("the program of examples/aws", () => {
     program = await runExample("aws", { forwardTo: "https://chat.example/inbox" });
   });
 
-  test("a delivery that fails 300 attempts, which take about a day, becomes a dead letter, kept for 14 days", () => {
+  test("a delivery becomes a dead letter after 300 attempts, about a day, and is kept for 14 days", () => {
     const { inputs } = program.find(QUEUE, "deliveries");
     const deadLetterTargetArn = `arn of dead-letters (${QUEUE})`;
     expect(parse(inputs["redrivePolicy"])).toEqual({ deadLetterTargetArn, maxReceiveCount: 300 });
@@ -97,7 +97,7 @@ describe("the program of examples/aws", () => {
   });
 
   test.each(["receive", "forward"] as const)(
-    "%s runs its bundle, has only the permissions that it needs on named resources, and knows no key",
+    "%s runs its bundle, with minimal permissions and without keys",
     (name) => {
       const { inputs, dependencies } = program.find(FUNCTION, name);
       expect(inputs).toMatchObject({ runtime: "nodejs24.x", handler: "index.handler" });
@@ -113,7 +113,7 @@ describe("the program of examples/aws", () => {
     },
   );
 
-  test("the keys rotate with the configuration, are in an encrypted parameter, and nowhere unencrypted", () => {
+  test("the keys rotate with the configuration, and are only in an encrypted parameter", () => {
     expect(program.find(KEY, "apichat").inputs).toMatchObject({
       derivedFrom: { secret: SEED },
       subject: "dev",
@@ -126,7 +126,7 @@ describe("the program of examples/aws", () => {
     expectNoKeyOutsideOfSecrets(program);
   });
 
-  test("the webhook is registered after URL, permissions, keys and consumer, which its requests need", () => {
+  test("the webhook is registered after everything that its requests need", () => {
     const webhook = program.find(WEBHOOK, "apichat");
     expect(webhook.inputs).toMatchObject({
       webhookUrl: "https://urlid.lambda-url.us-east-2.on.aws/",
@@ -162,7 +162,7 @@ const DOMAIN = "cloudflare:index/workersCustomDomain:WorkersCustomDomain";
 const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
 
 describe("the program of examples/cloudflare", () => {
-  test("binds the seed of all keys, its rotations and each target, and shows no key and no URL", async () => {
+  test("binds the seed, the rotations and each target as secrets", async () => {
     const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
     const { inputs } = program.find(SCRIPT, "responder");
     const forwardTo = JSON.stringify({ forwardTo: WORKSPACES.acme.forwardTo });
@@ -178,7 +178,7 @@ describe("the program of examples/cloudflare", () => {
     expect(inputs["observability"]).toMatchObject({ logs: { enabled: true, invocationLogs: false } });
   });
 
-  test("registers each webhook after the Worker, its consumer, its custom domain and its rotating key", async () => {
+  test("registers each webhook after everything that its requests need", async () => {
     const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
     const rotating = { derivedFrom: { secret: SEED }, rotations: ROTATIONS };
     expect(program.find(KEY, "globex").inputs).toMatchObject(rotating);
@@ -193,7 +193,7 @@ describe("the program of examples/cloudflare", () => {
     expect(dependencies).toEqual(expect.arrayContaining(before));
   });
 
-  test("without a host name the Worker is on workers.dev, and replays dead letters if configured", async () => {
+  test("uses workers.dev without a host name, and can replay dead letters", async () => {
     const config = { ...ACCOUNT, workersSubdomain: "example", replayDeadLetters: "true" };
     const program = await runExample("cloudflare", config);
     const address = program.find("cloudflare:index/workersScriptSubdomain:WorkersScriptSubdomain", "address");
@@ -208,7 +208,7 @@ describe("the program of examples/cloudflare", () => {
     expect(program.find(CONSUMER, "replay").inputs).toMatchObject(replay);
   });
 
-  test("names every wrong workspace in one error", async () => {
+  test("reports every wrong workspace in one error", async () => {
     const wrong = { "not-a-name": WORKSPACES.acme, globex: { baseUrl: "platform.example" }, initech: null };
     const failing = runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME, workspaces: JSON.stringify(wrong) });
     await expect(failing).rejects.toThrow(

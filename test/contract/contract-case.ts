@@ -1,6 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/** Where the contract applies: two forms in Node, workerd, and the events of each trigger of a Lambda function. */
+/** The runtimes of the contract: two forms in Node, workerd, and each trigger of a Lambda function. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =
@@ -42,11 +42,11 @@ export interface ContractRequest {
 export interface ContractOptions {
   path?: string;
   bodyLimitBytes?: number;
-  /** Whether the handler throws an UnavailableError. */
+  /** Makes the handler throw an UnavailableError. */
   isUnavailable?: boolean;
 }
 
-/** The response, and what the program's functions were called with. */
+/** The response, and the arguments of the program's functions. */
 export interface ContractExpectation {
   status: number;
   /** Required headers, in addition to those of every response of this kind. */
@@ -67,7 +67,7 @@ export interface ContractExpectation {
   };
 }
 
-/** One case of the contract: the same request has the same result in every runtime that can receive it. */
+/** A case of the contract: a request has the same result in every runtime that can receive it. */
 export interface ContractCase {
   name: string;
   request: ContractRequest;

@@ -3,7 +3,7 @@ import { lambdaEvents, type SentRequest as SentToAws } from "../support/lambda-e
 import type { LambdaFront } from "./contract-case.ts";
 import { describeResponderContract, type ReceivedAnswer, type SentRequest } from "./responder-contract.ts";
 
-/** These triggers pass every body as base64; the others only bodies that are not text. */
+/** These triggers pass every body as base64; the others pass text as it is. */
 const BINARY_FRONTS: readonly LambdaFront[] = ["function URL"];
 
 for (const front of Object.keys(lambdaEvents) as LambdaFront[]) {
@@ -19,7 +19,7 @@ function toSentToAws({ method, target, headers, body }: SentRequest, front: Lamb
   return body.length === 0 ? sent : { ...sent, body: BINARY_FRONTS.includes(front) ? body : textOf(body) };
 }
 
-/** Decodes bytes that are valid UTF-8: an event contains those as text. */
+/** Decodes valid UTF-8, which an event contains as text. */
 function textOf(body: Uint8Array): string | Uint8Array {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);

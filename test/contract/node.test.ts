@@ -26,7 +26,7 @@ async function sendWhole(responder: Responder, sent: SentRequest): Promise<Recei
   });
 }
 
-/** Disconnects when the responder is called; its response is recorded first, because it reaches nobody. */
+/** Disconnects when the responder is called. Its response cannot be received, so it is recorded first. */
 async function leaveHalfWay(responder: Responder, sent: SentRequest): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const listener = toNodeListener({

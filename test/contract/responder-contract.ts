@@ -49,13 +49,13 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/** Checks a runtime against the contract: each case that it can receive, and a reason for each that it cannot. */
+/** Checks a runtime against each case that it can receive, and requires a reason for every other case. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));
 
   describe(`the responder's contract (${runtime})`, () => {
-    it(`has at least ${MIN_CASES} cases here, all with different names`, () => {
+    it(`has at least ${MIN_CASES} cases here, with unique names`, () => {
       expect(cases.length).toBeGreaterThanOrEqual(MIN_CASES);
       expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     });
@@ -101,10 +101,7 @@ async function toSent(request: ContractRequest): Promise<SentRequest> {
   return { method, target, headers: [...headers, ...signatures], body, transfer };
 }
 
-/**
- * Section 5 again, with WebCrypto, which every runtime has: the code under test must not compute the expected
- * signature.
- */
+/** Signs as section 5 says, with WebCrypto: the code under test must not compute the expected signature. */
 async function computeSignature(key: string, body: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);
@@ -133,7 +130,7 @@ function parseOrKeep(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // Returned unchanged, because that shows best what came instead of JSON.
+    // A body that is not JSON is returned unchanged, so the failure shows it.
     return body;
   }
 }

@@ -13,7 +13,7 @@ const responder = createResponder({
   onDelivery: () => undefined,
 });
 
-/** The body to send, padded where the vector says so. */
+/** Returns the body to send, padded if the vector requires it. */
 const bodyOf = ({ body, padTo = 0 }: { body: string; padTo?: number }): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 

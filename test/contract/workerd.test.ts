@@ -25,7 +25,7 @@ it.each(DERIVED)(
   },
 );
 
-it("lets work continue after the response, in the context that Workers pass", async () => {
+it("lets work continue after the response, by the context of the Worker", async () => {
   const done: string[] = [];
   const work = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -6,10 +6,7 @@ import type { ProviderName } from "./providers.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, SLOW, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/**
- * One step of a sequence. The world is also the model: it records what is declared and what was done to the
- * service.
- */
+/** One step of a sequence. The world is also the model: it records what is declared and how the service was changed. */
 export type Command = AsyncCommand<World, World>;
 
 function command(
@@ -26,7 +23,7 @@ interface UpChoice {
   replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
-  /** Does not apply if the whole run is killed. */
+  /** Has no effect if the whole run is killed. */
   isParallel?: boolean;
   kill?: Kill;
 }
@@ -67,7 +64,7 @@ const isDeclared =
   ({ program }: World): boolean =>
     program.has(workspace);
 
-/** A program uses each name once, and an alias counts as a name. */
+/** A program may use each name only once, and an alias counts as a name. */
 const isFree = ({ program }: World, name: string, except?: WorkspaceName): boolean =>
   [...program].every(
     ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
@@ -96,7 +93,7 @@ export const declare = (
 export const drop = (workspace: WorkspaceName): Command =>
   command(`drop(${workspace})`, ({ program }) => void program.delete(workspace), isDeclared(workspace));
 
-/** Aliases are kept until a rename without one. */
+/** Aliases accumulate until a rename without one. */
 export const rename = (workspace: WorkspaceName, name: string, { alias = false } = {}): Command =>
   command(
     `rename(${workspace}, ${name}${alias ? ", with an alias" : ""})`,
@@ -144,7 +141,7 @@ export const rotateApiKey = (): Command =>
       workspace.apiKey = SECRETS.apiKey(world.serviceKey);
   });
 
-/** The program or its environment receives the service's API key, or the one that the service will issue next. */
+/** Sets the API key of the program or its environment: the current one, or the one that the service will issue next. */
 export const giveApiKey = (which: "today's" | "the next" = "today's"): Command =>
   command(`giveApiKey(${which})`, (world) => {
     world.givenKey = which === "today's" ? world.serviceKey : world.serviceKey + 1;
@@ -183,7 +180,7 @@ export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]
 
 export const FAULTS = {
   refused: { status: 400 },
-  // With these faults the service makes the change first.
+  // Faults for which the service makes the change first.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
   slow: JSON.parse(SLOW) as { delayMs: number },
@@ -204,7 +201,7 @@ export const fault = (
 export const endpointIs = (state: "up" | "down"): Command =>
   command(`endpointIs(${state})`, ({ endpoint }) => void (endpoint.isUp = state === "up"));
 
-/** Runs given commands, and checks each like the random ones. */
+/** Runs the given commands, and checks each one like a random one. */
 export async function play(world: World, commands: readonly Command[]): Promise<void> {
   for (const one of commands) {
     if (!one.check(world)) throw new Error(`${String(one)} is not possible here`);
@@ -229,14 +226,14 @@ export async function expectRecovery(world: World): Promise<void> {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
-  // If one of two states removed the webhook of a workspace, the workspace's other address shows no bot.
+  // If one of two states removed the workspace's webhook, its other address shows no bot.
   if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose name belongs to a different workspace in the state: only --replace moves a webhook. */
+/** The workspaces whose resource is of a different workspace in the state; only --replace moves a webhook. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]

@@ -16,9 +16,9 @@ export interface Stored {
   id: string;
   inputs: Values;
   outputs: Values;
-  /** Partly done: the next `up` updates it even if diff finds no change. */
+  /** A partial resource, which the next `up` updates even if diff finds no change. */
   hasInitErrors: boolean;
-  /** Already replaced: it is deleted at the end of this `up`, or of the next one. */
+  /** A replaced resource, which is deleted at the end of this `up` or the next one. */
   isPendingDelete: boolean;
 }
 
@@ -36,8 +36,8 @@ export interface Failure {
 }
 
 /**
- * Kills a run before or after this many calls that may write. The result of the last one is lost. With
- * `between`, the result is stored, and then only the provider process of that call is killed.
+ * Kills a run before or after this many calls that may write, and drops the result of the last one. With `between`, the
+ * result is stored, and then only the provider process of that call is killed.
  */
 export interface Kill {
   calls: number;
@@ -50,10 +50,7 @@ export interface UpOptions {
   /** The names to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /**
-   * Whether every resource is checked before the first is changed, or one resource after the other. The
-   * engine does both.
-   */
+  /** Whether to check all resources before the first change, or each just before its change. The engine does both. */
   checksFirst?: boolean;
   /** Whether the steps of several resources run at once. */
   isParallel?: boolean;
@@ -66,16 +63,15 @@ export interface Outcome {
   killed: Omit<Failure, "error"> | undefined;
 }
 
-/** Ends one step whose failure is already recorded. */
+/** Ends a step whose failure is already recorded. */
 class Failed extends Error {}
 
 /** Ends the run. */
 class Killed extends Error {}
 
 /**
- * Simulates the engine: the order of calls, their arguments, and the changes of the state, as
- * `step_generator.go` and `step.go` of the engine 3.259 do it. Every value is converted to JSON and back, as
- * on the wire and in the state's file.
+ * Simulates the engine's calls, their order and arguments, and its changes of the state, like `step_generator.go` and
+ * `step.go` of the engine 3.259. Every value is converted to JSON and back, as on the wire and in the state's file.
  */
 export class Engine {
   state: Stored[] = [];
@@ -120,7 +116,7 @@ export class Engine {
     this.state = this.state.filter((stored) => stored.name !== name);
   }
 
-  /** One command, with its own provider processes. */
+  /** Runs one command with its own provider processes. */
   async #run(config: Config, kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
     this.#failures = [];
     this.#kill = kill;
@@ -258,7 +254,7 @@ export class Engine {
     }
   }
 
-  /** A call that may write. An error with an `id` means that the resource is only partly done. */
+  /** Makes a call that may write. An error with an `id` leaves a partial resource. */
   async #write(
     target: Target,
     method: "create" | "update" | "delete",

@@ -18,7 +18,7 @@ const SEARCH = { suite: SUITE, seconds: 60, runsPerSeed: 300, seeds: 1 };
 const LIMIT_MS = 3_600_000;
 const seed = `, from seed ${firstSeed(SUITE)}`;
 
-/** Contains a digit, because a word without one in the place of a column is quoted as a misspelt column. */
+/** Contains a digit, because an error quotes a word without one as a misspelt column. */
 const KEY = "a-key-of-2026-that-nobody-guesses";
 
 /** Any text, with characters that often break parsers. */
@@ -46,7 +46,7 @@ const piece = fc.oneof(
 const edit = (text: string, [at, cut, put]: readonly [number, number, string]): string =>
   text.slice(0, at) + put + text.slice(at + cut);
 
-/** A valid text with cuts and insertions at some places. */
+/** A valid text with cuts and insertions. */
 const damaged = (text: string): fc.Arbitrary<string> =>
   fc
     .array(fc.tuple(fc.nat(text.length), fc.nat(12), piece), { maxLength: 4 })
@@ -102,7 +102,7 @@ test(
   LIMIT_MS,
 );
 
-/** What `work` returns or throws. */
+/** Returns what `work` returns or throws. */
 function outcomeOf(work: () => unknown): unknown {
   try {
     return work();

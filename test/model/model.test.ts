@@ -50,7 +50,7 @@ const steps = <Args extends unknown[]>(make: (...args: Args) => step.Command, ar
 const faulty = fc.oneof(
   weigh(15, steps(step.fault, fc.tuple(workspace, operation, fault, nth))),
   weigh(4, steps(step.fault, fc.tuple(workspace, fc.constant("handshake"), fc.constant("refused"), nth))),
-  // Each takes a second.
+  // A timeout takes a second.
   weigh(1, steps(step.fault, fc.tuple(workspace, operation, fc.constant("timed out"), nth))),
 );
 const replace = fc.subarray([...WORKSPACES], { minLength: 1 });
@@ -111,7 +111,7 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
       await world.close();
     }
   });
-  // Takes some seconds in `npm test`.
+  // This test takes some seconds in `npm test`.
   const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

@@ -4,7 +4,7 @@ import type { Failure, Stored } from "./engine.js";
 import { Gone } from "./providers.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
-/** What the documentation promises for each workspace. Each text describes how a command broke the promise. */
+/** The promises of the documentation for each workspace. Each text describes how a command broke a promise. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
   "somebody else's registration is never changed, unless it may be replaced": (world, seen) => {
     const { registration } = seen.before;
@@ -52,8 +52,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // A resource under a new name does not know a masked key, so it cannot restore it; neither can a
-    // replacement.
+    // A renamed or replaced resource does not know a masked key, so it cannot restore it.
     const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
@@ -130,7 +129,7 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** Plain `up` reads a workspace only if it has something to do there. */
+/** An `up` without refresh reads a workspace only to change it. */
 const couldSee = (world: World, { isRefreshing, workspace, requests }: Seen): boolean =>
   isRefreshing || !world.known[workspace].isUnseen || requests.length > 0;
 
@@ -170,7 +169,7 @@ function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, na
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
 
-/** Before a replaced webhook is removed, the program's key must show whether it reaches the same bot. */
+/** Before a replaced webhook is removed, the program's key must show that it reaches the same bot. */
 const hasWrongKeyToReplace = (
   { program, givenKey, serviceKey }: World,
   { command }: Seen,
@@ -183,10 +182,10 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/** The API keys that a call can use: the key of the current program, or those that a run without the program has. */
+/** The API keys that a call can use: the program's key, or the keys of a run without the program. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
-  // The old name of a webhook that is kept needs no key: nothing is deleted.
+  // The old name of a kept webhook needs no key, because nothing is deleted.
   const old = before.stored.find(({ name }) => name === failure.name);
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
@@ -197,7 +196,7 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
 }
 
-/** Whether somebody else's webhook is registered, or nothing shows that it is still the same workspace. */
+/** Whether the registration is somebody else's, or the workspace may be a different one. */
 function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const { registration, stored } = seen.before;
   const declared = world.program.get(seen.workspace);
@@ -213,14 +212,14 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
   if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
-  // An update changes a URL; a create does not know that the previous one was ours.
+  // Only an update can change a URL: a create does not know that the previous one was ours.
   if (isCreate && seen.isReplaced) return true;
   if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
   const names = [declared.name, ...declared.aliases];
   return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
 }
 
-/** Whether address and API key are those that last showed the bot: while nothing is registered, nothing else does. */
+/** Whether base URL and API key last showed the bot. While nothing is registered, nothing else can show it. */
 export function isProven(world: World, workspace: WorkspaceName): boolean {
   const { reached } = world.known[workspace];
   const isSameAddress = !world.program.has(workspace) || reached?.baseUrl === world.baseUrlOf(workspace);
@@ -261,11 +260,11 @@ function learn(world: World, seen: Seen): void {
   const { command, workspace, ok, after, killed, failures, requests } = seen;
   const known = world.known[workspace];
   const isDeclared = world.program.has(workspace);
-  // It was given up permanently.
+  // The webhook was given up permanently.
   const isLeft = after.stored.length === 0;
   if (isLeft && isAtOtherBot(world, seen)) known.ours = [];
   if (ok && seen.isRefreshing) known.isUnseen = false;
-  // A run that failed or was killed may or may not have recorded what it reached.
+  // A run that failed or was killed may or may not have recorded its effect.
   if (command === "up" && (ok ? !isDeclared : requests.length > 0)) known.reached = undefined;
   if (ok && command === "up" && isDeclared && after.registration && couldSee(world, seen)) {
     known.isUnseen = known.isUnrecorded = false;

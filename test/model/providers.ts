@@ -22,7 +22,7 @@ export interface Provider {
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The error of a call to a killed process. */
+/** Thrown by a call to a killed process. */
 export class Gone extends Error {}
 
 /**
@@ -73,7 +73,7 @@ const keep = <T extends object>(result: T): T => {
   return Object.fromEntries(values) as T;
 };
 
-/** Does the same for a resource that is partly done. */
+/** Does the same for a partial resource. */
 const keepPart = (error: unknown): never => {
   if (!(error instanceof Error && "properties" in error)) throw error;
   throw Object.assign(error, { properties: stored(error.properties as Values) });

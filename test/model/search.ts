@@ -2,16 +2,16 @@ import * as fc from "fast-check";
 
 const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, TEST_SUITE } = process.env;
 
-/** How to search for a counterexample of a property. */
+/** Options of the search for a counterexample. */
 interface Search {
   /** The suite (tools/suite.ts) that searches longer and from a random seed. It prints how to repeat a failure. */
   suite: string;
-  /** The duration of that search. */
+  /** The duration of the long search. */
   seconds: number;
   runsPerSeed: number;
   /** The number of seeds in `npm test`, which plays the same runs on every machine. */
   seeds: number;
-  /** More variables that a repetition of a failure needs. */
+  /** Additional variables for a repetition of a failure. */
   replay?: string;
 }
 
@@ -19,7 +19,7 @@ interface Search {
 export const firstSeed = (suite: string): number =>
   Number(MODEL_SEED ?? (TEST_SUITE === suite ? Date.now() % 2 ** 31 : 1));
 
-/** Tries one seed after the other until the time is up. Throws the smallest counterexample. */
+/** Tries seeds until the time is up. Throws the smallest counterexample. */
 export async function expectNoCounterexample<T>(
   property: fc.IRawProperty<T>,
   { runsPerSeed: numRuns, replay = "", ...search }: Search,

@@ -20,7 +20,7 @@ const lostSet = step.fault("acme", "set-webhook", "lost");
 const lostSecondGet = step.fault("acme", "get-webhook", "lost", 2);
 const another = step.declare("globex", "delta");
 
-/** Plays commands, and checks each against every promise like the random ones. */
+/** Plays commands, and checks each against every promise. */
 const expectKept = (...commands: step.Command[]): Promise<void> =>
   step.play(world, [step.declare("acme", "alpha"), up, ...commands]);
 
@@ -28,7 +28,7 @@ const swap = [another, up, step.shiftNames()];
 const slow = (workspace: "acme" | "globex") => step.fault(workspace, "delete-webhook", "slow");
 const replaceBoth = (choice: object) => step.up({ replace: ["acme", "globex"], ...choice });
 
-/** Sequences that failed once. Each begins with a registered webhook "alpha". */
+/** Sequences that have failed before. Each begins with a registered webhook "alpha". */
 test.each<[string, ...step.Command[]]>([
   ["a rename with an alias, and --replace in the next run", alias, up, move, replace, destroy],
   ["a rename with an alias, and --replace in the same run", alias, move, replace, destroy],
@@ -58,7 +58,7 @@ test.each<[string, ...step.Command[]]>([
   ],
   ["a create with a lost response", another, step.fault("globex", "set-webhook", "lost"), up, destroy],
   ["a create with a timeout", another, step.fault("globex", "set-webhook", "timed out"), up, destroy],
-  ["a create, refused late", another, step.fault("globex", "set-webhook", "refused late"), up, destroy],
+  ["a create, rejected late", another, step.fault("globex", "set-webhook", "refused late"), up, destroy],
   ["a create with a lost confirmation", another, step.fault("globex", "get-webhook", "lost", 2), up, destroy],
   ["--replace, its confirmation lost", step.fault("acme", "get-webhook", "lost", 3), replace, destroy],
   ["--replace with a lost response of its delete", step.fault("acme", "delete-webhook", "lost"), replace, up],
@@ -103,4 +103,4 @@ test.each<[string, ...step.Command[]]>([
     destroy,
   ],
   ["a refresh whose response is not JSON", step.fault("acme", "get-webhook", "lost"), step.refresh()],
-])("every promise is kept by %s", (_, ...commands) => expectKept(...commands));
+])("keeps every promise: %s", (_, ...commands) => expectKept(...commands));

@@ -15,7 +15,7 @@ import type { ProviderName } from "./providers.js";
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The names that a program may give to the webhook of any workspace, so names can move. */
+/** The resource names that a program may use for any workspace, so names can move. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /**
@@ -57,13 +57,13 @@ export interface Declaration {
 
 /** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Changed behind the state's back since the last read. */
+  /** Whether the registration was changed behind the state's back since the last read. */
   isUnseen: boolean;
-  /** A call was killed, or its response and the read after it were lost: nothing could record its effect. */
+  /** Whether a call was killed or lost its response and the read after it, so its effect is not recorded. */
   isUnrecorded: boolean;
   /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
-  /** The values that our calls have tried to set or have adopted. */
+  /** The values that our calls have adopted or tried to set. */
   ours: Pair[];
 }
 
@@ -75,7 +75,7 @@ export interface Seen {
   ok: boolean;
   isRefreshing: boolean;
   isReplaced: boolean;
-  /** The provider has checked the whole program before it wrote. */
+  /** Whether the provider checked the whole program before it wrote. */
   isCheckedFirst: boolean;
   failures: Outcome["failures"];
   killed: Outcome["killed"];
@@ -167,7 +167,7 @@ export class World {
     return this.known[workspace].ours.some((one) => isSame(one, registration));
   }
 
-  /** Neither URL nor key was ever ours. */
+  /** Whether neither URL nor key was ever ours. */
   isForeign(workspace: WorkspaceName, { webhook_url, webhook_verification_key }: Pair): boolean {
     return this.known[workspace].ours.every(
       (one) => one.webhook_url !== webhook_url && one.webhook_verification_key !== webhook_verification_key,

@@ -14,13 +14,13 @@ const MARKER = /marker-(\d+)-/g;
 const markersIn = (data: Buffer): string[] =>
   [...data.toString("latin1").matchAll(MARKER)].map(([, marker]) => marker ?? "");
 
-/** Defects that this must find: texts of `dist/`, and what replaces them. */
+/** Defects that this test must find, as replacements in `dist/`. */
 const MUTANTS = {
   "answers before the commit": ['return this.ask("accept"', 'return void this.ask("accept"'],
   "does not wait for the disk": ["synchronous = FULL", "synchronous = OFF"],
 } as const;
 
-/** Traces a responder that accepts and forwards, and is killed. Half of what it accepts stays. */
+/** Traces a responder that accepts deliveries, forwards half of them, and is killed. */
 async function trace(mutant?: readonly [text: string, replacement: string]) {
   const receiver = await startReceiver();
   const workspaces = {
@@ -50,7 +50,7 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
-  // Once it answers this, the trace has the end of each earlier call.
+  // After this response, the trace contains the end of each earlier call.
   await fetch(`${origin}/healthz`);
   child.kill("SIGKILL");
   await ended;
@@ -62,7 +62,7 @@ function note(places: Map<string, number>, markers: Iterable<string>, place: num
   for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
 }
 
-/** When each delivery was acknowledged, forwarded and committed: its first place in the trace. */
+/** The first places in the trace at which each delivery was acknowledged, forwarded and committed. */
 function placesOf(calls: readonly SystemCall[]) {
   const [acknowledged, forwarded, committed] = [0, 0, 0].map(() => new Map<string, number>()) as [
     Map<string, number>,
@@ -81,7 +81,7 @@ function placesOf(calls: readonly SystemCall[]) {
       if (marker !== undefined && data.toString("latin1").startsWith("HTTP/1.1 200"))
         note(acknowledged, [marker], begun);
     } else if (path.endsWith("-wal") && name === "pwrite64") {
-      // A frame: a header, which has the size of the file if it ends a transaction, and a page.
+      // A frame is a header and a page; the header contains the file's size if the frame ends a transaction.
       if (data.length === 24) isCommit = data.readUInt32BE(4) > 0;
       for (const marker of markers) written.add(marker);
       if (data.length <= 32 || !isCommit) continue;
@@ -94,7 +94,7 @@ function placesOf(calls: readonly SystemCall[]) {
 
 const isSync = ({ name, result }: SystemCall): boolean => /^f(?:data)?sync$/.test(name) && result === 0;
 
-/** The deliveries that were acknowledged before a sync had ended that began after their commit. */
+/** The deliveries that were acknowledged before a sync of their commit had ended. */
 function findEarly(calls: readonly SystemCall[]): string[] {
   const { acknowledged, committed } = placesOf(calls);
   const syncs = calls.filter((call) => isSync(call) && call.path.endsWith("-wal"));
@@ -105,10 +105,10 @@ function findEarly(calls: readonly SystemCall[]): string[] {
 }
 
 const SECTOR = 512;
-/** Which sectors that were written but not synced survive a power failure. */
+/** Decides which unsynced sectors survive a power failure. */
 const LEFT = { nothing: () => false, all: () => true, parts: (sector: number) => (sector * 7919) % 5 < 2 };
 
-/** A file as a power failure at this place of the trace leaves it. */
+/** Returns a file as a power failure at this place in the trace leaves it. */
 function leftOf(
   calls: readonly SystemCall[],
   path: string,
@@ -137,7 +137,7 @@ function leftOf(
   return file.subarray(0, length);
 }
 
-/** The deliveries in a file. Undefined if the file is damaged. */
+/** Returns the deliveries in a file, or undefined if it is damaged. */
 function readLeft(file: string): Set<string> | undefined {
   const database = new DatabaseSync(file);
   try {
@@ -155,7 +155,7 @@ function readLeft(file: string): Set<string> | undefined {
   }
 }
 
-/** What is wrong after power failures between the deliveries. */
+/** Returns what power failures between the deliveries break. */
 async function findLost(calls: readonly SystemCall[], folder: string): Promise<string[]> {
   const { acknowledged, forwarded } = placesOf(calls);
   const path = calls.find((call) => call.path.endsWith("spool.sqlite"))?.path ?? "";
@@ -186,18 +186,15 @@ const sound = HAS_STRACE ? [["a responder", undefined] as const] : [];
 test(`durability is ${HAS_STRACE ? "tested" : "NOT tested: there is no strace on PATH"}`, () =>
   expect(sound).toHaveLength(HAS_STRACE ? 1 : 0));
 
-test.each(sound)(
-  "%s answers each 200 after a sync of its commit, and a power failure then loses nothing",
-  async () => {
-    const { calls, folder } = await trace();
-    const { acknowledged, forwarded } = placesOf(calls);
-    expect([acknowledged.size, forwarded.size > 0]).toEqual([SENDERS * DELIVERIES, true]);
-    expect(findEarly(calls)).toEqual([]);
-    expect(await findLost(calls, folder)).toEqual([]);
-  },
-);
+test.each(sound)("%s responds with 200 only after a sync, so a power failure loses nothing", async () => {
+  const { calls, folder } = await trace();
+  const { acknowledged, forwarded } = placesOf(calls);
+  expect([acknowledged.size, forwarded.size > 0]).toEqual([SENDERS * DELIVERIES, true]);
+  expect(findEarly(calls)).toEqual([]);
+  expect(await findLost(calls, folder)).toEqual([]);
+});
 
-test.each(HAS_STRACE ? Object.entries(MUTANTS) : [])("finds a responder that %s", async (_what, mutant) => {
+test.each(HAS_STRACE ? Object.entries(MUTANTS) : [])("detects a responder that %s", async (_what, mutant) => {
   const { calls, folder } = await trace(mutant);
   expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
   expect(findEarly(calls)).not.toEqual([]);

@@ -30,7 +30,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
   action: (["up", "rotate", "destroy"] as const)[index % 3] ?? "up",
   /** The processes to kill. */
   target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
-  /** Kill after this many changes at the service, and this time. */
+  /** Kill after this many changes at the service and this delay. */
   changes: Math.floor(NAMES.length * random(`${index} changes`)),
   delayMs: Math.floor(600 * random(`${index} delay`)),
 }));
@@ -44,7 +44,7 @@ const deliveries: DeliveryRecord[] = [];
 const keyOf = async (subject: string): Promise<string | undefined> =>
   (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
 
-/** The receiver has the seed and the rotations. The path names the workspace. */
+/** The receiver uses the seed and the rotations. The path names the workspace. */
 const receiver = toNodeListener({
   answer: async (request) => {
     const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
@@ -69,7 +69,7 @@ beforeAll(async () => {
 
 let sent = 0;
 
-/** The service delivers to these workspaces in turn. */
+/** Workspaces to which the service delivers in turn. */
 async function deliver(names: readonly string[]): Promise<void> {
   const name = names[(sent += 1) % names.length];
   if (name === undefined) return;
@@ -179,7 +179,7 @@ test.each(rounds)(
   },
 );
 
-test("destroy then leaves nothing, even if a killed engine has left the attributes of a state empty", async () => {
+test("destroy leaves nothing, even if a killed engine left an empty attributes file of a state", async () => {
   const states = join(scene.backend.folder, ".pulumi", "stacks");
   const runs = (await folder.states()).size > 0 ? 2 : 1;
   await startShell(`for file in $(find ${states} -name "*.json.attrs" | head -1); do : > $file; done`).done;

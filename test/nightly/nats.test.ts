@@ -43,7 +43,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   const [first] = await Promise.all(ports.map(start));
 
   let accepted = 0;
-  /** Sends one conversation; repeats each message until one of the two responders accepts it. */
+  /** Sends one conversation, and retries each message until one of the two responders accepts it. */
   const send = async (conversation: number): Promise<void> => {
     for (let [number, attempt] = [0, conversation]; number < MESSAGES; attempt += 1) {
       const options = { url: `http://127.0.0.1:${ports[attempt % 2]}/acme`, verificationKey: key };
@@ -79,7 +79,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // Deliveries that got 503 were repeated, with the same id.
+  // Deliveries that got 503 are repeated under the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });

@@ -18,7 +18,7 @@ import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Each operation must return each of these statuses: a run in which all keys are rejected would find nothing. */
+/** Every operation must return all of these statuses, so a run whose keys are rejected cannot pass. */
 const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].flatMap((operation) =>
   [200, 401, 422].map((status) => `${operation} ${status}`),
 );
@@ -31,14 +31,14 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // The workspace has the bot of the document's examples, and keys of this run only.
+  // A workspace with the bot of the document's examples and this run's own keys.
   const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };
   const emulator = resources.adopt(await startEmulator(options), (it) => it.close());
   // schemathesis writes into its working directory.
   const { path: cwd } = resources.use(await mkdtempDisposable(join(tmpdir(), "apichat-openapi-")));
-  // Keys are passed in the environment, because every user of the machine can read command lines.
+  // Keys are passed in the environment, because other users can read command lines.
   const env = {
     ...process.env,
     PYTHONDONTWRITEBYTECODE: "1",
@@ -58,7 +58,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     try {
       await run(python, args, { cwd, env, signal, onLine: console.log });
     } catch (error) {
-      // schemathesis has printed its report.
+      // schemathesis has already printed its report.
       if (error instanceof CommandError) return 1;
       throw error;
     }

@@ -55,7 +55,7 @@ test("the set-up of a release installs nothing that the lock file does not name"
   expect(existsSync(join(folder, "node_modules"))).toBe(false);
 });
 
-test("neither npm nor git includes files that a user of an example creates", async () => {
+test("npm and git ignore the files that a user of an example creates", async () => {
   const folder = await makeFolder();
   await cp(join(root, "package.json"), join(folder, "package.json"));
   const created = ["kubernetes/key-seed", "docker-compose/key-seed", "nats/nats/jetstream/messages"];

@@ -15,7 +15,7 @@ export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
 /** The SDK's dynamic provider as the engine runs it: in its own process, over gRPC. */
 export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
-  // A different engine address, so it is a different run.
+  // A different engine address means a different run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", NODE_COMPILE_CACHE: compileCache },

@@ -10,7 +10,7 @@ import { makeFolder } from "../support/folder.ts";
 
 type Values = Record<string, unknown>;
 
-/** Starts a provider process, for a new run of the engine. Its output must contain no secret and no stack. */
+/** Starts a provider process for a new run of the engine. Its output must contain neither secrets nor stacks. */
 async function startRun(options: Parameters<typeof startProvider>[0] = {}): Promise<Provider> {
   const provider = await startProvider(options);
   onTestFinished(async () => {
@@ -41,7 +41,7 @@ async function startAcme(options: EmulatorOptions = {}): Promise<{ emulator: Emu
   return { emulator, args };
 }
 
-test("a create that is partly done keeps the resource, and update completes it", async () => {
+test("a partial create keeps the resource, and update completes it", async () => {
   const { emulator, args } = await startAcme({ statusAfterSet: "pending" });
   const provider = await startRun();
   const acme = emulator.workspace("acme");
@@ -57,7 +57,7 @@ test("a create that is partly done keeps the resource, and update completes it",
   expect(await provider.update(acme.botUrl, properties, inputs)).toMatchObject({ status: "verified" });
 });
 
-test("if the package is missing, each call names what to install", async () => {
+test("each call names what to install if the package is missing", async () => {
   const { args } = await startAcme();
   const folder = await makeFolder();
   const provider = await startRun({ folder });
@@ -67,7 +67,7 @@ test("if the package is missing, each call names what to install", async () => {
   }
 });
 
-test("calls made at once all see the configuration, however early they arrive", async () => {
+test("concurrent early calls all see the configuration", async () => {
   const { args } = await startAcme();
   const first = await startRun();
   const { inputs } = await first.check(args);

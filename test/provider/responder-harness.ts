@@ -9,8 +9,7 @@ import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
 
 /**
- * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts runs it
- * through the engine.
+ * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts uses the engine.
  */
 export const run = isolateRuns();
 
@@ -35,7 +34,7 @@ export async function checked(more: Values = {}, olds: Partial<ProcessInputs> = 
 
 export const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** Uses a port that the system gives to nobody else while the responder is down. */
+/** Uses a port that the system does not assign while the responder is down. */
 export const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
@@ -54,7 +53,7 @@ export const diff = async ({ id, outs }: Created, more: Values): Promise<boolean
   return changes;
 };
 
-/** The failure of a step. */
+/** Returns the failure of a step. */
 export const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
   work.then(
     (value) => expect.fail(`it succeeded with ${JSON.stringify(value)}`),
@@ -70,7 +69,7 @@ export const readConfig = ({ outs }: Created): Promise<string> =>
 const pidsOf = async (text = run.folder): Promise<number[]> =>
   (await processesNaming(text)).map(({ pid }) => pid);
 
-/** A process that has released its folder needs a moment to end. */
+/** A process ends a moment after it has released its folder. */
 export const expectPids = (pids: unknown): Promise<void> =>
   expect.poll(() => pidsOf(), { timeout: 10_000 }).toEqual(pids);
 

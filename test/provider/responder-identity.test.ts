@@ -15,12 +15,12 @@ import {
   type Created,
 } from "./responder-harness.js";
 
-// Whose a process and a folder are, once a folder is gone or a resource has another name.
+// Tests who owns a process and a folder after a removed folder or a rename.
 
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("ends: a refresh finds it gone, update starts it again on its port, delete has nothing to do", async () => {
+  test("ends: refresh finds it gone, update restarts it on its port, and delete does nothing", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     await expectPids([]);
@@ -37,7 +37,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends too when another one has started there in the meantime, which stays", async () => {
+  test("ends even if another one has started there, which stays", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();
@@ -53,7 +53,7 @@ describe("a process whose folder was removed", () => {
 describe("a responder under a new name without an alias", () => {
   const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
 
-  test("that has its own folder keeps process and folder when the previous one is deleted", async () => {
+  test("keeps its own process and folder when the previous resource is deleted", async () => {
     const dataDir = join(run.folder, "own");
     const created = await createAtFixedPort({ dataDir });
     startRun();

@@ -28,7 +28,7 @@ import {
 } from "./responder-harness.js";
 
 describe("create", () => {
-  test("starts its own process, whose files only their owner can read", async () => {
+  test("starts a process whose files only their owner can read", async () => {
     const created = await create();
     const { id, outs } = created;
     const { port, pid, instance, machine, dataDir } = outs;
@@ -37,7 +37,7 @@ describe("create", () => {
     await expectPids([pid]);
     expect(await read(created)).toEqual(outs);
     expect(run.lines).toEqual([]);
-    // Its own session: what ends the provider's session does not end it.
+    // It has its own session, so the end of the provider's session does not end it.
     const [, , , , group, session] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ");
     expect([group, session]).toEqual([String(pid), String(pid)]);
     expect(await readlink(`/proc/${pid}/cwd`)).toBe(dataDir);
@@ -48,7 +48,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts the process of a run that was killed before it could record it", async () => {
+  test("adopts a process that a killed run has not recorded", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -57,9 +57,9 @@ describe("create", () => {
     expect(await deliver(found, OTHER_KEY)).toBe(200);
   });
 
-  test("of a process that cannot start shows its output on one line, without the key, and leaves nothing", async () => {
+  test("fails if the process cannot start, with its output on one line and without the key", async () => {
     const { port } = await startTcpServer();
-    // Not an address of this machine; the process names it.
+    // Not an address of this machine, which the process reports.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, printed] of [
       [{ host, ...acme({ verificationKeys: [host] }) }, "cannot listen on [redacted] port 0"],
@@ -79,7 +79,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("with other files or another configuration is rejected, and never changed", async () => {
+  test("is rejected and unchanged if it has other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
     const refusals = { "photo.jpg": "invalid_config", "config.json": "conflict" };
@@ -96,7 +96,7 @@ describe("a folder", () => {
     }
   });
 
-  test("of another stack is rejected, and its process unchanged; it moves with its stack", async () => {
+  test("of another stack is rejected, and moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
     startRun();
@@ -106,7 +106,7 @@ describe("a folder", () => {
     expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
     expect(await readConfig(created)).toBe(before);
     expect(await read(created)).toEqual(created.outs);
-    // The stack was renamed or moved to another backend: deliveries of the previous one do not return to it.
+    // After a rename of the stack or a move to another backend, the folder's deliveries stay with the new stack.
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
     expect(await failureOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
@@ -115,7 +115,7 @@ describe("a folder", () => {
   });
 });
 
-test("on another machine read and delete warn and change nothing, and update starts it here", async () => {
+test("for a responder on another machine, read and delete only warn, and update starts one here", async () => {
   const created = await createAtFixedPort();
   const { pid, machine } = created.outs;
   const there = { ...created, outs: { ...created.outs, machine: "another" } };
@@ -132,7 +132,7 @@ test("on another machine read and delete warn and change nothing, and update sta
 });
 
 describe("update", () => {
-  test("runs if diff finds a change, and is applied without a restart", async () => {
+  test("runs if diff finds a change, and needs no restart", async () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
@@ -156,7 +156,7 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
-  test("to another port starts the process there, and without a port it returns to the one in the id", async () => {
+  test("moves to a changed port, and without one back to the port in the id", async () => {
     const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });
@@ -169,7 +169,7 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("to another folder moves the process with its port; waiting deliveries stay and are counted", async () => {
+  test("moves the process to a changed folder, keeps its port, and counts deliveries that stay", async () => {
     const created = await createAtFixedPort();
     const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
     const moved = await update(created, { dataDir: second });
@@ -195,11 +195,11 @@ describe("update", () => {
       { code: "unavailable", summary: expect.stringContaining("not an address of this machine") as string },
     ],
     [
-      "a target that is itself",
+      "itself as the target",
       ({ outs: { port } }) => acme({ forwardTo: `http://127.0.0.1:${port}/acme` }),
       { code: "invalid_config", summary: expect.stringContaining("own workspace acme") as string },
     ],
-  ])("to %s fails and changes nothing: the previous one runs (again)", async (_what, more, failure) => {
+  ])("fails for %s, and the previous process runs again", async (_what, more, failure) => {
     const holder = await startTcpServer();
     const created = await createAtFixedPort();
     const before = await readConfig(created);
@@ -212,7 +212,7 @@ describe("update", () => {
   });
 });
 
-test("a responder that was started by hand on the folder is replaced, with its deliveries", async () => {
+test("update replaces a responder that was started by hand, and keeps its deliveries", async () => {
   const created = await createAtFixedPort();
   const { dataDir, port } = created.outs;
   await end(created);
@@ -228,7 +228,7 @@ test("a responder that was started by hand on the folder is replaced, with its d
 });
 
 describe("delete", () => {
-  test("ends the process and removes its files, or finds it ended; a replacement keeps the port", async () => {
+  test("ends the process and removes its files; a replacement keeps the port", async () => {
     const created = await createAtFixedPort();
     await destroy(created);
     await expectPids([]);
@@ -241,7 +241,7 @@ describe("delete", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("keeps waiting deliveries, with a warning that counts them or reports that it cannot read them", async () => {
+  test("keeps waiting deliveries, with a warning", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
@@ -256,7 +256,7 @@ describe("delete", () => {
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
-  test("ends neither another process of the folder, nor one that has the pid", async () => {
+  test("ends no other process of the folder, and no other process with the pid", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
@@ -264,7 +264,7 @@ describe("delete", () => {
       expect.stringMatching(/warning: another responder runs on .*it keeps running$/),
     ]);
     await end(created);
-    // The system has given the pid to a different process.
+    // The pid now belongs to a different process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
     const announced = JSON.stringify({ ...(await readInstance(dataDir)), pid: other.pid });
     await writeFile(join(dataDir, "instance.json"), announced);
@@ -278,7 +278,7 @@ describe("delete", () => {
 });
 
 describe("a process that hangs", () => {
-  test("is an error for read and delete, not gone and not killed, until it responds again", async () => {
+  test("makes read and delete fail until it responds again", async () => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 500;

@@ -51,7 +51,7 @@ describe("examples/kubernetes", () => {
     expect(kubernetesProblems(set)).toContain(problem);
   });
 
-  it("runs the responder of its configuration", () => {
+  it("matches the responder's configuration", () => {
     const config = fileShape.parse(readJson("examples/kubernetes/responder.json"));
     const [container] = podOf(statefulSet())["containers"]!;
     expect(container!["ports"]![0]!["containerPort"]).toBe(config.port);
@@ -70,7 +70,7 @@ describe("examples/docker-compose", () => {
     expect(composeProblems(spoiled)).toContain("/services/responder additionalProperties");
   });
 
-  it("has a configuration for the responder, and so has the page of examples/docker", () => {
+  it("has a valid responder configuration, like the README of examples/docker", () => {
     const { workspaces } = fileShape.parse(readJson("examples/docker-compose/responder.json"));
     expect(Object.keys(compose()["services"]!)).toContain(new URL(workspaces["acme"]!.forwardTo!).hostname);
     const [block = ""] = blocksOf(readPage("examples/docker/README.md"), "json");

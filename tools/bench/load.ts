@@ -56,7 +56,7 @@ export async function compareResponder(context: Context): Promise<Samples> {
   return Object.fromEntries([...samplesOf("cpu"), ...samplesOf("p99")]);
 }
 
-/** Measures the CPU time that a sender without a key can cause, for the most expensive hostile body. */
+/** Measures the CPU time of the most expensive body from a sender without a key. */
 export async function rejectBodies(context: Context): Promise<Samples> {
   await using ours = await startServer("responder");
   await using reader = await startServer("reader");

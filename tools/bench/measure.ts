@@ -7,7 +7,7 @@ export type Samples = Record<string, number[]>;
 export interface Context {
   /** Aborts on Ctrl-C: the row ends what it started, and rejects. */
   signal: AbortSignal;
-  /** Shows how far the row is. */
+  /** Shows the progress of the row. */
   update: (detail: string) => void;
   /** How many webhooks the engine's benchmarks register, and how often they are repeated. */
   webhooks: number;
@@ -18,7 +18,7 @@ export interface Context {
 
 type Sides<Result> = Record<string, () => Promise<Result> | Result>;
 
-/** The number of rounds, and of rounds before them that do not count. */
+/** The number of measured rounds, and of warm-up rounds before them. */
 interface Rounds {
   rounds: number;
   warmUp?: number;

@@ -21,7 +21,9 @@ interface CommandOptions {
   onLine?: (line: string) => void;
 }
 
-/** Creates a Pulumi project on its own file backend, used with the CLI as a user does. Its processes end with it. */
+/**
+ * Creates a Pulumi project on its own file backend, used with the CLI as a user does. Disposing it ends its processes.
+ */
 export async function createProject(
   side: Side,
   { service, signal }: { service: Pick<ServiceReport, "serviceUrl" | "endpointUrl">; signal: AbortSignal },
@@ -41,7 +43,7 @@ export async function createProject(
     args: readonly string[],
     { environment, onLine }: CommandOptions = {},
   ): Promise<void> => {
-    // An interrupted engine finishes its calls and ends its plugins; if it is killed earlier, they stay.
+    // An interrupted engine finishes its calls and ends its plugins; a killed one leaves them running.
     const options = { cwd, env: { ...env, ...environment }, signal, graceMs: 20_000 };
     await run(command, args, onLine ? { ...options, onLine } : options);
   };

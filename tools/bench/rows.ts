@@ -51,7 +51,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     [`responder, ${LOAD} (p99)`, RECEIVER, "ours p99 / bare p99", "<= 1.50"],
   ]),
   refused: row("15 seconds", rejectBodies, [
-    ["refused body of 1 MiB, the worst of 8 (CPU)", "node:http that reads it", "ours / bare", "<= 3.00"],
+    ["rejected body of 1 MiB, the worst of 8 (CPU)", "node:http that reads it", "ours / bare", "<= 3.00"],
   ]),
   stranger: row("a minute", compareStrangers, [
     ["first request on an unknown path, 30,000 workspaces", "one workspace", "ours - bare", "<= 20 ms"],

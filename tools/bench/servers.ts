@@ -37,7 +37,7 @@ const respond = (): RequestListener =>
 const listeners: Record<string, () => RequestListener> = {
   responder: respond,
 
-  /** The minimum that a receiver must do: it reads the body and checks the HMAC. */
+  /** The minimum for a receiver: reads the body and checks the HMAC. */
   bare: () =>
     reading((body, { headers }) => {
       const mac = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
@@ -47,7 +47,7 @@ const listeners: Record<string, () => RequestListener> = {
       return isGood ? 200 : 401;
     }),
 
-  /** The minimum that a server must do to reject a body: it reads it. */
+  /** The minimum for a server that rejects a body: reads it. */
   reader: () => reading(() => 401),
 };
 

@@ -4,7 +4,7 @@ import { signBody, verifySignature } from "pulumi-apichat/responder";
 import { VERIFICATION_KEY } from "./child.ts";
 import { rates, type Context, type Samples } from "./measure.ts";
 
-/** The calls of one sample: a single one would be measured with the overhead of the measurement. */
+/** The number of calls in one sample; a single call is too short to measure. */
 const CALLS = 100;
 
 /** Compares `verifySignature` with the two functions of Node that it uses, for each size of body. */

@@ -9,7 +9,7 @@ export interface BundledPackage extends NpmPackage {
   text: string;
 }
 
-/** Returns the packages in a bundle, sorted. `root` is the folder that the bundle's paths are relative to. */
+/** Returns the packages in a bundle, sorted. The bundle's paths are relative to the folder `root`. */
 export async function packagesIn({ outputs }: Metafile, root: string): Promise<BundledPackage[]> {
   const files = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []);

@@ -30,7 +30,7 @@ if (problems.length > 0) {
   console.error(ts.formatDiagnostics(problems, host));
   process.exit(1);
 }
-// npm makes it executable only when it links it.
+// npm makes it executable only when it links the command.
 chmodSync(join(dist, "provider", "cli", "main.js"), 0o755);
 await bundlePage(join(dist, "provider", "emulator", "page"));
 await bundlePlugin(join(clone, "plugin"));

@@ -8,8 +8,8 @@ import { writePapers } from "./bundled.ts";
 const sources = join(clone, "provider", "emulator", "page");
 
 /**
- * Writes the inbox page to a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of
- * its packages. The script needs no other files.
+ * Writes the inbox page to a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of its
+ * packages. The script loads no other files.
  */
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });

@@ -129,7 +129,7 @@ class InferredTypes {
     const alias = type.aliasSymbol?.declarations?.some(isOfPackage) ? type.aliasSymbol : undefined;
     const symbol = alias ?? own;
     const file = symbol?.declarations?.find(isOfPackage)?.getSourceFile();
-    // The name of an array is not the package's, but its elements may have one.
+    // `Array` is not a name of this package, but the element type may be one.
     if (symbol === undefined || this.#checker.isArrayType(type)) return this.#write(type);
     if (file === undefined) return this.#print(type);
     if (file.fileName !== this.#source.fileName) {

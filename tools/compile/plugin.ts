@@ -19,7 +19,7 @@ const OPTIONS = {
   // call at the start.
   minifySyntax: true,
   minifyWhitespace: true,
-  // Not a module: an executable without an extension must run on every Node.
+  // CommonJS, because an executable without an extension must run on every Node.
   format: "cjs",
   platform: "node",
   legalComments: "none",
@@ -27,8 +27,8 @@ const OPTIONS = {
 } satisfies BuildOptions;
 
 /**
- * The parts of undici that plugin and command line use. All of it, with `fetch`, web sockets, caches and
- * mocks, takes a third of the CPU time of a start.
+ * The parts of undici that plugin and command line use. Loading all of undici (`fetch`, web sockets, caches, mocks)
+ * takes a third of a start's CPU time.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";
@@ -87,7 +87,7 @@ export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [metafile] = await Promise.all([
     bundleProgram(clone, "plugin/main.js", outFolder, "main"),
-    // An old Node must be able to parse this file, which reports that it is too old.
+    // This file must parse on an old Node, because it reports that Node is too old.
     build({
       ...OPTIONS,
       entryPoints: [join(clone, "dist/provider/plugin/launch.js")],

@@ -25,7 +25,7 @@ export interface GoTool {
 export interface WorkOptions {
   /** Aborts on Ctrl-C; the work ends its processes then. */
   signal: AbortSignal;
-  /** Shows how far the work is. */
+  /** Shows the progress of the work. */
   update: (detail: string) => void;
 }
 

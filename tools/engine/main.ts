@@ -22,7 +22,7 @@ await runTool(async () => {
   await prepareHosts(engine, wanted, signal);
   if (wanted.includes("python")) await preparePythonSdk(engine, signal);
   console.log(engine.command);
-  // On stderr, because scripts read the path from stdout.
+  // Printed to stderr, because scripts read the path from stdout.
   console.error(exportLine(engine));
 });
 process.exit();

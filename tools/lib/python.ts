@@ -35,8 +35,8 @@ export async function findPython(signal: AbortSignal): Promise<Python | undefine
 }
 
 /**
- * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per
- * machine, Python and contents of the file, in the tools' cache. Throws the end of pip's output if it cannot.
+ * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per machine,
+ * Python and contents of the file, in the tools' cache. Throws the end of pip's output if that fails.
  */
 export async function preparePackages(
   { command, version }: Python,

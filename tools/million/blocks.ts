@@ -1,10 +1,10 @@
-/** Preloaded into a responder: at its end, writes how long its event loop was blocked at most, in milliseconds. */
+/** Preloaded into a responder: at exit, writes the longest block of its event loop to a file, in milliseconds. */
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 
-/** Its start is no block. */
+/** The start of the responder does not count. */
 const START_MS = 1_000;
 
 if (isMainThread) {

@@ -17,7 +17,7 @@ const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.
 const TARGET = new URL("target.ts", import.meta.url);
 const BLOCKS = new URL("blocks.ts", import.meta.url);
 const CONNECTIONS = 50;
-/** Of each connection, in turn. A delivery is sent when the one before it is answered. */
+/** Each connection uses this many conversations in turn, and waits for each response. */
 const CONVERSATIONS = 100;
 const MESSAGE = {
   sender_id: "7",
@@ -32,18 +32,18 @@ export interface FloodOptions {
   /** Whether the responder forwards. */
   forwards: boolean;
   signal: AbortSignal;
-  /** Kills the responder this often, and starts it again. Unanswered requests are sent again. */
+  /** Kills and restarts the responder at this interval, and sends unanswered requests again. */
   killEveryMs?: number | undefined;
-  /** How many other workspaces there are. Default 0. */
+  /** The number of other workspaces. Default 0. */
   others?: number;
-  /** Reloads the configuration this often. */
+  /** Reloads the configuration at this interval. */
   reloadEveryMs?: number | undefined;
 }
 
-/** What was measured. */
+/** The results of a flood. */
 export type Flood = Awaited<ReturnType<typeof flood>>;
 
-/** Sends this many deliveries of 1 KiB, waits until the responder has forwarded them where it does, and measures. */
+/** Sends this many deliveries of 1 KiB, waits until they are forwarded if `forwards` is set, and measures. */
 export async function flood(count: number, options: FloodOptions) {
   const { forwards, signal, killEveryMs, reloadEveryMs } = options;
   await using stack = new AsyncDisposableStack();
@@ -104,13 +104,13 @@ export async function flood(count: number, options: FloodOptions) {
   const tookMs = accepted.atMs - before.atMs;
   return {
     acceptedPerSecond: (count * 1000) / tookMs,
-    /** Until the last one was accepted, and until the last one was forwarded. */
+    /** The rate until the last delivery was accepted, then the rate until it was forwarded. */
     forwardedPerSecond: (accepted.arrived * 1000) / tookMs,
     throughPerSecond: (count * 1000) / (done.atMs - before.atMs),
     behind: count - accepted.arrived,
     p50Ms: microseconds.percentile(50) / 1000,
     p99Ms: microseconds.percentile(99) / 1000,
-    /** The longest time for which the responder's event loop was blocked. */
+    /** The longest block of the responder's event loop. */
     blockMs: Number(await readFile(blocksFile, "utf8")),
     memoryMib: done.responder.peakBytes / MIB,
     fileMib: files.reduce((sum, { size }) => sum + size, 0) / MIB,
@@ -118,7 +118,7 @@ export async function flood(count: number, options: FloodOptions) {
     early: done.early,
     repeated: done.repeated,
     kills,
-    /** How many cores each process used while deliveries were accepted. */
+    /** The number of cores that each process used while deliveries were accepted. */
     cores: {
       responder: (accepted.responder.cpuMs - before.responder.cpuMs) / tookMs,
       target: (accepted.cpuMs - before.cpuMs) / tookMs,
@@ -133,7 +133,7 @@ function workspacesFor({ forwards, others = 0 }: FloodOptions, forwardTo: string
   return Object.fromEntries(["acme", ...names].map((name) => [name, workspace]));
 }
 
-/** Does something again and again until the signal, if there is an interval. */
+/** Repeats the work at the interval, if there is one, until the signal fires. */
 async function repeat(everyMs: number | undefined, work: () => Promise<unknown>, until: AbortSignal) {
   if (everyMs === undefined) return;
   for (;;) {
@@ -144,8 +144,8 @@ async function repeat(everyMs: number | undefined, work: () => Promise<unknown>,
 }
 
 /**
- * Sends this many deliveries of 1 KiB. Returns the histogram of their durations in microseconds. With `repeats`,
- * sends a delivery again unless the response is 200; without it, rejects.
+ * Sends this many deliveries of 1 KiB. Returns the histogram of their durations in microseconds. Rejects unless every
+ * response is 200; with `repeats`, sends such a delivery again instead.
  */
 export async function sendAll(
   url: string,
@@ -161,7 +161,8 @@ export async function sendAll(
   const sendOne = async (request: { headers: Record<string, string>; body: string }): Promise<void> => {
     const answer = await pool.request({ path, method: "POST", ...request, signal });
     await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`a delivery was answered with ${answer.statusCode}`);
+    if (answer.statusCode !== 200)
+      throw new Error(`the response to a delivery was HTTP ${answer.statusCode}`);
   };
   let sent = 0;
   const send = async (connection: number): Promise<void> => {
@@ -191,7 +192,7 @@ export async function sendAll(
   return microseconds;
 }
 
-/** CPU time so far, and the most memory that the process has had, by /proc. */
+/** Reads the CPU time and the peak memory of a process from /proc. */
 async function usageOf(pid: number): Promise<{ cpuMs: number; peakBytes: number }> {
   const [stats = "", status = ""] = await Promise.all(
     ["stat", "status"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8")),

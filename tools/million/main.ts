@@ -14,10 +14,10 @@ await runTool(async () => {
   const broken = Object.entries({
     "deliveries were lost": found.lost > 0,
     "deliveries were out of order in their conversation": found.early > 0,
-    "deliveries came twice, and nothing had failed": found.repeated > 0 && found.kills === 0,
+    "deliveries were repeated without a failure": found.repeated > 0 && found.kills === 0,
     "more than 400 MiB of memory": found.memoryMib > 400,
-    "files of more than 256 MiB: room of deleted rows is not used again": found.fileMib > 256,
-    "forwarding did not keep up: less than 0.8 of the rate of accepting":
+    "files of more than 256 MiB: the space of deleted rows is not reused": found.fileMib > 256,
+    "the rate of forwarding was below 0.8 of the rate of accepting":
       found.kills === 0 && found.forwardedPerSecond < 0.8 * found.acceptedPerSecond,
   }).flatMap(([what, is]) => (is ? [what] : []));
   for (const what of broken) console.error(what);

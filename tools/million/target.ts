@@ -1,13 +1,13 @@
-/** The target of a flood, as a process of its own: it takes each delivery at once, and a GET tells what has arrived. */
+/** The target of a flood, in its own process: accepts each delivery at once, and returns the counts for a GET. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";
 
-/** The number of the last delivery of each conversation, which counts from 0. */
+/** The number of each conversation's last delivery, counted from 0. */
 const last = new Map<string, number>();
 const counts = { arrived: 0, repeated: 0, early: 0 };
 
-/** `early`: before one of its conversation that was accepted before it. */
+/** `early` counts deliveries that arrived before an earlier one of their conversation. */
 export type Arrivals = typeof counts & { cpuMs: number };
 
 function count(conversation: string, number: number): void {

@@ -24,8 +24,8 @@ import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The programs of the archive: the one that the engine starts, and the command line, which may be started
- * through a link. `folder` is the shell's expression for their folder.
+ * The programs of the archive: the plugin, and the command line, which may be started through a link. `folder` is the
+ * shell's expression for their folder.
  */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
@@ -68,7 +68,7 @@ export async function versionOf(source: string): Promise<string> {
   return (JSON.parse(await readFile(join(source, "package.json"), "utf8")) as { version: string }).version;
 }
 
-/** Writes a .tar.gz of a folder: the same bytes for the same files, at any time and in any place. */
+/** Writes a reproducible .tar.gz of a folder. */
 export async function packFolder(folder: string, archive: string): Promise<void> {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -108,13 +108,13 @@ async function addNode(content: string, platform: Platform, options: UnpackOptio
   const binary = isWindows(platform) ? "node.exe" : "node";
   await copyFile(join(folder, "bin", binary), join(content, binary));
   await chmod(join(content, binary), 0o755);
-  // The packages for Windows have no licence file, and it is the same for all platforms.
+  // The packages for Windows have no licence file; the licence is the same for all platforms.
   const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
   const licence = await readFile(join(licensed, "LICENSE"), "utf8");
   await appendFile(join(content, LICENCES), `\nNode.js\n\n${licence}`);
 }
 
-/** Writes the bill of everything in the archive. */
+/** Writes the archive's bill of materials. */
 async function addBill(content: string, version: string, platform: Platform): Promise<void> {
   const bills = ["", "cli", "page"].map((folder) => readFile(join(content, folder, BILL), "utf8"));
   const packages = (await Promise.all(bills)).flatMap(componentsIn);

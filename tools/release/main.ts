@@ -70,7 +70,7 @@ await runTool(async () => {
       const title = `Packing the plugin for ${platform}, with Node ${version} (${name})`;
       const options = { source, outFolder: folder, signal };
       const archive = await withProgress(title, () => writeArchive(platform, options));
-      // The bills differ only in the version of Node, and each archive has its own.
+      // Keeps the last bill of materials: the archives' bills differ only in the version of Node.
       await extract({ file: archive, cwd: scratch.path }, [BILL]);
     }
     await copyFile(join(scratch.path, BILL), join(folder, "pulumi-resource-apichat.cdx.json"));

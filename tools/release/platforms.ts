@@ -4,17 +4,16 @@ import packageJson from "../../package.json" with { type: "json" };
 export interface NodePackage {
   name: string;
   version: string;
-  /** The registry's `dist.integrity` of this version. Nothing else is packed. */
+  /** The registry's `dist.integrity` of this version, which is checked before packing. */
   integrity: string;
 }
 
-/** A new version needs new values of `integrity` below. */
+/** When this version changes, also change `integrity` below. */
 const { node } = packageJson.devDependencies;
 
 /**
- * The platforms of the archives by the engine's names, and the npm package of Node for each. The registry
- * lacks some builds of the version that the project uses: there, the newest patched build of a supported line
- * is used.
+ * The platforms of the archives by the engine's names, and the npm package of Node for each. If the registry lacks a
+ * build of the project's version, this is the newest build of a supported line.
  */
 export const PLATFORMS = {
   "linux-amd64": {

@@ -65,7 +65,7 @@ function go(folder: string): void {
     const module = join(scratch, "tree", path);
     mkdirSync(module, { recursive: true });
     run("tar", ["-xzf", archive, "-C", module]);
-    // The same commit in each run, without a change in the clone.
+    // Each run creates the same commit, without changing the clone.
     const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split(
       "\n",
     );

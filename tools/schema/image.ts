@@ -28,7 +28,7 @@ export function generateImageLock(): Record<string, string> {
   for (const one of needed) {
     const path = `node_modules/${one}`;
     const found = find(path);
-    // A package that only our development needs may be a dependency of the image.
+    // A package that is a development dependency here may be a dependency of the image.
     locked[path] = { ...found, dev: undefined, devOptional: undefined, optional: undefined, peer: undefined };
     needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
   }

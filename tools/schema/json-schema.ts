@@ -5,7 +5,7 @@ import { clone, inClone } from "../lib/clone.ts";
 interface SchemaFile {
   file: string;
   type: string;
-  /** Requests are strict: unknown fields are rejected. Everything that the service sends may have more fields. */
+  /** Requests reject unknown fields. Everything that the service sends may have additional fields. */
   strict: boolean;
 }
 
@@ -51,7 +51,7 @@ function format(definition: TJS.Definition): string {
   return `${JSON.stringify({ $schema, $comment, description, ...rest }, unwrapDescription, 2)}\n`;
 }
 
-/** Joins the lines of doc comments, whose breaks mean nothing in a JSON Schema. */
+/** Joins the lines of doc comments, because line breaks have no meaning in a JSON Schema. */
 function unwrapDescription(key: string, value: unknown): unknown {
   return key === "description" && typeof value === "string" ? value.replaceAll("\n", " ") : value;
 }

@@ -61,7 +61,7 @@ function sampleOf(name: string): JsonObject {
   return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
-/** Describes a rejection. The specification defines no statuses for them, and each description says so. */
+/** Describes a rejection. The specification defines no statuses for errors, and each description says so. */
 function refusalFor(reason: string): JsonObject {
   return {
     description: `${reason} The emulator's reading; the specification shows no errors (section 7).`,

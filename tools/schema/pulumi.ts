@@ -39,7 +39,7 @@ interface Context {
   /** Collects the types that the properties refer to. */
   types: Record<string, Spec>;
   secrets: readonly string[];
-  /** Outputs have the plain type of an input that may be an enum. */
+  /** Outputs have plain types where inputs accept an enum. */
   isOutput?: boolean;
 }
 
@@ -93,7 +93,7 @@ export function generatePulumiSchema(): string {
     version: VERSION,
     config: { variables },
     provider: {
-      description: "The settings of every resource that does not give its own.",
+      description: "Defaults for resources without their own settings.",
       properties: variables,
       inputProperties: variables,
     },
@@ -101,7 +101,7 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // They are in comments that have changed since.
+  // The comments have changed, so these phrases no longer apply.
   if (unusedWording.size > 0)
     throw new Error(`no doc comment contains these phrases of pulumi.yaml: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -202,14 +202,14 @@ function toNamedType(name: string, context: Context): Spec {
     description: describe(commentOf(node)),
     enum: values.map((value) => ({ value: JSON.parse(value) as string })),
   };
-  // Both, so that every language accepts a plain string.
+  // Accepts the enum or a string, so every language accepts a plain string.
   return { oneOf: [{ type: "string" }, refTo(name)] };
 }
 
 function addObject(node: ts.Node, sourceName: string, { types, secrets }: Context): Spec {
   const name = source.types[sourceName];
   if (name === undefined) throw new Error(`${sourceName} has no name under types in pulumi.yaml`);
-  // The comment of a type literal is on its property.
+  // A type literal is documented on its property.
   const commented = ts.isTypeLiteralNode(node) ? ts.findAncestor(node, ts.isPropertySignature) : node;
   types[name] = {
     description: describe(commentOf(commented ?? node)),

@@ -15,7 +15,7 @@ interface Check {
   run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<unknown>;
 }
 
-/** Builds each SDK with the tools of its language, and the examples with it. Each throws the problem that it finds. */
+/** Builds each SDK with the tools of its language, and the examples with it. Each throws if it finds a problem. */
 export const checks: Record<SdkLanguage, Check> = {
   python: {
     title: "Installing it, and checking the examples with mypy --strict: one or two minutes",

@@ -26,7 +26,7 @@ interface GenerateOptions {
   signal: AbortSignal;
   /** Default: `sdk` in the clone. */
   into?: string;
-  /** The path of the schema. Default: the one of the clone. */
+  /** The path of the schema. Default: the clone's schema. */
   schema?: string;
 }
 
@@ -38,7 +38,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  // The host of Java generates even if the tools have built it.
+  // Java's host can generate an SDK even if the tools have built it.
   const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
@@ -60,7 +60,7 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts all generate. An engine that the tools built
+ * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. An engine that the tools built
  * has at most links to hosts in the tools' cache, even if it was found on PATH.
  */
 function isDistribution({ directory, command }: Engine): boolean {
@@ -69,7 +69,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's generators, because the hosts that the tools can build for these languages have none. */
+/** Builds Pulumi's generators, which the hosts that the tools build for these languages lack. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";

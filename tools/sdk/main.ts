@@ -16,7 +16,7 @@ const command = new Command("npm run sdk --")
   .addOption(
     new Option("--language <name...>", "only these").choices(sdkLanguages).default(sdkLanguages, "all"),
   )
-  .option("--check", "also build them, and the examples with them");
+  .option("--check", "also build them and the examples");
 
 await runTool(async () => {
   const { language: wanted, check } = command.parse().opts<{ language: SdkLanguage[]; check?: true }>();
@@ -42,6 +42,6 @@ process.exit();
 async function checkSdk(language: SdkLanguage, signal: AbortSignal): Promise<void> {
   const { title, run } = checks[language];
   await withProgress(title, (update) => run({ signal, onLine: (line) => update(line.slice(0, 70)) }));
-  // Tests that need a compiled SDK check for this file. It is removed with the SDK.
+  // Tests that need a compiled SDK check for this file. Regenerating the SDK removes it.
   await writeFile(join(sdkFolder, language, ".checked"), "");
 }

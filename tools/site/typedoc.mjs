@@ -17,7 +17,7 @@ const GROUPS = Object.entries({
 /** @param {import("typedoc").Application} app */
 export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, setGroup);
-  // Before the search index is built.
+  // Runs before the search index is built.
   app.renderer.on(Renderer.EVENT_BEGIN, setNames, 1000);
 }
 

@@ -18,7 +18,7 @@ export type Name = (typeof NAMES)[number];
 
 const newSecret = (): string => randomBytes(32).toString("hex");
 
-/** Everything that a run needs, on this machine only. It is removed at the end. */
+/** Everything that a run needs, on this machine only. Everything is removed at the end. */
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 export async function setStage(engine: Engine) {
@@ -45,14 +45,14 @@ export async function setStage(engine: Engine) {
   for (const example of ["workspaces", "consumer"]) {
     await cp(inClone(`examples/${example}`), join(folder, example), {
       recursive: true,
-      // Without a developer's packages and stack settings.
+      // Omits a developer's packages and stack settings.
       filter: (source) => !/(?:^|\/)(?:node_modules|Pulumi\.[^/]+\.yaml)$/.test(source),
     });
   }
   await symlink(inClone("node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
-  /** The whole environment of `pulumi`. The types of the examples are checked by `npm run check`. */
+  /** The whole environment of `pulumi`. `npm run check` checks the types of the examples. */
   const environment: NodeJS.ProcessEnv = {
     ...engineEnvironment(engine, { backend, home, passphrase: "start" }),
     TMPDIR: temporary,

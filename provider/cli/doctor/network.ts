@@ -1,5 +1,5 @@
 import { diagnoseHandshake } from "../../diagnosis/index.js";
-import { ApiChatError, commandLine, renderFailure } from "../../errors/index.js";
+import { ApiChatError, commandLine, renderFailure, renderHints } from "../../errors/index.js";
 import { describeConnectionError, sharedDispatcher } from "../../lib/post.js";
 import { formatUrl, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
@@ -23,7 +23,8 @@ export const checkBaseUrl: DoctorCheck = async (facts) => {
     return ok(`${place}; ${formatUrl(registration.webhookUrl)} is registered, ${registration.status}`);
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    return failed(renderFailure(error, "doctor"), "check the base URL, the API key, and the network between");
+    const hint = renderHints(error, "doctor") || "check the base URL, the API key, and the network between";
+    return failed(renderFailure(error.with({ hints: [] }), "doctor"), hint);
   }
 };
 

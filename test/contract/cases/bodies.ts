@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Converts text to bytes; numbers are bytes that no text contains. */
+/** Joins texts and single bytes that no text can contain. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 
@@ -34,7 +34,7 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
-/** How the responder classifies a body. */
+/** The responder's classification of a body. */
 const readAs = (text: string, name: string, body: string | Uint8Array): ContractCase[] =>
   casesOf(anyText(text), { [name]: signed(body) });
 

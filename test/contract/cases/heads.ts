@@ -35,7 +35,7 @@ export const headCases: ContractCase[] = [
     ),
     "a different method with a signed body is not allowed either": { ...delivery, method: "PUT" },
   }),
-  // Without a body: the sender of a HEAD request expects none.
+  // Without a body, because a HEAD request expects none.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   ...casesOf(

@@ -33,7 +33,7 @@ function open(options: CredentialOptions, environment: Record<string, string> = 
 }
 
 describe("a credential", () => {
-  test("is read from its file, the environment, the file of credentials: the first that has it", async () => {
+  test("is read from the first source that has it: its own file, the environment, the credentials file", async () => {
     const apiKeyFile = await write("good.key", `${API_KEY}\r\n`);
     const good = await write("good.json", JSON.stringify({ apiKey: API_KEY }));
     const wrong = await write("wrong.yaml", `apiKey: ${WRONG}\n`);
@@ -51,14 +51,14 @@ describe("a credential", () => {
   test.each([
     ["credentials", `apiKey: ${API_KEY}\n`],
     ["apiKeyFile", API_KEY],
-  ])("in a file that others can read causes a warning: %s", async (option, content) => {
+  ])("causes a warning if others can read its file: %s", async (option, content) => {
     const path = await write(`open-${option}`, content, 0o644);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     expect(await open({ [option]: path }).findSecret("apiKey")).toBe(API_KEY);
     expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*chmod 600 /);
   });
 
-  test("in a JSON list is a usage error that does not quote the key", async () => {
+  test("is a usage error if its file is a JSON list, and the error does not quote the key", async () => {
     const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
     const found = open({ apiKeyFile }).findSecret("apiKey");
     await expect(found).rejects.toThrow(
@@ -69,18 +69,21 @@ describe("a credential", () => {
   test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
     ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
     ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],
-    ["in no file", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
-  ])("that is %s is a usage error, which does not quote it", async (_, options, environment, message) => {
-    const failure: unknown = await open(options, environment)
-      .secret("apiKey")
-      .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(UsageError);
-    expect((failure as Error).message).toMatch(message);
-    expect((failure as Error).message).not.toContain(API_KEY);
-  });
+    ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
+  ])(
+    "is a usage error if it is %s, and the error does not quote it",
+    async (_, options, environment, message) => {
+      const failure: unknown = await open(options, environment)
+        .secret("apiKey")
+        .catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(UsageError);
+      expect((failure as Error).message).toMatch(message);
+      expect((failure as Error).message).not.toContain(API_KEY);
+    },
+  );
 });
 
-/** A terminal that records its output, and whether it echoes. */
+/** A terminal that records its output and its raw mode. */
 function openTerminal() {
   const setRawMode = vi.fn<(raw: boolean) => void>();
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
@@ -106,7 +109,7 @@ describe("a secret that is prompted for on a terminal", () => {
   test.each([
     ["the end of the input", "\u0004", 0],
     ["Ctrl-C", "half a sec\u0003", 1],
-  ])("is empty at %s", async (_, typed, interruptions) => {
+  ])("is empty after %s", async (_, typed, interruptions) => {
     const { input, answer, setRawMode, onInterrupt } = openTerminal();
     input.write(typed);
     expect(await answer).toBe("");

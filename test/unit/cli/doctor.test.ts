@@ -67,16 +67,16 @@ const ON_PLUGIN: Files = {
   "Pulumi.yaml": "name: shop\nruntime: go\npackages: { apichat: ./node_modules/pulumi-apichat/plugin }\n",
 };
 
-describe("apichat doctor, on a program", () => {
+describe("apichat doctor in a folder", () => {
   it.each<[string, Files, fails?: Record<string, RegExp>, from?: string]>([
-    ["a program of Node", PROGRAM_FILES],
-    ["a folder below the program", { ...PROGRAM_FILES, "infra/index.ts": "" }, {}, "infra"],
+    ["a Node.js program", PROGRAM_FILES],
+    ["a subfolder of a program", { ...PROGRAM_FILES, "infra/index.ts": "" }, {}, "infra"],
     ["the plugin", { ...ON_PLUGIN, "node_modules/pulumi-apichat/plugin/pulumi-resource-apichat": "" }],
     ["the plugin before npm install", ON_PLUGIN, { plugin: /does not exist/ }],
     ["no program", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
-    ["an old pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
+    ["an outdated pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
     ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /fails/ }],
-  ])("is right about %s", async (_, files, fails = {}, from = ".") => {
+  ])("checks %s", async (_, files, fails = {}, from = ".") => {
     await write(files);
     const failed = Object.entries(await examine({ from })).filter(([, { status }]) => status === "failed");
     const hint: unknown = expect.any(String);
@@ -112,8 +112,8 @@ async function startNetwork() {
 }
 const KEYS = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 
-describe("apichat doctor, on the network", () => {
-  it("finds the API key accepted and the handshake passed, and sends no message; wrong keys fail", async () => {
+describe("apichat doctor and the network", () => {
+  it("checks API key and handshake without sending a message, and fails for wrong keys", async () => {
     const { emulator, acme, url } = await startNetwork();
     const { baseUrl } = acme;
     const addresses = { baseUrl, webhookUrl: url };
@@ -125,7 +125,11 @@ describe("apichat doctor, on the network", () => {
     const wrong = { APICHAT_API_KEY: "a-wrong-api-key", APICHAT_VERIFICATION_KEY: "a-wrong-key-0123456789" };
     const findings = await examine({ ...addresses, environment: wrong });
     expect(findings).toMatchObject({
-      "base URL": { status: "failed", hint: expect.stringContaining("API key") },
+      "base URL": {
+        status: "failed",
+        ...text(/missing or wrong"}$/),
+        hint: expect.stringMatching(/^The API key is/),
+      },
       "webhook URL": { status: "failed" },
     });
     expect(findSecrets(JSON.stringify(findings), Object.values(wrong))).toEqual([]);
@@ -148,7 +152,7 @@ describe("apichat doctor, on the network", () => {
     expect(nobody["webhook URL"]).toMatchObject({ status: "warning", ...text(/HTTP 404 to GET/) });
   });
 
-  it("only connects if it has no key, and names everything that does not respond", async () => {
+  it("without keys it only connects, and names everything that does not respond", async () => {
     const { url } = await startEndpoint();
     const baseUrl = `http://127.0.0.1:${await freePort()}/?token=${QUERY_SECRET}`;
     expect(await examine({ webhookUrl: url, baseUrl })).toMatchObject({

@@ -23,7 +23,7 @@ function helpOf(command: Command): string {
   return help;
 }
 
-test("paragraphs of help wrap, and indented lines stay as they are", () => {
+test("help wraps paragraphs and keeps indented lines", () => {
   const example = "  $ apichat webhook plan --file the-list-of-workspaces.yaml\n";
   const text = `One two\nthree four, five six seven eight nine ten.\n\nExamples:\n${example}`;
   expect(wrapHelp(text, 48)).toBe(
@@ -48,7 +48,7 @@ test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
   },
 );
 
-test("every flag that an error names for a field is a flag of some command", () => {
+test("every flag that an error names exists in some command", () => {
   const renderer = readFileSync(new URL("../../../provider/errors/hints.ts", import.meta.url), "utf8");
   const named = [...renderer.matchAll(/: "(--[a-z\d-]+)"/g)].map(([, flag]) => flag);
   expect(named.length).toBeGreaterThan(5);

@@ -22,7 +22,7 @@ function settingAt(path: string, options: unknown): string {
   return JSON.stringify([found]).replaceAll(/[[\]{}"]/g, "");
 }
 
-describe("the open points of the command line", () => {
+describe("the switches of the command line", () => {
   test.each(points)("%s can be chosen, and the emulator accepts it", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];
     for (const value of chosen) {
@@ -32,7 +32,7 @@ describe("the open points of the command line", () => {
     expect(settingAt(path, {})).toBe(String(point.default ?? null));
   });
 
-  test("reject an unknown reading, and a number that is invalid or out of range", () => {
+  test("reject an unknown value and an invalid number", () => {
     expect(() => parse("--failed-handshake", "explodes")).toThrow(/Allowed choices are keeps, clears/);
     expect(() => parse("--delivery-attempts", "0")).toThrow(/whole number from 1 to 100\./);
     expect(() => parse("--delivery-timeout-ms", "1.5")).toThrow(/whole number from 1 to 2147483647/);

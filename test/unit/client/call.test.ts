@@ -9,7 +9,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
     { id: "raise_request_seconds" },
   ];
 
-  test("ends a call that the service never answers", async () => {
+  test("ends a call without a response", async () => {
     const { url, requests } = await startServer(() => undefined);
     const begun = performance.now();
     const error = await failureOf(call(url, { requestSeconds: 1 }));
@@ -19,7 +19,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("ends a connection that cannot be made", async () => {
+  test("ends an attempt to connect", async () => {
     const error = await failureOf(call(await startDeafListener(), { requestSeconds: 0.5 }));
     expect(error).toMatchObject({ code: "timeout", attempts: 1, hints: hintsOf(false) });
   });
@@ -34,7 +34,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
 });
 
 describe.concurrent("the time limit", () => {
-  test("ends a body that never ends", async () => {
+  test("ends an incomplete body", async () => {
     const { url } = await startServer((_, response) =>
       response.writeHead(200, { "content-length": 1000 }).write('{"status":"ok"'),
     );
@@ -46,13 +46,13 @@ describe.concurrent("the time limit", () => {
 const reason = new Error("enough");
 const owners = ["the client's", "the call's"] as const;
 
-describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) => {
+describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) => {
   const start = (owner: string, origin: string, signal: AbortSignal, more = {}): Promise<unknown> => {
     const own: CallOptions = { signal };
     return owner === "the call's" ? call(origin, more, own) : call(origin, { ...more, ...own });
   };
 
-  test.each(owners)("%s, while it waits for the response", async (owner) => {
+  test.each(owners)("while it waits for the response: %s signal", async (owner) => {
     const arrived = Promise.withResolvers<void>();
     const { url } = await startServer(() => arrived.resolve());
     const controller = new AbortController();
@@ -62,32 +62,29 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     await expect(ended).rejects.toBe(reason);
   });
 
-  test.each([503, 429])(
-    "in the pause after a %i, of this call and of one that waits for it",
-    async (status) => {
-      const { url } = await startServer((_request, response) =>
-        response.writeHead(status, { "retry-after": "300" }).end(),
-      );
-      const controller = new AbortController();
-      const paused = Promise.withResolvers<void>();
-      // The pause is longer than the time limit of a test.
-      const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
-      const ended = [start("the client's", url, controller.signal, options)];
-      await paused.promise;
-      ended.push(start("the call's", url, controller.signal, options));
-      controller.abort(reason);
-      for (const one of ended) await expect(one).rejects.toBe(reason);
-    },
-  );
+  test.each([503, 429])("during the pause after a %i, for all calls that share the pause", async (status) => {
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(status, { "retry-after": "300" }).end(),
+    );
+    const controller = new AbortController();
+    const paused = Promise.withResolvers<void>();
+    // The pause is longer than the time limit of a test.
+    const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
+    const ended = [start("the client's", url, controller.signal, options)];
+    await paused.promise;
+    ended.push(start("the call's", url, controller.signal, options));
+    controller.abort(reason);
+    for (const one of ended) await expect(one).rejects.toBe(reason);
+  });
 
-  test.each(owners)("%s, already aborted: nothing is sent", async (owner) => {
+  test.each(owners)("before it sends anything: %s signal, already aborted", async (owner) => {
     const { url, requests } = await startServer();
     await expect(start(owner, url, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(requests).toEqual([]);
   });
 });
 
-test("calls to one origin all run at once: the engine's --parallel limits them", async () => {
+test("calls to one origin run concurrently, because the engine's --parallel limits them", async () => {
   const waiting: (() => void)[] = [];
   const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
   const calls = Array.from({ length: 64 }, (_, n) => createTestClient(`${url}/w${n}`).getWebhook());

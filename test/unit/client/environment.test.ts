@@ -43,11 +43,11 @@ async function importWithProxy(proxy: Record<string, string | undefined>) {
 test.each<[string, RegExp, () => Promise<string>]>([
   ["refuses", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
   [
-    "is not there",
+    "does not listen",
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
     async () => `http://127.0.0.1:${await freePort()}`,
   ],
-])("an error names a proxy that %s, and does not blame the target", async (_, named, start) => {
+])("an error blames the proxy that %s, not the target", async (_, named, start) => {
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";
@@ -63,7 +63,7 @@ test.each<[variables: string[], isUsed: boolean]>([
   [["http_proxy"], true],
   [["HTTP_PROXY", "NO_PROXY"], false],
   [["HTTPS_PROXY"], false],
-])("with %j in the environment the proxy is used for http: %s", async (variables, isUsed) => {
+])("an http URL uses the proxy of %j: %s", async (variables, isUsed) => {
   const { url, requests } = await startServer((_, response) => answerOk(response));
   const proxy = await startProxy();
   const values = variables.map((name) => [name, name === "NO_PROXY" ? "127.0.0.1" : proxy.url]);

@@ -68,7 +68,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
     [410, "", "rejected", hints.gone],
     [422, JSON_ERROR, "rejected", []],
     [501, "", "rejected", []],
-  ])("that gets HTTP %i %s fails at once: %s", async (status, body, code, expected) => {
+  ])("fails at once for HTTP %i %s: %s", async (status, body, code, expected) => {
     const { url, requests } = await startServer((_, response) => response.writeHead(status).end(body));
     const error = await failureOf(call(url));
     expect(error).toMatchObject({ code, operation, httpStatus: status, attempts: 1, hints: expected });
@@ -80,7 +80,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
     ["https://other.example/path?token=query-value", "https://other.example/path?token=***"],
     ["/moved?token=query-value", "/moved?token=***"],
     [undefined, "nowhere"],
-  ])("redirected to %s fails at once", async (location, shown) => {
+  ])("fails at once for a redirect to %s", async (location, shown) => {
     const headers = location === undefined ? {} : { location };
     const { url } = await startServer((_, response) => response.writeHead(302, headers).end());
     const error = await failureOf(call(url));
@@ -91,7 +91,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
   });
 });
 
-describe("a response with HTTP 200", () => {
+describe("an HTTP 200 response", () => {
   test.each<[string, ApiChatErrorCode, string]>([
     ['{"status":"ok"', "protocol", "not JSON"],
     ["<p>Maintenance</p>", "protocol", "Maintenance"],
@@ -103,14 +103,14 @@ describe("a response with HTTP 200", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("and %s is not a success: %s", async (body, code, text) => {
+  ])("is an error with the body %s: %s", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
     expect(error.message).toContain(text);
   });
 
-  test("has a limited length, and is not read further", async () => {
+  test("is read only up to a size limit", async () => {
     const broken = Promise.withResolvers<void>();
     const { url } = await startServer((_, response) => {
       response.on("close", broken.resolve);
@@ -129,7 +129,7 @@ function writeWithoutEnd(response: ServerResponse): void {
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
-test("a 2xx can reject a message, which is then not repeated", async () => {
+test("a 2xx that rejects a message is not retried", async () => {
   const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
   const error = await failureOf(
     createTestMessageClient(url, { retry: "any" }).send(textOf(7, "hello there")),
@@ -139,11 +139,11 @@ test("a 2xx can reject a message, which is then not repeated", async () => {
   expect(requests).toHaveLength(1);
 });
 
-/** Part of a registration that a different program has made. */
+/** The start of somebody else's registration. */
 const frame = (url: string): string =>
   `{"status":"ok","data":{"webhook_url":"${url}","webhook_verification_key":"vk-of-somebody-else"`;
 
-describe("a quoted body shows no value of a query, even if no request contained it,", () => {
+describe("a quoted body", () => {
   const VALUE = "qv-Geheim.0123";
   const URL_SHOWN = `https://chat.example/hook?token=${VALUE}&next=1`;
   const unicode = URL_SHOWN.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D");
@@ -162,7 +162,7 @@ describe("a quoted body shows no value of a query, even if no request contained 
     ["as text", 400, `cannot reach ${URL_SHOWN}`],
     ["in JSON within JSON", 400, `{"status":"error","got":${nested}}`],
     ["nested too deeply", 400, `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
-  ])("%s", async (_, status, body) => {
+  ])("hides the values of a query %s", async (_, status, body) => {
     const { url } = await startServer((__, response) => response.writeHead(status).end(body));
     const error = await failureOf(createTestClient(url, { requestSeconds: 1 }).getWebhook());
     const texts = textsOf(error);
@@ -173,7 +173,7 @@ describe("a quoted body shows no value of a query, even if no request contained 
     expect(textsOf(await failureOf(sent))).not.toContain("Geheim");
   });
 
-  test("and shows everything that is not secret, in printable characters", async () => {
+  test("shows everything else in printable characters", async () => {
     const body = '{"status":"error","message":"Chave inv\\u00e1lida para \\"acme\\". Onde?","code":17}';
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
@@ -198,7 +198,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
   test.each<[string, string, () => Promise<string>, { dispatcher?: Agent }]>([
     ["the name does not resolve", "ENOTFOUND", async () => "http://service.example", { dispatcher }],
     [
-      "the service speaks http, as text says",
+      "the service speaks plain http",
       "it does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
       async () => (await startServer()).url.replace("http:", "https:"),
       {},
@@ -217,8 +217,8 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
 /** The whole request, as received. */
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
-describe.each(CLIENTS)("an error of $operation shows none of its secrets", ({ call, secrets }) => {
-  test.each([400, 401, 302])("if HTTP %i echoes the request", async (status) => {
+describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secrets }) => {
+  test.each([400, 401, 302])("from an HTTP %i that echoes the request", async (status) => {
     const { url } = await startServer((request, response) => {
       const location = `https://other.example/${encodeURIComponent(echoOf(request))}`;
       response.writeHead(status, { location }).end(`begin ${echoOf(request)} end`);
@@ -228,7 +228,7 @@ describe.each(CLIENTS)("an error of $operation shows none of its secrets", ({ ca
     expect(error.message).toContain(status === 302 ? "https://other.example/" : "begin ");
   });
 
-  test("if the service echoes them in a response that is not HTTP", async () => {
+  test("from a response that is not HTTP and echoes them", async () => {
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );
@@ -239,18 +239,18 @@ describe.each(CLIENTS)("an error of $operation shows none of its secrets", ({ ca
 });
 
 test.each<[string, (key: string) => string]>([
-  ["in no JSON", (key) => `bad key ${key}`],
+  ["outside JSON", (key) => `bad key ${key}`],
   ["in an envelope", (key) => JSON.stringify({ status: "error", message: `bad key ${key}` })],
   ["in a wrong shape", (key) => JSON.stringify({ status: 1, message: `bad key ${key}` })],
   ["in JSON in an envelope", (key) => JSON.stringify({ status: "error", body: JSON.stringify({ key }) })],
-])("an error does not show the API key that HTTP 200 echoes %s", async (_, body) => {
+])("an error does not show an API key that HTTP 200 echoes %s", async (_, body) => {
   const { url } = await startServer((_request, response) => response.end(body(API_KEY)));
   const text = textsOf(await failureOf(createTestClient(url).getWebhook()));
   expect(findSecrets(text, [API_KEY])).toEqual([]);
   expect(text).not.toContain("0123456789");
 });
 
-test("neither client shows its key", () => {
+test("inspecting a client shows no key", () => {
   const clients = [createTestClient("https://a.example"), createTestMessageClient("https://b.example")];
   const text = inspect(clients, { depth: Infinity, showHidden: true });
   expect(findSecrets(text, [API_KEY, FLOW_KEY])).toEqual([]);

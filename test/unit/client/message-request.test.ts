@@ -27,7 +27,7 @@ type Send = (client: MessageClient) => Promise<unknown>;
 describe("a message", () => {
   test.each<[string, Send, object]>([
     [
-      "a text, without other properties of its caller's options",
+      "a text with additional properties, which are dropped,",
       (client) => {
         const sender = { ...TO.sender, workspace: "w1" };
         const wider = { ...TO, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
@@ -50,11 +50,11 @@ describe("a message", () => {
     ["a video", (client) => client.sendVideo(MEDIA), attachment("video")],
     ["a file", (client) => client.sendFile(MEDIA), attachment("file")],
     [
-      "in its shape on the wire, even without e-mail and phone number",
+      "in wire format, without e-mail and phone number,",
       (client) => client.send(textOf(9, "as it is")),
       textOf(9, "as it is"),
     ],
-  ])("that is %s has exactly its body of section 4.2", async (_, send, expected) => {
+  ])("%s has exactly the body of section 4.2", async (_, send, expected) => {
     const { url, requests } = await startTaking();
     await send(createTestMessageClient(url));
     expect(requests).toHaveLength(1);
@@ -81,13 +81,13 @@ describe("a message", () => {
 
 test.each<[string, number, string, unknown]>([
   ["JSON", 200, '{"status":"ok","id":1}', { status: "ok", id: 1 }],
-  ["JSON of another status", 200, '{"status":"queued"}', { status: "queued" }],
-  ["JSON that speaks of an error elsewhere", 200, '{"id":"error"}', { id: "error" }],
-  ["JSON that is a text", 200, '"error"', "error"],
+  ["JSON with a different status", 200, '{"status":"queued"}', { status: "queued" }],
+  ["JSON with an error in another field", 200, '{"id":"error"}', { id: "error" }],
+  ["a JSON string", 200, '"error"', "error"],
   ["text", 202, "error", "error"],
   ["nothing", 204, "", undefined],
   ["nothing with 200", 200, "", undefined],
-  ["not a body over its limit: the status counts", 200, "x".repeat(2 * 1024 * 1024), undefined],
+  ["no body if it exceeds the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
 ])("a receipt contains %s", async (_, status, answer, body) => {
   const { url, requests } = await startTaking(status, answer);
   const receipt = await createTestMessageClient(url, { retry: "any" }).sendText({ ...TO, text: "hi" });
@@ -109,7 +109,7 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an empty text", text({ text: "" }), [["text"]]],
   ["no sender", text({ sender: undefined }), [["sender.id"], ["sender.name"]]],
   [
-    "an unsafe conversation",
+    "an unsafe conversation id",
     text({ conversationId: 2 ** 53 }),
     [["conversationId", "beyond the safe integers"]],
   ],

@@ -53,7 +53,7 @@ describe("a request", () => {
     ["/acme?", "/acme?action=get-webhook"],
     ["/acme?tenant=a+b%2Fc&x=%41&empty=&y", "/acme?tenant=a+b%2Fc&x=%41&empty=&y&action=get-webhook"],
     ["/a%2Fb/?q=ü", "/a%2Fb/?q=%C3%BC&action=get-webhook"],
-  ])("to a base URL ending in %s goes to %s", async (path, expected) => {
+  ])("appends the action to a base URL that ends in %s: %s", async (path, expected) => {
     const { url, requests } = await startOk();
     await createTestClient(url + path).getWebhook();
     expect(requests[0]?.path).toBe(expected);
@@ -62,7 +62,7 @@ describe("a request", () => {
   test.each([
     ["an invalid webhook URL", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
     ["an empty verification key", { ...webhook, webhookVerificationKey: "" }],
-  ])("with %s is not sent: invalid_config", async (_, set) => {
+  ])("is not sent with %s: invalid_config", async (_, set) => {
     const { url, requests } = await startOk();
     const error = await failureOf(createTestClient(url).setWebhook(set));
     expect(error).toMatchObject({ code: "invalid_config", operation: "set-webhook", attempts: 0 });
@@ -72,7 +72,7 @@ describe("a request", () => {
 });
 
 describe.each(CALLS)("%s", (_, call) => {
-  test("uses the given dispatcher, and the connection of earlier calls", async () => {
+  test("uses the given dispatcher, and reuses its connection", async () => {
     const ports = new Set<number | undefined>();
     const { url, port } = await startServer((_request, response) => {
       ports.add(response.socket?.remotePort);
@@ -112,7 +112,7 @@ describe("a response", () => {
         bot_url: "",
       },
     ],
-  ])("with %j is returned as a registration", async (data, wire) => {
+  ])("with the data %j is a registration", async (data, wire) => {
     const { url } = await startServer((_, response) => answerOk(response, data));
     expect(await createTestClient(url).getWebhook()).toEqual({
       webhookUrl: wire.webhook_url,
@@ -122,7 +122,7 @@ describe("a response", () => {
     });
   });
 
-  test("with no data means that nothing is registered", async () => {
+  test("without data means that nothing is registered", async () => {
     const { url } = await startServer((_, response) => answerOk(response, []));
     expect(await createTestClient(url).getWebhook()).toBeUndefined();
   });
@@ -159,22 +159,19 @@ const HI = textOf(7, "hi");
 describe("flowApiKeyAs", () => {
   const ways = ["bearer", "raw", "body", { header: "X-Flow" }, { header: "X-Other" }] as const;
 
-  test.each(ways)(
-    "%j is accepted by a service that reads the key there, and by no other",
-    async (flowApiKeyAs) => {
-      for (const flowKey of ways) {
-        const acme = await startAcme({ flowKey });
-        const { botUrl, flowApiKey } = acme;
-        const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
-        const isRead = flowKey === flowApiKeyAs;
-        expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
-        const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
-        expect(taken).toEqual(isRead ? [HI] : []);
-      }
-    },
-  );
+  test.each(ways)("%j is accepted only by a service that reads the key there", async (flowApiKeyAs) => {
+    for (const flowKey of ways) {
+      const acme = await startAcme({ flowKey });
+      const { botUrl, flowApiKey } = acme;
+      const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
+      const isRead = flowKey === flowApiKeyAs;
+      expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
+      const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
+      expect(taken).toEqual(isRead ? [HI] : []);
+    }
+  });
 
-  test("body sends a key that no header can contain, and no error shows it", async () => {
+  test("body sends a key that is invalid in a header, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );
@@ -204,14 +201,14 @@ describe("apiKeyAs", () => {
     ["body-and-bearer", "body", "ok"],
     ["body-and-bearer", "body-or-bearer", "ok"],
     ["body-and-bearer", "body-and-bearer", "ok"],
-  ] as const)("%s is read as %s: %s", async (apiKeyAs, registrationKey, outcome) => {
+  ] as const)("%s, at a service with %s: %s", async (apiKeyAs, registrationKey, outcome) => {
     const { baseUrl, apiKey } = await startAcme({ registrationKey });
     const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
     expect(await outcomeOf(client.getWebhook())).toBe(outcome);
     expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
   });
 
-  // No header can contain the key of the other tests.
+  // The key of the other tests is invalid in a header.
   test.each(["body-and-bearer", "bearer"])("%s is refused", (apiKeyAs) => {
     expect(() => createTestClient("http://platform.example", { apiKeyAs } as never)).toThrow(
       expect.objectContaining({ code: "invalid_config" }),

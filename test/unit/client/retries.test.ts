@@ -110,7 +110,7 @@ const NOT_TAKEN: Way[] = [
   ],
 ];
 
-/** Failures after which nobody knows whether a call was accepted. */
+/** Failures after which a call may have been accepted. */
 const LOST: Way[] = [
   ...[408, 500, 502, 504].map((status): Way => [
     `HTTP ${status}`,
@@ -125,7 +125,7 @@ const LOST: Way[] = [
     () => breakWith((socket) => socket.once("data", () => socket.destroy())),
   ],
   [
-    "a connection closed within the response's head",
+    "a connection closed within the response headers",
     () => breakWith((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-le"))),
   ],
   [
@@ -144,7 +144,7 @@ describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
     retry === "any",
   ]),
 ])("%s, which fails,", (name, call, isRepeatedIfLost) => {
-  test.each(NOT_TAKEN)("is repeated within the time limit after %s", async (_, start) => {
+  test.each(NOT_TAKEN)("is retried within the time limit after %s", async (_, start) => {
     const failing = await start();
     const error = await failureOf(call(failing));
     expect(error.code).toBe("unavailable");
@@ -173,7 +173,7 @@ test("a registration gives up early if nothing listens on this machine, and name
 });
 
 describe.each(CALLS)("%s", (operation, call) => {
-  test("is repeated unchanged, and each repetition is reported before its pause", async () => {
+  test("is retried unchanged, and each retry is reported before its pause", async () => {
     const { url, requests } = await startServer(answerFirst([503, 429, 503]));
     const retries: (Retry & { operation: string })[] = [];
     await call(url, { onRetry: (retry) => retries.push(retry), requestSeconds: 10 });
@@ -210,26 +210,23 @@ describe.each(CALLS)("%s", (operation, call) => {
 describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
-    ["is missing: the back-off delays", {}, 125],
-  ])(
-    "of a 429 %s the other calls to that origin, of either client, and no others",
-    async (_, headers, leastMs) => {
-      const { url, requests } = await startServer(answerFirst([429], headers));
-      const elsewhere = await startServer((_request, response) => answerOk(response));
-      const release = holdPauses();
-      const first = sendTo(url, { requestSeconds: 60 });
-      await expect.poll(() => pauses).toHaveLength(1);
-      const others = [sendTo(url), createTestClient(`${url}/a`).getWebhook()];
-      await createTestClient(elsewhere.url).getWebhook();
-      await expect.poll(() => pauses).toHaveLength(3);
-      expect(requests).toHaveLength(1);
-      release();
-      await Promise.all([first, ...others]);
-      const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
-      expect(later).toHaveLength(3);
-      expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
-    },
-  );
+    ["is missing, so the back-off delays", {}, 125],
+  ])("of a 429 %s all calls of both clients to that origin only", async (_, headers, leastMs) => {
+    const { url, requests } = await startServer(answerFirst([429], headers));
+    const elsewhere = await startServer((_request, response) => answerOk(response));
+    const release = holdPauses();
+    const first = sendTo(url, { requestSeconds: 60 });
+    await expect.poll(() => pauses).toHaveLength(1);
+    const others = [sendTo(url), createTestClient(`${url}/a`).getWebhook()];
+    await createTestClient(elsewhere.url).getWebhook();
+    await expect.poll(() => pauses).toHaveLength(3);
+    expect(requests).toHaveLength(1);
+    release();
+    await Promise.all([first, ...others]);
+    const [rejectedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    expect(later).toHaveLength(3);
+    expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
+  });
 
   test("of a 503 delays only its own call", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
@@ -244,7 +241,7 @@ describe("Retry-After", () => {
 
 describe("beforeRepeat", () => {
   test.each([
-    ["is called before each repetition and never before the first attempt", () => true, 3],
+    ["is called before each retry but not before the first attempt", () => true, 3],
     ["ends the operation with undefined if it resolves to false", () => false, 1],
   ])("%s", async (_, answer, sent) => {
     const { url, requests } = await startServer(answerFirst([503, 503]));
@@ -256,9 +253,9 @@ describe("beforeRepeat", () => {
   });
 });
 
-describe.each(POLICIES)("with %s, a message that the service accepted", (retry) => {
+describe.each(POLICIES)("with %s, an accepted message", (retry) => {
   test.each([true, false])(
-    "is not repeated if its response is incomplete: its status counts",
+    "is not retried if its response is incomplete, because the status counts",
     async (isCut) => {
       vi.useRealTimers();
       const { url, requests } = await startServer((_, response) => {
@@ -272,7 +269,7 @@ describe.each(POLICIES)("with %s, a message that the service accepted", (retry) 
   );
 });
 
-test("a message is not repeated if the connection of earlier messages closes under it", async () => {
+test("a message is not retried if a reused connection closes", async () => {
   const { url, requests } = await startServer((_, response, index) =>
     index === 0 ? response.end() : response.socket?.destroy(),
   );

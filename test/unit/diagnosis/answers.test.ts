@@ -22,7 +22,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
-/** Responses of endpoints, by the rule that they break. */
+/** Wrong responses of endpoints, each with the rule that it breaks. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {
   status: [
     ["404", respond(404), "not_found"],
@@ -52,12 +52,12 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
   wrong_challenge: [
     ["no body", make(() => ""), "empty_body"],
     ["JSON quotes", make((c) => JSON.stringify(c), JSON_TYPE), "challenge_in_quotes"],
-    ["JSON quotes in whitespace", make((c) => ` ${JSON.stringify(`${c}\n`)}\n`), "challenge_in_quotes"],
+    ["JSON quotes and whitespace", make((c) => ` ${JSON.stringify(`${c}\n`)}\n`), "challenge_in_quotes"],
     ["single quotes", make((c) => `'${c}'`), "challenge_in_quotes"],
     ["a JSON object", make((c) => JSON.stringify({ hub_challenge: c }), JSON_TYPE), "challenge_in_json"],
     ["a line break", make((c) => `${c}\n`), "challenge_padded"],
     // PHP labels everything as HTML.
-    ["a line break, typed as a page", make((c) => `${c}\n`, HTML_TYPE), "challenge_padded"],
+    ["a line break, as HTML", make((c) => `${c}\n`, HTML_TYPE), "challenge_padded"],
     ["a byte order mark", make((c) => `\ufeff${c}`), "challenge_padded"],
     ["upper case", make((c) => `${c.toUpperCase()}\n`), "challenge_case_changed"],
     ["parseInt", make((c) => String(Number.parseInt(c, 10))), "challenge_as_number"],
@@ -69,7 +69,7 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
     ["the token", make(() => VERIFICATION_KEY), "other_body"],
     ["a page", respond(200, "<!doctype html><html></html>", HTML_TYPE), "html_page"],
     ["a page without a content type", respond(200, "<html><body>hi</body></html>"), "html_page"],
-    ["a piece of a page", respond(200, "<p>hi</p>", HTML_TYPE), "html_page"],
+    ["a fragment of a page", respond(200, "<p>hi</p>", HTML_TYPE), "html_page"],
     ["an echo of the body", ({ body, path }, response) => response.end(body || path), "body_echoed"],
     [
       "an echo of the parameters",
@@ -79,7 +79,7 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
   ],
 };
 
-describe.each(Object.entries(ANSWERS))("by the rule %s", (rule, answers) => {
+describe.each(Object.entries(ANSWERS))("a response that breaks the rule %s", (rule, answers) => {
   test.concurrent.each(answers)("%s is diagnosed", async (_, answer, cause) => {
     const { url } = await startServer(answer);
     const { cause: found, transcript } = await diagnoseFailure(url);
@@ -106,7 +106,7 @@ test("the title of a page is quoted instead of its start", async () => {
 
 const serviceUrl = "http://127.0.0.1:9/";
 
-test("an endpoint that does everything right passes without a warning", async () => {
+test("a correct endpoint passes without a warning", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const diagnosis = await diagnose(`${url}/hook?token=query-value`, { serviceUrl });
   const ms: unknown = expect.any(Number);
@@ -144,7 +144,7 @@ const LATE = /takes 0\.\d s to answer/;
 const probe = { probeToken: true };
 
 test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: number, text?: RegExp]>([
-  // In the order of the attempts: form and JSON at once.
+  // In the order of the attempts; form and JSON are sent at once.
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding, place): [string, Answer, object, string[], number, RegExp] => [
       `a challenge only if it is sent as ${encoding}`,
@@ -156,7 +156,7 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
     ],
   ),
   [
-    "a challenge that fails as a form, as FastAPI's without its package",
+    "a challenge that is rejected as a form, as FastAPI does without its package",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
     {},
     ["only_as_json"],
@@ -165,7 +165,7 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   ],
   ["a challenge with 201", answerWith(() => 201), {}, ["not_200"], 2, /with HTTP 201; the specification/],
   [
-    "a challenge with 202 as JSON only",
+    "a challenge that is returned with 202, as JSON only",
     answerWith((encoding) => (encoding === "json" ? 202 : 200)),
     {},
     ["not_200"],
@@ -207,12 +207,9 @@ const demandSignature: Answer = async (request, response, index) => {
 test.each<[string, Answer, boolean, cause: string, sent: number]>([
   ["found by a handshake with a wrong token", demandSignature, true, "signature_demanded", 5],
   ["not probed by default", demandSignature, false, "forbidden", 4],
-  ["not reported for an endpoint that rejects that too", respond(401), true, "unauthorized", 5],
-])(
-  "an endpoint that requires a signature without saying so: %s",
-  async (_, answer, probeSignature, cause, sent) => {
-    const { url, requests } = await startServer(answer);
-    expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
-    expect(requests).toHaveLength(sent);
-  },
-);
+  ["not reported if the endpoint rejects a wrong token", respond(401), true, "unauthorized", 5],
+])("an endpoint that requires a signature: %s", async (_, answer, probeSignature, cause, sent) => {
+  const { url, requests } = await startServer(answer);
+  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+  expect(requests).toHaveLength(sent);
+});

@@ -102,7 +102,7 @@ async function startResponder(verificationKeys: string | string[] = ACCEPTED): P
   return (await startListener(toNodeListener(responder))).url;
 }
 
-test("the responder of this package passes all of it", async () => {
+test("the responder of this package passes every check", async () => {
   const url = await startResponder();
   expect(await check(url)).toEqual([]);
   const alone = await checkEndpoint({ url, verificationKey });
@@ -110,11 +110,11 @@ test("the responder of this package passes all of it", async () => {
   expect(alone).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
 });
 
-test("the unbroken endpoint of the tests below passes", async () => {
+test("the endpoint of these tests passes without mistakes", async () => {
   expect(await checkWith({})).toEqual([]);
 });
 
-test("a response that takes too long is wrong, even with the right content", async () => {
+test("a late response is wrong, even with the right content", async () => {
   const url = await startResponder();
   const checks = await checkEndpoint({ url, verificationKey, earlierKey, slowMs: 0 });
   expect(new Set(checks.map(({ result, rule }) => `${result} ${rule}`))).toEqual(new Set(["wrong 8"]));
@@ -123,7 +123,7 @@ test("a response that takes too long is wrong, even with the right content", asy
 
 const base64Of = (raw: Buffer): string => createHmac("sha256", verificationKey).update(raw).digest("base64");
 
-test("if a plain delivery fails, the others are not blamed on other rules", async () => {
+test("if a plain delivery fails, every delivery gets its hint", async () => {
   const failed = await checkWith({ isSigned: (signature, raw) => signature === `sha256=${base64Of(raw)}` });
   expect(failed.length).toBeGreaterThan(10);
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
@@ -188,7 +188,7 @@ const tokenIf = (token: string | undefined): Record<string, unknown> =>
 
 type Mistake = [name: string, Partial<Steps>, failed: string[]];
 
-/** Endpoints that accept what they must reject. */
+/** Endpoints that accept invalid requests. */
 const UNSAFE: Mistake[] = [
   ["takes every token", { isToken: () => true }, [...BAD_TOKENS, A_SIGNED_HANDSHAKE]],
   ...(["form", "json", "multipart", "query"] as const).map((encoding): Mistake => {
@@ -301,7 +301,7 @@ const UNSAFE: Mistake[] = [
 
 const seen = new Set<string>();
 
-/** Endpoints that reject what they must accept. */
+/** Endpoints that reject valid requests. */
 const WRONG: Mistake[] = [
   [
     "rejects a form with a charset",
@@ -392,7 +392,7 @@ const WRONG: Mistake[] = [
 test.each([
   ...UNSAFE.map((mistake) => [...mistake, "unsafe"] as const),
   ...WRONG.map((mistake) => [...mistake, "wrong"] as const),
-])("an endpoint that %s fails the checks of that step, and no others", async (_, mistake, names, result) => {
+])("an endpoint that %s fails only the checks of that step", async (_, mistake, names, result) => {
   const failed = await checkWith(mistake);
   expect(failed.map((one) => [one.result, one.name])).toEqual(names.map((name) => [result, name]));
   for (const { hint } of failed) expect(hint).toMatch(/\w/);

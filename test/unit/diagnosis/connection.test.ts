@@ -34,14 +34,14 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   ],
   ["unreachable", "closed_early", /before the answer/, () => answerBytes("HTTP/1.1 200 OK\r\ncontent-le")],
   ["unreachable", "not_http", /./, () => serve((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"))],
-])("by the rule %s: %s", async (rule, cause, reason, start) => {
+])("a connection fails the rule %s with the cause %s", async (rule, cause, reason, start) => {
   const diagnosis = await diagnoseFailure(await start(), { limitMs: 1500 });
   expect(diagnosis).toMatchObject({ cause, transcript: { rule } });
   expect(diagnosis.reason).toMatch(reason);
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
-test("a silent port behind https may not support TLS", async () => {
+test("for a silent port behind https, the hint names TLS", async () => {
   const url = (await serve(() => undefined)).replace("http:", "https:");
   const hint: unknown = expect.stringContaining("does not speak TLS");
   expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
@@ -56,30 +56,35 @@ const startHttps = async (name: string): Promise<string> => {
   return (await startServer(respond(404), { tls })).url;
 };
 
-describe("of a certificate", () => {
+describe("a TLS connection", () => {
   const trusted = getCACertificates();
   beforeAll(() => setDefaultCACertificates([...trusted, certificate("authority.crt")]));
   afterAll(() => setDefaultCACertificates(trusted));
 
   test.each<[string, HandshakeCause, RegExp, (() => Promise<string>)?]>([
-    ["is self-signed", "tls_self_signed", /is self-signed/, () => startHttps("self-signed")],
-    ["is for another host", "tls_wrong_host", /for another host name/, () => startHttps("wrong-host")],
-    ["has expired", "tls_expired", /has expired/, () => startHttps("expired")],
+    ["a self-signed certificate", "tls_self_signed", /is self-signed/, () => startHttps("self-signed")],
     [
-      "there is none",
+      "a certificate for a different host",
+      "tls_wrong_host",
+      /for another host name/,
+      () => startHttps("wrong-host"),
+    ],
+    ["an expired certificate", "tls_expired", /has expired/, () => startHttps("expired")],
+    [
+      "no TLS",
       "tls_not_spoken",
       /^form: it does not speak TLS on this port \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
       async () => (await startServer()).url.replace("http:", "https:"),
     ],
     [
-      "no protocol is agreed on",
+      "no common protocol",
       "tls_failed",
       // The words before "alert" differ between releases of OpenSSL.
       /^form: ERR_SSL_[\w/]+ [\w/ ]*alert handshake failure$/,
       async () => (await answerBytes(Buffer.from("15030300020228", "hex"))).replace("http:", "https:"),
     ],
     [
-      "the issuer is not trusted",
+      "an untrusted issuer",
       "tls_untrusted",
       /issuer is not trusted/,
       () => {
@@ -87,7 +92,7 @@ describe("of a certificate", () => {
         return startHttps("good");
       },
     ],
-  ])("it is diagnosed that it %s", async (_, cause, reason, start = () => startHttps("good")) => {
+  ])("with %s is diagnosed", async (_, cause, reason, start = () => startHttps("good")) => {
     const diagnosis = await diagnoseFailure(await start());
     expect(diagnosis).toMatchObject({ cause, transcript: { rule: "tls" } });
     expect(diagnosis.reason).toMatch(reason);
@@ -95,7 +100,7 @@ describe("of a certificate", () => {
     expect(JSON.stringify(diagnosis)).not.toMatch(/node\.js|--use-system-ca/i);
   });
 
-  test("that is valid nothing is reported", async () => {
+  test("with a valid certificate is not reported", async () => {
     setDefaultCACertificates([...trusted, certificate("authority.crt")]);
     expect((await diagnoseFailure(await startHttps("good"))).cause).toBe("not_found");
   });
@@ -113,7 +118,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("is a warning if nothing is known about the service, and none for a private service", async () => {
+  test("is a warning for an unknown service, and accepted for a private service", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);

@@ -8,13 +8,13 @@ import { diagnose, diagnoseFailure, parametersOf, respond } from "./harness.js";
 describe("a challenge", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);
 
-  test("has letters of both cases and digits, and never repeats", () => {
+  test("has digits and letters of both cases, and is random", () => {
     for (const challenge of challenges)
       expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{26}$/);
     expect(new Set(challenges).size).toBe(challenges.length);
   });
 
-  test("keeps only its first eight digits in a number parser", () => {
+  test("becomes its first eight digits in a number parser", () => {
     for (const challenge of challenges) {
       expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
       expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));
@@ -55,7 +55,7 @@ describe("a transcript", () => {
     expect(diagnosis.reason).toContain("[redacted]");
   });
 
-  test("shows no part of a secret that the end of the quote cuts", async () => {
+  test("shows no part of a secret where the quote ends", async () => {
     const key = "k".repeat(100) + "0123456789".repeat(10);
     const { url } = await startServer(respond(500, key.repeat(100)));
     const { transcript } = await diagnose(url, { verificationKey: key });

@@ -23,7 +23,7 @@ const render = (hint: Hint, audience?: Audience): string =>
   renderFailure({ ...FAILURE, summary: "it failed", hints: [hint] }, audience);
 
 describe("an error", () => {
-  test("is data, and its message is that data's text for a program", () => {
+  test("is data, and its message is the text of that data for a program", () => {
     const cause = new Error("cut off");
     const { code, summary, ...details } = FAILURE;
     const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
@@ -34,7 +34,7 @@ describe("an error", () => {
 });
 
 describe("the text", () => {
-  test("shows the service's text without characters that control a terminal or break a line", () => {
+  test("escapes control characters and line breaks of the service's text", () => {
     const said = "failed\u001b[31m\u009b2J\nacme: forged\u2028";
     const text = renderFailure({
       ...FAILURE,
@@ -87,7 +87,7 @@ describe("the text", () => {
         list: "Check its baseUrl in the list,",
       },
     ],
-  ])("of %j uses the words of its audience", (hint, words) => {
+  ])("names a setting as the audience does: %j", (hint, words) => {
     for (const [audience, text] of Object.entries(words)) {
       expect(render(hint, audience as Audience)).toContain(text);
     }

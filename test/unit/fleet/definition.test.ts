@@ -47,7 +47,7 @@ test("a fleet's definition gets defaults, and keeps its own values", async () =>
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("everything that is wrong with a definition is reported at once, with its list and its files", async () => {
+test("all problems of a definition, its list and its files are reported at once", async () => {
   const list = join(folder, "fleet.csv");
   await writeFile(list, `name,baseUrl\nacme,${SECRET}?${SECRET}\nb b,https://platform.example/b\n`);
   const problems = await problemsOf({
@@ -77,7 +77,7 @@ test.each([
   ["a rotation twice", definitionOf({ rotations: ["a", "a"] }), /^rotations/],
   ["no workspace", definitionOf({ workspaces: [] }), /^workspaces: must have at least one entry$/],
   [
-    "workspaces by name",
+    "workspaces as an object",
     definitionOf({ workspaces: {} }),
     /^workspaces: must be a list or the path of a file/,
   ],

@@ -47,7 +47,7 @@ async function openEngine(webhook = stringKeyWebhook, environment: Record<string
     engine.run({ ...task, action, exists, callsPerOrigin: 3 });
 }
 
-it("creates a stack with the secrets provider", async () => {
+it("creates a stack with the definition's secrets provider", async () => {
   await standIn(`echo "$@" >> ${folder}/calls`);
   await (
     await openEngine()
@@ -58,10 +58,15 @@ it("creates a stack with the secrets provider", async () => {
 });
 
 it.each([
-  ["no stack without random keys", stringKeyWebhook, {}, "true"],
-  ["a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["a fleet that enables them", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
-])("writes checkpoints of %s", async (_, webhook, environment, skipped) => {
+  ["nothing for a stack without random keys", stringKeyWebhook, {}, "true"],
+  ["each change of a stack with a random key", randomKeyWebhook, {}, "false"],
+  [
+    "each change if the environment enables them",
+    stringKeyWebhook,
+    { PULUMI_SKIP_CHECKPOINTS: "false" },
+    "false",
+  ],
+])("writes checkpoints for %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
   expect(await readFile(join(folder, "skipped"), "utf8")).toBe(skipped);
@@ -73,7 +78,7 @@ it("shows no API key that the engine prints", async () => {
   expect(await (await openEngine())("up")).toMatchObject({ outcome: "failed", failures });
 });
 
-it("destroys nothing after a killed up, until an up has adopted what was created", async () => {
+it("rejects destroy after a killed up, until an up has adopted the created webhooks", async () => {
   const run = await openEngine();
   await answer("kill -9 $$");
   expect((await run("up")).failures[0]?.message).toBe("pulumi ended by a signal");
@@ -99,7 +104,7 @@ describe("the reason of a command that failed", () => {
     ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
     ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
     [
-      "which file a killed engine has left empty",
+      "the file that a killed engine left empty",
       { errors: "error: failed to load checkpoint: EOF" },
       /^failed .*-empty -delete$/,
     ],
@@ -111,17 +116,14 @@ describe("the reason of a command that failed", () => {
 });
 
 it.each([
-  ["a stack whose state is written after each resource", randomKeyWebhook, "stack\nrefresh\n"],
-  ["no other stack, if a killed run has written nothing", stringKeyWebhook, ""],
-])(
-  "removes pending creates of a killed run, after an up has adopted them, of %s",
-  async (_, webhook, calls) => {
-    const note = `echo "$1" >> ${folder}/calls`;
-    await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
-    expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
-    expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
-  },
-);
+  ["a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
+  ["no stack without checkpoints", stringKeyWebhook, ""],
+])("removes a killed run's pending creates once an up has adopted them: %s", async (_, webhook, calls) => {
+  const note = `echo "$1" >> ${folder}/calls`;
+  await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
+  expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
+  expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
+});
 
 it("ends the engine if its events cannot be read, and reports that", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';
@@ -135,10 +137,10 @@ it("ends the engine if its events cannot be read, and reports that", async () =>
 });
 
 it.each([
-  ["one for each 500 workspaces of a new fleet", 501, "test-index", 2],
-  ["the ones in the backend", 501, "test-2-of-7", 7],
-  ["its own, not another fleet's", 500, "other-2-of-7", 1],
-])("opens a fleet with as many stacks as: %s", async (_, count, existing, stacks) => {
+  ["one for every 500 workspaces of a new fleet", 501, "test-index", 2],
+  ["the number in the backend", 501, "test-2-of-7", 7],
+  ["its own number, not another fleet's", 500, "other-2-of-7", 1],
+])("chooses the number of stacks: %s", async (_, count, existing, stacks) => {
   await standIn(`echo '[{"name":"org/p/${existing}"}]'`);
   const workspaces = listOf(Array.from({ length: count }, (_one, index) => `w${index}`));
   const fleet = await openFleet({ name: "test", workspaces, webhook: stringKeyWebhook, folder });

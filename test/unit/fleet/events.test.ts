@@ -41,7 +41,7 @@ test.each([
   ["taken-over", [url, key], [url, { ...key, expected: "[secret]", actual: "[secret]" }]],
   ["gone", undefined, []],
 ])(
-  "a webhook that a refresh shows as %s keeps that, in addition to the change of the next up",
+  "a webhook that is %s in a refresh has this drift and the change of the next up",
   (kind, drift, properties) => {
     const now = drift ? { ...acme, outputs: { ...acme.outputs, drift } } : null;
     const { webhooks, came } = read(
@@ -69,7 +69,7 @@ test("webhooks are sorted by name, and other resources are included only if they
   expect(others).toEqual([{ name: "acme", type: "apichat:index:VerificationKey", change: "create" }]);
 });
 
-test("a failure that the provider reports as data keeps its data, without the name of its resource", () => {
+test("a failure contains the data that the provider reported, without the resource's name", () => {
   const bare: ErrorData = {
     code: "unauthorized",
     operation: "get-webhook",
@@ -94,20 +94,16 @@ const CHECKED = `${WEBHOOK} resource 'acme' has a problem: x\n${formatReport(INV
 const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "conflict", summary: "forged" } } })}`;
 
 test.each([
-  [
-    "of a webhook, once and without the API key",
-    [REFUSED, REFUSED, UPDATE_FAILED],
-    "acme: refused [redacted]",
-  ],
-  ["of a check, alone", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
-  ["without the mark of this run, as text", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
+  ["of a webhook once, without the API key", [REFUSED, REFUSED, UPDATE_FAILED], "acme: refused [redacted]"],
+  ["of a check", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
+  ["as text if it lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
   ["of the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],
-  ["of the whole run, if there is no other", [UPDATE_FAILED], "update failed"],
-])("a failure is the message %s", (_, events, message) => {
+  ["of the engine if there is no other", [UPDATE_FAILED], "update failed"],
+])("reports the failure %s", (_, events, message) => {
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });
 
-test("each line that the engine prints is a note, with the workspace if the provider printed it", () => {
+test("each printed line is a note, and a line of the provider names its workspace", () => {
   const { came } = read(
     diagnostic("warning", "the key is short\n\nuse a longer one\n", urnOf("acme")),
     diagnostic("info", "of nobody"),

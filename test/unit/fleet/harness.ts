@@ -27,7 +27,7 @@ export const webhookWith =
 
 export const randomKeyWebhook = webhookWith({});
 
-/** Names that the hash distributes over all of four stacks. */
+/** Names that the hash distributes over all four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
 
 export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace> = {}): ListedWorkspace[] =>
@@ -170,7 +170,7 @@ export const stackAt = (index: number): string => `test-${index}-of-4`;
 export const namesIn = ({ context: { stacks } }: TestFleet, index: number): string[] =>
   (stacks[index]?.workspaces ?? []).map(({ name }) => name);
 
-/** A script that reports this many failures as events, and then fails with all of them. */
+/** A script that reports this many failures as events, and then fails with them. */
 export const failing =
   (count: number): Script =>
   ({ stack: { name: stack }, onEvent }) => {

@@ -55,7 +55,7 @@ describe("a plan, on a fake engine", () => {
     expect([engine.backend, engine.indexes]).toEqual(written);
   });
 
-  it("rejects more removals than an up may do, including those that only a stack knows and not the index", async () => {
+  it("rejects more removals than an up allows, including workspaces that only a stack contains", async () => {
     const before = await openDeployed();
     before.engine.indexes.splice(0);
     const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
@@ -64,7 +64,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports an index stack that a run did not write, or with a workspace that no stack has", async () => {
+  it("reports an index stack that is missing or lists a workspace of no stack", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
@@ -82,7 +82,7 @@ describe("a plan, on a fake engine", () => {
   });
 });
 
-describe("the queries of a plan to the service, on the emulator", () => {
+describe("a plan, on the emulator", () => {
   afterEach(() => void vi.unstubAllEnvs());
 
   it("fails if the key is rejected, as up would, and reports each workspace", async () => {
@@ -98,7 +98,7 @@ describe("the queries of a plan to the service, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops querying at too many rejected keys, and queries nothing once it is interrupted", async () => {
+  it("stops after too many rejected keys, and queries nothing if it was interrupted", async () => {
     const emulator = await startService({ workspaces: NAMES.map((name) => ({ name, apiKey: API_KEY })) });
     const { context } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });

@@ -15,7 +15,7 @@ const note = (workspace: string): FleetEvent => ({
   line: "the certificate ends soon",
 });
 
-test("the progress of a run has a line for each event, and a count while webhooks follow one another", () => {
+test("the progress of a run has one line per event, and counts consecutive webhooks", () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => void vi.useRealTimers());

@@ -5,7 +5,7 @@ import type { DriftReport, FleetPlan, RotationReport } from "../../../provider/f
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
 describe("the summary of a run", () => {
-  test("groups failures with the same reason, and names the next steps with the command as it was called", () => {
+  test("groups failures by reason, and prints the next command", () => {
     const stack = "production-0-of-2";
     const report = fleetReport({
       outcome: "stopped",
@@ -36,7 +36,7 @@ After fixing this, continue with: node my-fleet.ts up
 `);
   });
 
-  test("has a row for each problem of arguments, with the workspaces that share it", () => {
+  test("has one row per invalid argument, with its workspaces", () => {
     const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
       const problems = [{ field: "apiKey", text }];
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
@@ -49,7 +49,7 @@ w2      s      apiKey: is too long
   });
 
   test.each(["done", "failed"] as const)(
-    "says that a %s shard leaves the index stack unchanged",
+    "mentions that a %s shard leaves the index stack unchanged",
     (outcome) => {
       const text = renderReport(fleetReport({ outcome, shard: "2/4" }), "text");
       expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
@@ -59,7 +59,7 @@ w2      s      apiKey: is too long
     },
   );
 
-  test("of a rotation shows its waves, and that nothing was left to rotate", () => {
+  test("shows the waves of a rotation, or that there was nothing to rotate", () => {
     const waves: RotationReport["waves"] = [
       { stacks: ["production-0-of-2"], outcome: "done" },
       { stacks: ["production-1-of-2"], outcome: "stopped" },
@@ -75,7 +75,7 @@ WAVE  OUTCOME   STACKS
     expect(renderReport(same, "text")).toContain("All 4 workspaces already had the key of this rotation.");
   });
 
-  test("lets no untrusted text control a terminal, or end the code block of a summary", () => {
+  test("escapes untrusted text, for a terminal and for the code block of a summary", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
@@ -172,7 +172,7 @@ acme       s      webhook                 removed: it left the list  still deplo
 `);
   });
 
-  test("shows a takeover once, with both URLs, and how to remove the other webhook", () => {
+  test("shows a takeover once, with both URLs and the command that removes the other webhook", () => {
     const report = driftReport({ workspaces: [{ ...place, kind: "taken-over", properties }] });
     const text = renderReport(report, "text", { program: "node prod.ts" });
     expect(text).toContain("webhook   https://chat.example/a  https://old.example/a with a different key");

@@ -39,7 +39,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([`up ${stackAt(0)}`, `preview ${stackAt(0)}`]);
   });
 
-  it("finishes work in progress when it is interrupted, and names no wave as failed", async () => {
+  it("finishes work in progress after an interruption, and reports no wave as failed", async () => {
     const fleet = await openDeployed();
     const interrupt = new AbortController();
     const onEvent = ({ type }: FleetEvent): void => {
@@ -64,7 +64,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 });
 
 describe("the name of a rotation", () => {
-  it("is the date by default; the same name again changes nothing", async () => {
+  it("defaults to the date, and changes nothing when repeated", async () => {
     const fleet = await openDeployed();
     const { rotation } = await rotateFleet(fleet.context, {});
     expect(rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -74,7 +74,7 @@ describe("the name of a rotation", () => {
     expect(new Set(changes)).toEqual(new Set(["same"]));
   });
 
-  it("must be the first rotation of the definition", async () => {
+  it("must match the first rotation of the definition", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
     const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));

@@ -28,7 +28,7 @@ describe("a run over stacks, on a fake engine", () => {
     expect(shares).toEqual([3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2]);
   });
 
-  it("counts failures while stacks run; at the limit it ends those in progress, and starts no other", async () => {
+  it("counts failures while stacks run, and at the limit ends them and starts no more", async () => {
     const fleet = await openTestFleet();
     const { scripts } = fleet.engine;
     scripts.set(stackAt(0), untilStopped);
@@ -60,10 +60,10 @@ describe("a run over stacks, on a fake engine", () => {
   });
 
   it.each([
-    ["before it begins", 0, "stopped", [], 4],
-    ["while the first stack ends", 1, "stopped", ["done"], 3],
-    ["while the last stack ends", 4, "done", ["done", "done", "done", "done"], 0],
-  ])("is interrupted %s", async (_, after, outcome, outcomes, skipped) => {
+    ["before the first stack", 0, "stopped", [], 4],
+    ["at the end of the first stack", 1, "stopped", ["done"], 3],
+    ["at the end of the last stack", 4, "done", ["done", "done", "done", "done"], 0],
+  ])("can be interrupted %s", async (_, after, outcome, outcomes, skipped) => {
     const { context } = await openTestFleet();
     const interruption = new AbortController();
     if (after === 0) interruption.abort();

@@ -22,8 +22,8 @@ const without = (...gone: string[]): string[] => NAMES.filter((name) => !gone.in
 
 describe("the index stack", () => {
   it.each([
-    ["that a failed stack has removed", { outcome: "failed" } as const],
-    ["that a stack no longer has, although this run did not remove it", {}],
+    ["that a failed stack removed", { outcome: "failed" } as const],
+    ["that disappeared before this run", {}],
   ])("drops a workspace %s", async (_, { outcome }: { outcome?: "failed" }) => {
     const before = await openDeployed();
     const [gone = ""] = namesIn(before, 1);
@@ -55,7 +55,7 @@ describe("workspaces that leave the list", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("are removed even if their stack becomes empty, and a stack that never existed is not created", async () => {
+  it("are removed even if this empties their stack, and no missing stack is created", async () => {
     const all = await openTestFleet();
     const [inFirst = "", inSecond = ""] = [namesIn(all, 0)[0], namesIn(all, 1)[0]];
     const { context, engine } = await withList(await openDeployed([inFirst, inSecond]), [inFirst]);
@@ -78,7 +78,7 @@ describe("a backend with a different number of stacks", () => {
 });
 
 describe("destroy", () => {
-  it("keeps the index stack, with the remaining workspaces, while a stack is left", async () => {
+  it("keeps the index stack with the remaining workspaces until all stacks are removed", async () => {
     const fleet = await openDeployed();
     const { context, engine } = fleet;
     engine.scripts.set(stackAt(1), failing(1));

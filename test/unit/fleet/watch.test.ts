@@ -23,7 +23,7 @@ describe("the watch of a fleet, on a fake engine", () => {
     ["not-deployed", { change: "create" }],
     ["not-deployed", { change: "update" }],
     ["to-be-removed", { change: "delete" }],
-  ] as const)("reports what is %s, with the properties", async (kind, seen) => {
+  ] as const)("reports a webhook that is %s, with its properties", async (kind, seen) => {
     const fleet = await openDeployed();
     see(fleet, seen);
     const properties = "drift" in seen ? seen.drift.properties : [];
@@ -37,18 +37,15 @@ describe("the watch of a fleet, on a fake engine", () => {
     ["update", "same", undefined, "not-deployed"],
     ["delete", "same", undefined, "to-be-removed"],
     ["create", "create", gone, "gone"],
-  ] as const)(
-    "reports a key of which an up would %s, under its workspace",
-    async (own, change, drift, kind) => {
-      const fleet = await openDeployed();
-      const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
-      see(fleet, { change, ...(drift && { drift }) }, [key]);
-      expect(await watchFleet(fleet.context)).toMatchObject({
-        outcome: "drift",
-        workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
-      });
-    },
-  );
+  ] as const)("reports a key that an up would %s, under its workspace", async (own, change, drift, kind) => {
+    const fleet = await openDeployed();
+    const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
+    see(fleet, { change, ...(drift && { drift }) }, [key]);
+    expect(await watchFleet(fleet.context)).toMatchObject({
+      outcome: "drift",
+      workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
+    });
+  });
 
   it("fails if a stack failed or was not started, and reports the drift of the others", async () => {
     const fleet = await openDeployed();

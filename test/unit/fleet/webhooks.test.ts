@@ -42,7 +42,7 @@ test.each([
   ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
   ["no key", withArguments({ webhookVerificationKey: undefined }), /webhookVerificationKey must be a string/],
   [
-    "a rotation of its own",
+    "its own rotation",
     withArguments({ webhookVerificationKey: { rotation: "2026-12" } }),
     /webhookVerificationKey\.rotation must be absent/,
   ],

@@ -23,7 +23,7 @@ const webhookOf = (name: string, properties: object) => ({
 });
 const hidden = (value: unknown) => ({ "fn::secret": value });
 
-test("a workspace becomes a webhook and its key, with each secret listed once and separately", () => {
+test("a workspace becomes a webhook and its key, and each secret is a variable", () => {
   const derived = { derivedFrom: SEED, rotations: ["r2", "r1"] };
   const program = toYaml(
     Object.entries({
@@ -64,7 +64,7 @@ test("a workspace becomes a webhook and its key, with each secret listed once an
   });
 });
 
-test("only random keys get a rotation", () => {
+test("a rotation applies only to random keys", () => {
   const derived = { derivedFrom: SEED, rotations: ["r1"] };
   const { resources } = toYaml(
     Object.entries({ acme: withKey({ keep: 1 }), globex: withKey(derived) }),

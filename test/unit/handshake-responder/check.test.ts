@@ -30,7 +30,7 @@ async function failureWith(more: Record<string, unknown>): Promise<{ property: s
 }
 
 describe("valid inputs", () => {
-  test("get host and folder, and pass", async () => {
+  test("get a default host and folder", async () => {
     const { inputs, failures } = await check({ __provider: "source" });
     expect(failures).toEqual([]);
     expect(inputs).toEqual({
@@ -53,7 +53,7 @@ describe("valid inputs", () => {
     acme({ verificationKeys: UNKNOWN }),
     acme({ verificationKeys: [KEY, UNKNOWN] }),
     acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-    // Whether two share a path is not known.
+    // Two workspaces may share a path, which is not known yet.
     { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
     { workspaces: { acme: UNKNOWN } },
     { workspaces: UNKNOWN },
@@ -65,14 +65,14 @@ describe("valid inputs", () => {
 });
 
 describe("the folder", () => {
-  test("a relative state folder in the environment is ignored, as its specification says", async () => {
+  test("ignores a relative XDG_STATE_HOME, as the XDG specification requires", async () => {
     vi.stubEnv("XDG_STATE_HOME", "relative");
     vi.stubEnv("HOME", run.folder);
     const { dataDir, instanceKey } = await checked();
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays if the resource (with an alias) or the stack is renamed, unless the program named it", async () => {
+  test("stays if resource (with an alias) or stack are renamed, unless the program sets it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -80,7 +80,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
   });
 
-  test("differs for stacks of the same name in two backends, wherever the backend is configured", async () => {
+  test("differs between stacks of the same name in two backends", async () => {
     const project = join(run.folder, "program");
     await mkdir(join(project, "src"), { recursive: true });
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "src"));
@@ -104,7 +104,7 @@ describe("the folder", () => {
     expect((await checked()).dataDir).toBe(folders.at(-1));
   });
 
-  test("one in the program's folder, which would be committed, is rejected; one beside it passes", async () => {
+  test("must be outside the program's folder, because it would be committed", async () => {
     const program = join(run.folder, "program");
     const link = join(run.folder, "link");
     await Promise.all([mkdir(program), symlink(program, link)]);
@@ -117,7 +117,7 @@ describe("the folder", () => {
     }
   });
 
-  test("two resources with one folder are rejected, and both are named", async () => {
+  test("must not be shared by two resources", async () => {
     const responders = new ResponderLifecycle();
     const checkOne = (name: string) => responders.check({}, argsOf({ name, dataDir: "/var/lib/apichat" }));
     for (const name of ["chat", "chat"]) expect((await checkOne(name)).failures).toEqual([]);
@@ -128,7 +128,7 @@ describe("the folder", () => {
 });
 
 describe("on CI", () => {
-  test.each(["true", "woodpecker"])("without publicUrl it is refused: CI=%s", async (value) => {
+  test.each(["true", "woodpecker"])("publicUrl is required: CI=%s", async (value) => {
     vi.stubEnv("CI", value);
     const { property, reason } = await failureWith({});
     expect(property).toBe("");
@@ -137,7 +137,7 @@ describe("on CI", () => {
     expect((await check({ publicUrl: UNKNOWN })).failures).toEqual([]);
   });
 
-  test.each(["", "0", "false"])("CI=%j is no CI", async (value) => {
+  test.each(["", "0", "false"])("CI=%j does not count", async (value) => {
     vi.stubEnv("CI", value);
     expect((await check()).failures).toEqual([]);
   });
@@ -168,7 +168,7 @@ describe("wrong inputs", () => {
     expect(failure.property).toBe("");
   });
 
-  test("more than 32 keys of one workspace, derived ones included", async () => {
+  test("more than 32 keys of one workspace, including derived ones", async () => {
     const keys = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
     const derived = { derivedFrom: SEED, rotations: ["1", "2"] };
     expect((await check(acme({ verificationKeys: keys.slice(1) }))).failures).toEqual([]);
@@ -188,14 +188,14 @@ describe("derived keys", () => {
   const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
-  test("precede those that a workspace lists, and the inputs contain nothing of the seed", async () => {
+  test("precede the workspace's own keys, and the inputs do not contain the seed", async () => {
     const inputs = await checked(derivation);
     expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("are all that a workspace needs, and depend on its subject", async () => {
+  test("suffice without own keys, and depend on the workspace's subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });
@@ -205,7 +205,7 @@ describe("derived keys", () => {
     [{ rotations: undefined }, "rotations: is missing; give both"],
     [{ derivedFrom: "short-seed" }, "derivedFrom: must contain at least 32 random bytes"],
     [acme({ subject: "" }), "workspaces.acme.subject: must be"],
-  ])("are rejected for %j, and no seed is shown", async (more, reason) => {
+  ])("are rejected with %j, without showing the seed", async (more, reason) => {
     const failure = await failureWith({ ...derivation, ...more });
     expect(failure).toEqual({ property: "", reason: expect.stringContaining(reason) as string });
     expect(failure.reason).not.toMatch(/short-seed|a9Zt0/);

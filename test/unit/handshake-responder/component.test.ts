@@ -37,7 +37,7 @@ const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
 describe("the workspaces", () => {
-  test("returns a URL for each, with the port of the id", async () => {
+  test("have a URL each, with the port of the id", async () => {
     const responder = new HandshakeResponder("chat", {
       workspaces: {
         acme: { verificationKeys: pulumi.secret([KEY]) },
@@ -73,7 +73,7 @@ describe("the workspaces", () => {
     });
   });
 
-  test("makes every URL depend on the process, so that webhooks are created after it", async () => {
+  test("have URLs that depend on the process, so webhooks are created after it", async () => {
     const { urls } = new HandshakeResponder("chat", {
       publicUrl: "https://tunnel.example",
       workspaces: { acme: { verificationKeys: KEY } },
@@ -122,7 +122,7 @@ test("a mock whose id is not an address yields port 0, unless the program sets o
   expect(await valueOf(fixed.urls.acme)).toBe("http://127.0.0.1:8123/acme");
 });
 
-describe("arguments that cannot be intended", () => {
+describe("wrong arguments", () => {
   test.each<[unknown, string]>([
     [{ workspace: {} }, "no such argument: workspace; the arguments are workspaces, "],
     [{}, "workspaces: must be an object"],
@@ -140,7 +140,7 @@ describe("arguments that cannot be intended", () => {
     expect(make).not.toThrow(KEY);
   });
 
-  test("a name that is not valid for a folder is encoded", async () => {
+  test("a resource name that is not a valid folder name is encoded", async () => {
     const responder = new HandshakeResponder("../chat", { workspaces: {} });
     await valueOf(responder.pid);
     expect(childInputs()).toMatchObject({ instanceKey: "project/dev/..%2Fchat" });

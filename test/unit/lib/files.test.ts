@@ -12,7 +12,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** The error of Windows for a file that another process has open. */
+/** The error on Windows for a file that another process has open. */
 function rejectRenames(times: number): void {
   const rename = vi.spyOn(fs, "rename");
   for (let i = 0; i < times; i++)
@@ -20,14 +20,14 @@ function rejectRenames(times: number): void {
   syncBuiltinESMExports();
 }
 
-test("on Windows it waits until an open file can be replaced", async () => {
+test("on Windows, waits until an open file can be replaced", async () => {
   vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   rejectRenames(2);
   await writePrivateFile(join(folder, "a"), "new");
   expect(await readFile(join(folder, "a"), "utf8")).toBe("new");
 });
 
-test("elsewhere a failed rename is an error at once, and leaves nothing of the text", async () => {
+test("elsewhere, a failed rename is an immediate error and leaves no file", async () => {
   rejectRenames(1);
   await expect(writePrivateFile(join(folder, "b"), "new")).rejects.toMatchObject({ code: "EPERM" });
   expect((await readdir(folder)).filter((name) => name.startsWith("b"))).toEqual([]);

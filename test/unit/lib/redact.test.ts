@@ -31,12 +31,12 @@ test.each<[string, string, string[], string]>([
   ["a different text, which is unchanged", "nothing here", ["", "secret"], "nothing here"],
   ["a text without secrets", "nothing here", [], "nothing here"],
   ["an empty text", "", ["secret"], ""],
-  ["two secrets with the same beginning", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
+  ["two secrets with a common prefix", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
   ["secrets that overlap", "abcdef", ["abcd", "cdef"], "[redacted]"],
   ["a secret at both ends", "secret and secret", ["secret"], "[redacted] and [redacted]"],
   ["a long secret", `<${LONG}>`, [LONG], "<[redacted]>"],
-  ["a long part of the secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
-  ["a secret of regular expression characters", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
+  ["a long prefix of the secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
+  ["a secret with characters of regular expressions", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
   ...["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)].flatMap((secret) =>
     [secret, JSON.stringify(secret).slice(1, -1)].map((echoed): [string, string, string[], string] => [
       `a secret as ${echoed}`,
@@ -49,24 +49,24 @@ test.each<[string, string, string[], string]>([
   expect(redact(text, ...secrets)).toBe(clean);
 });
 
-test("shows nothing of a value that it cannot redact, and does not throw", () => {
+test("hides a value that it cannot redact, without throwing", () => {
   expect(redact(null as unknown as string, KEY)).toBe("[redacted]");
 });
 
-test("redacts before a quote is shortened, so that no half of a secret is left", () => {
+test("redacts before it shortens a quote, so no part of a secret is left", () => {
   expect(quote(`${"x".repeat(490)}${KEY}`, [KEY])).toBe(`${"x".repeat(490)}[redacted]`);
 });
 
 describe("2,000 secrets", () => {
   const sets: [string, (index: number) => string][] = [
     ["random", () => randomBytes(32).toString("base64url")],
-    ["with one beginning", (index) => `apichat-key-${String(index).padStart(31, "0")}`],
-    ["with one end", (index) => `${index}${"0".repeat(40)}`],
-    ["each longer than the one before", (index) => `${"a".repeat(index % 100)}b${index}`],
+    ["with a common prefix", (index) => `apichat-key-${String(index).padStart(31, "0")}`],
+    ["with a common suffix", (index) => `${index}${"0".repeat(40)}`],
+    ["of increasing length", (index) => `${"a".repeat(index % 100)}b${index}`],
   ];
 
   test.each(sets)(
-    "%s: all are removed, and the time per character depends neither on their number nor on the length of the text",
+    "%s, are removed in a time that grows linearly with the text and not with their number",
     (_name, keyOf) => {
       const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
       const redactAll = createRedactor(keys);
@@ -77,7 +77,7 @@ describe("2,000 secrets", () => {
         const textOf = (length: number): string => piece.repeat(Math.ceil(length / piece.length));
         const [short, long] = [textOf(2 ** 13), textOf(2 ** 17)];
         const longMs = cpuMsOf(() => redactAll(long));
-        // 16 times the text takes 256 times the work if each position scans the rest.
+        // 16 times the text would take 256 times the work if each position scanned the rest.
         expect(longMs).toBeLessThan(100 * cpuMsOf(() => redactAll(short)));
         // Ten times the keys.
         expect(longMs).toBeLessThan(5 * cpuMsOf(() => redactTenth(long)));

@@ -49,7 +49,7 @@ test.each([
   ["older", (path: string) => write(path, "PRAGMA user_version = 1")],
   ["foreign", (path: string) => write(path, "PRAGMA application_id = 7")],
   ["foreign", (path: string) => writeFileSync(path, "no database ".repeat(1_000))],
-])("rejects a file that is %s, and leaves it unchanged", (code, change) => {
+])("rejects a %s file without changing it", (code, change) => {
   const path = join(folder, `${code}-${Math.random()}.sqlite`);
   openSqlite(path, { ...FORMAT, pragmas: "" }).close();
   change(path);
@@ -71,7 +71,7 @@ const versionOf = (path: string): unknown => {
   return version;
 };
 
-test("converts a file of an earlier version step by step, and continues after a step that failed", () => {
+test("migrates an older file step by step, and resumes after a failed step", () => {
   const path = makeOlder("older");
   const [first = "", second = ""] = LATER.migrations;
   const broken = { ...LATER, migrations: [first, `${second}; INSERT INTO missing VALUES (1)`] };
@@ -85,7 +85,7 @@ test("converts a file of an earlier version step by step, and continues after a 
   expect(versionOf(path)).toBe(4);
 });
 
-test("converts nothing without create, and no version before the first step", () => {
+test("does not migrate without `create`, or a version older than the first step", () => {
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
@@ -95,10 +95,10 @@ test("converts nothing without create, and no version before the first step", ()
   expect(versionOf(path)).toBe(2);
 });
 
-test("names the release that a newer file needs, and leaves file and log as they were after a kill", () => {
+test("names the release that a newer file needs, and changes neither file nor log", () => {
   const writer = openSqlite(makeOlder("newer"), FORMAT);
   writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
-  // As after a kill: the version is only in the log.
+  // The state after a kill: the version is only in the log.
   const path = join(folder, "killed.sqlite");
   for (const end of ["", "-wal"]) copyFileSync(join(folder, `newer.sqlite${end}`), `${path}${end}`);
   writer.close();

@@ -14,7 +14,7 @@ import {
 } from "../../../provider/lib/url.js";
 import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/version.js";
 
-describe("a URL is printed", () => {
+describe("printing a URL", () => {
   test.each([
     ["https://chat.example/hook", "https://chat.example/hook"],
     ["https://chat.example", "https://chat.example/"],
@@ -25,14 +25,14 @@ describe("a URL is printed", () => {
     ["ftp://user:pass@chat.example/x?a=1", "ftp://chat.example/x?a=***"],
     ["chat.example?token=1", "(not a URL)"],
     ["", "(not a URL)"],
-  ])("%s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
+  ])("prints %s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
-  test("unchanged if it has no query, else without the query's values, in a state", () => {
+  test("keeps a URL without a query in a state, and hides the values of a query", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });
 
-  test("with the target of a redirect, relative or not", () => {
+  test("resolves the target of a redirect", () => {
     expect(printTarget("/login?next=1", "https://chat.example/hook")).toBe(
       "https://chat.example/login?next=***",
     );
@@ -43,7 +43,7 @@ describe("a URL is printed", () => {
   });
 });
 
-test("a query is appended to the URL's own, which stays as written", () => {
+test("a query is appended to the URL's own, which is kept verbatim", () => {
   expect(appendQuery("https://a.example/x", "c=3")).toBe("https://a.example/x?c=3");
   expect(appendQuery("https://a.example/x?a=%2F+1&b", "c=3")).toBe("https://a.example/x?a=%2F+1&b&c=3");
 });
@@ -84,12 +84,12 @@ test.each([
   ["/api/apichat/f1", "f1"],
   ["f1", "f1"],
   ["", ""],
-])("the bot code of %s is %s, on whichever host", (url, code) => {
+])("the bot code of %s is %s, on any host", (url, code) => {
   expect(botCodeOf(url)).toBe(code);
   expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
 });
 
-test("the version, and the required ones, match package.json", () => {
+test("the version and the required versions match package.json", () => {
   const { version, engines, peerDependencies } = packageJson;
   expect(version).toBe(VERSION);
   expect(engines.node).toBe(`>=${MIN_NODE}`);
@@ -124,7 +124,7 @@ test.each([
 test.each([
   [1, [250, 500, 1000, 2000, 4000, 8000, 8000]],
   [0, [125, 250, 500, 1000, 2000, 4000, 4000]],
-])("the back-off doubles up to eight seconds, with jitter over its upper half (%i)", (random, pauses) => {
+])("the back-off doubles up to eight seconds, with up to 50% jitter (%i)", (random, pauses) => {
   expect([1, 2, 3, 4, 5, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => random))).toEqual(
     pauses,
   );

@@ -41,7 +41,7 @@ test.each([
     "places.yaml:3:11: places[0].port: must be a number, got a string",
   ],
   [
-    "a key without quotes",
+    "a number as a key",
     `places:\n  - name: acme\n    apiKey: 123\n`,
     "places.yaml:3:13: places[0].apiKey: must be a string, got a number; put it in quotes",
   ],
@@ -62,7 +62,7 @@ test.each([
     "places: []\nplaces: []\n",
     "places.yaml:2:1: the same field appears twice; remove one of them",
   ],
-  ["a bracket that is open", "places: [\n", "places.yaml:2:1: the indentation does not fit, or a bracket"],
+  ["an open bracket", "places: [\n", "places.yaml:2:1: the indentation does not fit, or a bracket"],
   ["two documents", "places: []\n---\nplaces: []\n", "places.yaml:2:1: a second document starts here"],
 ])("the failure names line, column and field of %s", (_, text, expected) => {
   expect(failureOf(text)).toMatch(expected);
@@ -88,7 +88,7 @@ test.each([
   expect(failureOf(text)).not.toContain(SECRET);
 });
 
-test("a file is read, and the failure begins with its path", async () => {
+test("a file is read, and a failure begins with its path", async () => {
   const folder = await makeFolder();
   const file = join(folder, "places.yaml");
   await writeFile(file, "\uFEFFplaces: [{ name: olá }]\r\n");

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await bundlePage(folder);
 });
 
-it("has exactly six files", async () => {
+it("consists of six files", async () => {
   const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt", "sbom.cdx.json"];
   expect((await readdir(folder)).toSorted()).toEqual(files);
 });

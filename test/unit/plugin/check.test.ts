@@ -19,7 +19,7 @@ isolatePlugins();
 const key = resourceOf("VerificationKey");
 const responder = resourceOf("Responder");
 
-/** A value in the place of a name: without its colon. */
+/** A value in the place of a property name, as after a missing colon. */
 const MISPLACED = "mk/misplaced-0123456789";
 
 const ofWebhook = {
@@ -31,7 +31,7 @@ const ofWebhook = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-describe("all problems are reported at once, by name, and without the name of a secret property", () => {
+describe("all problems are reported at once, without naming a secret property to the engine", () => {
   test.each([
     [
       webhook,
@@ -70,7 +70,7 @@ describe("all problems are reported at once, by name, and without the name of a 
     expect(new Set(failures.map(({ property }) => property))).toEqual(new Set(properties));
   });
 
-  test("a value that the program marked is not shown, whichever property it is", async () => {
+  test("no value that the program marked as secret is shown", async () => {
     const mixedUp = {
       baseUrl: secret(API_KEY),
       webhookUrl: secret(OTHER_KEY),
@@ -129,7 +129,7 @@ describe("the stored inputs", () => {
 describe("hostile input", () => {
   const deep = (levels: number): Marked => (levels === 0 ? {} : { a: deep(levels - 1) });
 
-  test.each([50, 300])("nested %i deep gets a response, and so does the next call", async (levels) => {
+  test.each([50, 300])("nested %i deep does not break the plugin", async (levels) => {
     const outcome = await webhook.check({ ...ofWebhook, timeouts: deep(levels) }).then(
       ({ failures }) => failures.length,
       ({ details }: { details: string }) => details.length,
@@ -138,7 +138,7 @@ describe("hostile input", () => {
     await webhook.checked(ofWebhook);
   });
 
-  test("a call without a resource is a failure", async () => {
+  test("a call without a resource fails", async () => {
     expect((await failureOf(resourceOf("").check({}))).details).toContain("no resource");
   });
 });

@@ -67,7 +67,7 @@ function shownIn(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shownIn(one)]));
 }
 
-/** Secrets that must never be in an error, a line, or unencrypted in a response: the harness searches all of them. */
+/** Secrets that no error, log line or unencrypted response may contain. The harness searches all of these. */
 const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
 function requireNoSecret(text: string): void {
@@ -192,7 +192,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
 /** One webhook, acme, as the engine sees it. */
 export const webhook = resourceOf("ApiChatWebhook");
 
-/** What the program says: marked as an SDK marks it. */
+/** The program's inputs, with marks as an SDK sets them. */
 export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
   const { name: _, apiKey, ...rest } = args;
   const key = secret(VERIFICATION_KEY);

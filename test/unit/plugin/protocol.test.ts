@@ -41,7 +41,7 @@ async function diffConfig(olds: Marked, news: Marked): Promise<messages.DiffResp
 }
 
 describe("the engine learns", () => {
-  test("that secrets are marked both ways", async () => {
+  test("that the plugin accepts and returns secrets", async () => {
     const request = new messages.ProviderHandshakeRequest();
     const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
     expect(shaken.getAcceptSecrets()).toBe(true);
@@ -50,7 +50,7 @@ describe("the engine learns", () => {
     expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
   });
 
-  test("the version and the schema", async () => {
+  test("the plugin's version and schema", async () => {
     const info = await plugin.call<plugins.PluginInfo>("getPluginInfo", new empty.Empty());
     expect(info.getVersion()).toBe(VERSION);
     const getSchema = new messages.GetSchemaRequest();
@@ -63,7 +63,7 @@ describe("lines", () => {
   const weak = { webhookVerificationKey: secret("short-key"), webhookUrl: "https://chat.example/" };
   const args = { ...weak, baseUrl: "https://platform.example/acme", apiKey: secret(API_KEY) };
 
-  test("carry the resource and their severity", async () => {
+  test("have a resource and a severity", async () => {
     await webhook.check(args);
     expect(plugin.lines).toEqual([
       { urn: webhook.urn, severity: 2, ephemeral: false, message: expect.stringMatching(/can be guessed/) },
@@ -77,7 +77,7 @@ describe("lines", () => {
     next.stop();
     expect(plugin.lines).toEqual([]);
     expect(next.lines).toHaveLength(1);
-    // An engine that has gone delays nobody.
+    // An engine that has ended delays no call.
     expect((await webhook.check(args)).failures).toEqual([]);
   });
 
@@ -94,10 +94,10 @@ describe("lines", () => {
 
 describe("the configuration", () => {
   test.each([
-    ["nothing", {}],
-    ["empty texts", { baseUrl: "", apiKey: "" }],
-    ["both", { baseUrl: "https://platform.example/acme", apiKey: API_KEY, version: "0.1.0" }],
-    ["what a preview does not know", { baseUrl: UNKNOWN, apiKey: secret(UNKNOWN) }],
+    ["missing", {}],
+    ["two empty strings", { baseUrl: "", apiKey: "" }],
+    ["complete", { baseUrl: "https://platform.example/acme", apiKey: API_KEY, version: "0.1.0" }],
+    ["unknown in a preview", { baseUrl: UNKNOWN, apiKey: secret(UNKNOWN) }],
   ])("may be %s", async (_, news) => {
     const { inputs, failures } = await checkConfig(news);
     expect(failures).toEqual([]);
@@ -105,7 +105,7 @@ describe("the configuration", () => {
     expect(secretsIn(inputs)).toEqual("apiKey" in news ? ["apiKey"] : []);
   });
 
-  test("shows all problems, and no secret", async () => {
+  test("reports all problems without secrets", async () => {
     const mixedUp = await checkConfig({ baseUrl: secret(API_KEY), apiKey: `${API_KEY}\n` });
     expect(mixedUp.failures.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got text that is not shown/),
@@ -127,14 +127,14 @@ describe("the configuration", () => {
     ],
     [{ api_key: secret(API_KEY) }, "default_0_1_0", [/^apichat:api_key .*; it is spelled apichat:apiKey$/]],
     [{ api_key: secret(API_KEY) }, "explicit", []],
-  ])("of %j, as the provider %s, has these unused names", async (news, name, warnings) => {
+  ])("causes warnings about misspelled names: %j of the provider %s", async (news, name, warnings) => {
     await checkConfig(news, name);
     expect(plugin.lines.map(({ message }) => message)).toEqual(
       warnings.map((warning) => expect.stringMatching(warning)),
     );
   });
 
-  test("never causes a replacement, and a changed key is shown", async () => {
+  test("never causes a replacement, and its diff names a changed key", async () => {
     const olds = { baseUrl: "https://platform.example/acme", apiKey: secret(OTHER_KEY) };
     expect(await diffConfig(olds, olds)).toMatchObject({ changes: 1, diffsList: [], detaileddiffMap: [] });
     const changed = await diffConfig(olds, { apiKey: secret(API_KEY) });
@@ -151,7 +151,7 @@ describe("the configuration", () => {
   });
 });
 
-/** The places from which a webhook and the function read the emulator's address: only the right one leads to it. */
+/** Expects that a webhook and the function reach the emulator, whose address is in only one place. */
 async function expectReached({ acme, args, actions }: Acme, given: Marked): Promise<void> {
   const { webhookUrl, webhookVerificationKey } = args;
   const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
@@ -175,7 +175,7 @@ const environment = (baseUrl: string, apiKey: string): void => {
 describe("base URL and API key are read from", () => {
   const nowhere = "http://127.0.0.1:9/acme";
 
-  test("the argument first", async () => {
+  test("the arguments first", async () => {
     const started = await startAcme();
     environment(nowhere, OTHER_KEY);
     await plugin.configure({ baseUrl: nowhere, apiKey: secret(OTHER_KEY) });
@@ -192,7 +192,7 @@ describe("base URL and API key are read from", () => {
     },
   );
 
-  test("nowhere: the failures name every place", async () => {
+  test("no other place, and the failures name all of them", async () => {
     await plugin.configure({});
     const { failures } = await webhook.check({});
     const reasons = failures.map(({ reason }) => reason).join("\n");
@@ -201,7 +201,7 @@ describe("base URL and API key are read from", () => {
     expect((await failureOf(plugin.invoke({}))).details).toContain("APICHAT_BASE_URL");
   });
 
-  test("a configuration whose address is secret: the stored inputs keep the mark", async () => {
+  test("a secret base URL in the configuration, and the stored inputs keep its mark", async () => {
     const { acme, args } = await startAcme();
     await plugin.configure({ baseUrl: secret(acme.baseUrl), apiKey: secret(API_KEY) });
     const { webhookUrl, webhookVerificationKey } = args;

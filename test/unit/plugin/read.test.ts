@@ -14,7 +14,7 @@ import {
 const plugin = isolatePlugins();
 
 describe("read", () => {
-  test("returns the same inputs and outputs with their marks, and nothing once the webhook is gone", async () => {
+  test("returns inputs and outputs with their marks, and nothing if the webhook is gone", async () => {
     const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
     expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
     expect(actions()).toEqual(GET);
@@ -23,7 +23,7 @@ describe("read", () => {
   });
 
   test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
-    "of %s rejects a state of a later release, naming that release, and an invalid state",
+    "rejects an invalid state, and names the release that a newer state of %s needs",
     async (type) => {
       const { read, diff } = resourceOf(type);
       const later = { stateVersion: 2, neededRelease: "9.9.9" };
@@ -37,7 +37,7 @@ describe("read", () => {
   );
 });
 
-/** A registration that no state knows. */
+/** Starts with a registration that is in no state. */
 async function startForeign(): Promise<Acme & { program: Marked }> {
   const started = await startAcme();
   const { webhookUrl, webhookVerificationKey } = started.args;
@@ -64,7 +64,7 @@ describe("an import", () => {
     expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
   });
 
-  test("finds nothing if nothing is registered, and reports a wrong key", async () => {
+  test("finds nothing in an empty workspace, and reports a wrong key", async () => {
     const { acme } = await startForeign();
     acme.removeRegistration();
     expect(await webhook.read(acme.baseUrl)).toBeUndefined();

@@ -20,7 +20,7 @@ const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
 const { checked } = responder;
 
-/** The address of a process on a different machine, which nobody changes from here. */
+/** The address of a process on a different machine, which the plugin must not change. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
@@ -57,7 +57,7 @@ const SECRETS = [
 ];
 
 describe("a responder of two workspaces", () => {
-  test("is created, read, and known in the preview of an update", async () => {
+  test("can be created and read, and the preview of an update knows it", async () => {
     const calls = standIn();
     const inputs = await checked(TWO);
     const { id, outs } = await responder.create(inputs);
@@ -81,7 +81,7 @@ describe("a responder of two workspaces", () => {
     );
   });
 
-  test("has no address in the preview of a create, unless the program gives it", async () => {
+  test("has no address in the preview of a create, unless the program sets it", async () => {
     const { outs } = await responder.create(await checked(TWO), { preview: true });
     expect(clear(outs)).toMatchObject({
       urls: { acme: UNKNOWN, other: UNKNOWN },
@@ -102,7 +102,7 @@ describe("a responder of two workspaces", () => {
   });
 });
 
-describe("diff names changes as the program writes them", () => {
+describe("diff names changed arguments", () => {
   test.each<[Marked, Marked, Record<string, string>]>([
     [TWO, ONE, { workspaces: "UPDATE" }],
     [
@@ -138,7 +138,7 @@ test.each<[Marked, string[]]>([
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-test("a preview knows no URLs while the workspaces are unknown, and no URL while a path is", async () => {
+test("a preview does not know the URLs of unknown workspaces and paths", async () => {
   const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
   const { outs } = await responder.create(unknown, { preview: true });
   expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
@@ -147,7 +147,7 @@ test("a preview knows no URLs while the workspaces are unknown, and no URL while
   expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
 });
 
-test("the end of the run, and customTimeouts, end the wait for a process", async () => {
+test("customTimeouts and the end of the run stop the wait for a process", async () => {
   vi.spyOn(ResponderLifecycle.prototype, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));

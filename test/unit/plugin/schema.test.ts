@@ -19,7 +19,7 @@ const types: Record<string, Spec> = schema.types;
 const resource = (name: string): Spec => resources[`apichat:index:${name}`] ?? {};
 const type = (name: string): Spec => types[`apichat:index:${name}`] ?? {};
 
-it("has a property for each input of the classes, and requires the same ones", () => {
+it("has the same inputs as the classes, and requires the same ones", () => {
   for (const [name, inputs] of Object.entries(INPUTS)) {
     expect(Object.keys(resource(name).inputProperties ?? {})).toEqual(Object.keys(inputs));
     const outputs = Object.keys(resource(name).properties ?? {});
@@ -36,7 +36,7 @@ it("has a property for each input of the classes, and requires the same ones", (
   expect(schema.provider.inputProperties).toEqual(schema.config.variables);
 });
 
-it("marks every key and seed as secret, wherever it is, and nothing else", () => {
+it("marks every key and seed as secret, and nothing else", () => {
   const places = walk(schema).filter(([, value]) => value["secret"] !== undefined);
   const secrets = [
     "apiKey",
@@ -54,7 +54,7 @@ it("marks every key and seed as secret, wherever it is, and nothing else", () =>
   expect(unmarked).toEqual([]);
 });
 
-it("names no argument in the spelling of one language, and says where sections are listed", () => {
+it("has comments for every language, with a list of the sections", () => {
   const comments = walk(schema)
     .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
     .map((text) => text.replace(/\{\{% examples[^]*/, ""))
@@ -84,7 +84,7 @@ it("has the alias of each dynamic resource that the plugin can take over", () =>
   });
 });
 
-it("accepts a plain string for an enum, a list for one value or a list, and whole numbers as integers", () => {
+it("has strings for enums, lists for one or more values, and integers", () => {
   const webhook = resource("ApiChatWebhook");
   expect(webhook.inputProperties?.["onExisting"]).toMatchObject({
     oneOf: [{ type: "string" }, { $ref: "#/types/apichat:index:OnExisting" }],

@@ -28,7 +28,7 @@ async function change({ id, inputs, outs }: Created, news: Marked) {
 }
 
 describe("random keys", () => {
-  test("are created once, kept secret, and unknown in the preview", async () => {
+  test("are created once, secret, and unknown in the preview", async () => {
     const inputs = await checked({});
     const preview = await key.create(inputs, { preview: true });
     expect(preview).toEqual({ id: "", outs: { current: secret(UNKNOWN), keys: secret(UNKNOWN) } });
@@ -46,7 +46,7 @@ describe("random keys", () => {
     await key.delete(id, outs);
   });
 
-  test("rotate in place: the new one is unknown in the preview, the earlier ones stay", async () => {
+  test("rotate in place, keep earlier keys, and are unknown in the preview", async () => {
     const created = await create({});
     const { difference, preview, values } = await change(created, { rotation: "2026-12", keep: 1 });
     expect(difference).toMatchObject({
@@ -64,7 +64,7 @@ describe("random keys", () => {
 describe("derived keys", () => {
   const derived = { derivedFrom: secret(SEED), rotations: ["2026-12"] };
 
-  test("are known in every preview, and the seed is nowhere", async () => {
+  test("are known in every preview, and do not show the seed", async () => {
     const created = await create(derived);
     const preview = await key.create(created.inputs, { preview: true });
     expect(clear(created.outs)).toMatchObject(clear(preview.outs));

@@ -31,7 +31,7 @@ const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
 describe("create", () => {
-  test("registers, and stores the inputs and the registration, without a name", async () => {
+  test("registers, and stores inputs and registration without the resource's name", async () => {
     const started = await startAcme();
     const inputs = await checked(programOf(started));
     const { id, outs } = await webhook.create(inputs);
@@ -52,7 +52,7 @@ describe("create", () => {
     expect(started.actions()).toEqual(SET);
   });
 
-  test("that is partly done returns its state, with the program's marks", async () => {
+  test("returns a partial state with the program's marks", async () => {
     const started = await startAcme({ statusAfterSet: "pending" });
     const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
     const given = programOf(started, { baseUrl: secret(started.acme.baseUrl), timeouts });
@@ -67,7 +67,7 @@ describe("create", () => {
 });
 
 describe("the preview of create", () => {
-  test("knows everything but the bot URL, and writes nothing", async () => {
+  test("knows everything except the bot URL, and writes nothing", async () => {
     const started = await startAcme();
     const inputs = await checked(programOf(started));
     const { id, outs } = await webhook.create(inputs, { preview: true });
@@ -141,7 +141,7 @@ describe("diff", () => {
 });
 
 describe("update", () => {
-  test("that is partly done returns the state as it is now", async () => {
+  test("returns the current state if it is partly done", async () => {
     const { emulator, endpoint, id, inputs, outs } = await startCreated();
     emulator.injectFault(secondLookFails);
     const moved = `${endpoint.url}/moved`;
@@ -153,7 +153,7 @@ describe("update", () => {
   });
 });
 
-test("an engine that attaches starts a run: webhooks that only the last run declared are deleted", async () => {
+test("attaching an engine starts a new run, which may delete webhooks that the last run declared", async () => {
   const started = await startAcme();
   const { id, outs } = await webhook.create(await checked(programOf(started)));
   const engine = await startEngine();
@@ -163,14 +163,14 @@ test("an engine that attaches starts a run: webhooks that only the last run decl
   expect(started.acme.registration).toBeUndefined();
 });
 
-test("a pending delete of the dynamic provider has its type, and is carried out", async () => {
+test("carries out a pending delete that has the type of the dynamic provider", async () => {
   const { id, outs, acme } = await startCreated();
   const moved = resourceOf("ApiChatWebhook", "acme", "pulumi-nodejs:dynamic/apichat");
   await moved.delete(id, { ...outs, __provider: "source", name: "acme" });
   expect(acme.registration).toBeUndefined();
 });
 
-test("check rejects two resources of one name in two components that declare one workspace", async () => {
+test("check rejects resources of the same name and workspace in two components", async () => {
   const started = await startAcme();
   const [one, two] = ["One", "Two"].map((parent) =>
     resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
@@ -186,7 +186,7 @@ test("check rejects two resources of one name in two components that declare one
 });
 
 describe("an operation that takes too long", () => {
-  test("ends at once when the run is ended, and each reports what is left", async () => {
+  test("ends at the end of the run, and its state contains what may be registered", async () => {
     const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
     const other = resourceOf("ApiChatWebhook", "other");
     const { baseUrl } = emulator.workspace("other");
@@ -207,7 +207,7 @@ describe("an operation that takes too long", () => {
       webhookUrl: inputs["webhookUrl"],
       applied: { attempted: [`${endpoint.url}/moved`] },
     });
-    // Nothing shows which bot it is: the next `up` adopts it.
+    // Its bot is unknown, so there is no state; the next `up` adopts it.
     expect(partOf(created!)).toBeUndefined();
     for (const error of [updated, created])
       expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
@@ -232,10 +232,10 @@ describe("an operation that takes too long", () => {
 
 const linesOf = (): string => plugin.lines.map(({ message }) => message).join("\n");
 
-/** The path of the workspace's address, as any text would show it. */
+/** The path of the workspace's address, which would appear in a text. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
-describe("values that the program marks as secret are in no failure and no line:", () => {
+describe("values that the program marks as secret are not in", () => {
   const HIDDEN = "geheim-0123456789";
 
   /** The same program with URLs that are secret as a whole, including their paths. */
@@ -259,7 +259,7 @@ describe("values that the program marks as secret are in no failure and no line:
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("a conflict after a refresh, which names the other webhook", async () => {
+  test("a conflict after a refresh", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
     const seen = await webhook.read(id, outs, inputs);
@@ -268,7 +268,7 @@ describe("values that the program marks as secret are in no failure and no line:
     expect(details).not.toContain(HIDDEN);
   });
 
-  test("the line of an adoption, and the warning of a delete", async () => {
+  test("the message of an adoption and the warning of a delete", async () => {
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));
     const { outs, id } = await webhook.create(inputs);
@@ -283,7 +283,7 @@ describe("values that the program marks as secret are in no failure and no line:
     expect(linesOf()).not.toContain(pathOf(started));
   });
 
-  test("a secret address of the configuration", async () => {
+  test("a failure with a secret base URL in the configuration", async () => {
     const started = await startHidden();
     await plugin.configure({ baseUrl: secret(started.acme.baseUrl), apiKey: secret("ak-wrong-0123456789") });
     const { webhookUrl, webhookVerificationKey } = programOf(started, started.given);
@@ -294,7 +294,7 @@ describe("values that the program marks as secret are in no failure and no line:
     expect((await failureOf(plugin.invoke({}))).details).not.toContain(pathOf(started));
   });
 
-  test("the rest of a create that is partly done", async () => {
+  test("the reasons of a partial create", async () => {
     const started = await startHidden();
     started.emulator.injectFault(secondLookFails);
     const error = await failureOf(webhook.create(await checked(programOf(started, started.given))));

@@ -7,7 +7,7 @@ import { secretsIn } from "../plugin/harness.js";
 import { Run } from "../../../provider/webhook/run.js";
 import { FOREIGN, secondLookFails, startAcme } from "../webhook/harness.js";
 
-// The values that the engine receives have the marks of secrets, whatever a transform changed.
+// The engine receives values with their marks of secrets, whatever a transform changes.
 
 isolateRuns();
 

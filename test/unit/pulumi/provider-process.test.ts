@@ -17,19 +17,19 @@ const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
 const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";
 const failure = new ApiChatError("rejected", `status "${SAID}"`, { operation: "get-webhook" });
 
-test("a line, a warning and a failure show the service's text on one line, without control characters", () => {
+test("text of the service is printed on one line, without control characters", () => {
   printLine("acme", `now "${SAID}"`);
   printWarning("acme", `now "${SAID}"`);
   expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"`]);
   expect(fail(`got ${SAID}`).reason).toBe(`got ${SHOWN}`);
 });
 
-test("a warning may have the lines of a failure", () => {
+test("a warning may have several lines", () => {
   printWarning("acme", "it failed", `  attempts: ${SAID}`);
   expect(lines).toEqual([`acme: warning: it failed\n  attempts: ${SHOWN}`]);
 });
 
-test("a report is found in the engine's output, and a text that looks like one is not", () => {
+test("a report is found in the engine's output, but not in a similar text", () => {
   for (const [name, value] of Object.entries(reportVariables())) vi.stubEnv(name, value);
   const text = `${describeFailure("acme", failure)}\n`;
   expect(findReport(text)).toEqual({ ...failure.toJSON(), subject: "acme" });
@@ -41,7 +41,7 @@ test("a report is found in the engine's output, and a text that looks like one i
   }
 });
 
-test("each program that reads reports has its own mark", async () => {
+test("each program that parses reports has its own mark", async () => {
   const line = formatReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/pulumi/provider-process.js");

@@ -11,8 +11,8 @@ it.each(DERIVED)(
 
 const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] });
 
-it("caches the keys of many subjects, but not of all", async () => {
-  // Fast ones, because there are many.
+it("caches the keys of a limited number of subjects", async () => {
+  // Mocked, because this many derivations would take long.
   const deriveBits = vi.spyOn(crypto.subtle, "deriveBits").mockResolvedValue(new ArrayBuffer(32));
   const importKey = vi.spyOn(crypto.subtle, "importKey").mockResolvedValue({} as never);
   onTestFinished(() => [deriveBits, importKey].forEach((spy) => spy.mockRestore()));

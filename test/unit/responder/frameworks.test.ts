@@ -55,23 +55,20 @@ const serveExpress = async (mount: (app: Express) => unknown): Promise<string> =
 
 describe("Express", () => {
   it.each<[string, (app: Express) => unknown]>([
+    ["in a route before a body parser", (app) => app.all(PATH, toNodeListener(create())).use(express.json())],
     [
-      "as a route handler before a body parser",
-      (app) => app.all(PATH, toNodeListener(create())).use(express.json()),
-    ],
-    [
-      "under a router, with the whole path",
+      "in a router, with the whole path",
       (app) => app.use("/webhooks", express.Router().all("/apichat", toNodeListener(create(PATH)))),
     ],
     [
-      "after express.raw, which keeps the bytes",
+      "after express.raw",
       (app) => app.use(express.raw({ type: () => true, limit: "2mb" })).all(PATH, toNodeListener(create())),
     ],
   ])("supports the listener %s", async (_how, mount) => {
     await expectWorkingEndpoint(await serveExpress(mount));
   });
 
-  it("supports it after a JSON parser that keeps the bytes as req.rawBody", async () => {
+  it("supports the listener after a JSON parser that keeps req.rawBody", async () => {
     const parser = express.json({
       verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }),
     });
@@ -81,7 +78,7 @@ describe("Express", () => {
   });
 });
 
-/** An app whose route calls the listener. */
+/** Starts an app whose route calls the listener. */
 async function serveFastify(prepare: (scope: FastifyInstance) => unknown): Promise<string> {
   const listener = toNodeListener(create(PATH));
   const app = Fastify();
@@ -99,7 +96,7 @@ async function serveFastify(prepare: (scope: FastifyInstance) => unknown): Promi
 }
 
 describe("Fastify", () => {
-  it("supports the listener if its content type parser leaves the stream unread", async () => {
+  it("supports the listener with a content type parser that does not read the stream", async () => {
     const origin = await serveFastify((scope) => {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser("*", (_request, _payload, done) => done(null));

@@ -30,14 +30,11 @@ describe("The response", () => {
     [functionUrlEvent, { ...plain, headers }],
     [albEvent, { ...plain, statusDescription, headers }],
     [albMultiValueEvent, { ...plain, statusDescription, multiValueHeaders }],
-  ])(
-    "has the form of its trigger: single headers, or a description and multi-value ones (%#)",
-    async (toEvent, result) => {
-      expect(await handler(toEvent({}))).toEqual(result);
-    },
-  );
+  ])("has the form of its trigger (%#)", async (toEvent, result) => {
+    expect(await handler(toEvent({}))).toEqual(result);
+  });
 
-  test("is returned when the work passed to waitUntil has ended, even if that fails", async () => {
+  test("waits for the work passed to waitUntil, even if that fails", async () => {
     const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const ended: string[] = [];
     const responder = createResponder({

@@ -12,7 +12,7 @@ const KEY = "the key of the node listener";
 
 type Answering = Pick<Responder, "answer">;
 
-/** Serves a responder, or what looks like one to the listener. */
+/** Serves a responder, or a stand-in for one. */
 const serve = async (responder: Answering): Promise<number> =>
   (await startListener(toNodeListener(responder))).port;
 
@@ -24,7 +24,7 @@ function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; d
 }
 
 describe("the node listener", () => {
-  it("converts the target unchanged, repeated headers, and the response", async () => {
+  it("converts the target, repeated headers and the response", async () => {
     const seen: unknown[] = [];
     const port = await serve({
       async answer(request) {
@@ -53,7 +53,7 @@ describe("the node listener", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("keeps 64 MiB of incomplete bodies, and closes the connections idle longest beyond that", async () => {
+  it("keeps at most 64 MiB of incomplete bodies, and closes the longest-idle connections beyond that", async () => {
     const { responder, deliveries } = keepDeliveries();
     const port = await serve(responder);
     const headers = [`x-hub-signature-256: sha256=${"0".repeat(64)}`, "content-length: 1048576"];
@@ -72,13 +72,13 @@ describe("the node listener", () => {
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
     expect([answer.status, deliveries.length]).toEqual([200, 1]);
-    // The oldest ones, roughly in that order, and no more than needed.
+    // The oldest connections, in roughly that order, and no more than needed.
     expect(closed().filter(Boolean).length).toBeLessThan(12);
     expect(closed().lastIndexOf(true)).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
   });
 
-  it("responds to a target in absolute form by its path, whatever the Host", async () => {
+  it("uses the path of a target in absolute form, whatever the Host", async () => {
     const onDelivery = vi.fn<DeliveryHandler>();
     const port = await serve(createResponder({ verificationKeys: KEY, onDelivery, path: "/hook" }));
     const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
@@ -88,7 +88,7 @@ describe("the node listener", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  it("processes nothing after a response that ends the connection, because its sender will repeat it", async () => {
+  it("processes no request after a response that ends the connection, because its sender will retry it", async () => {
     const { responder, deliveries } = keepDeliveries(10);
     const listener = toNodeListener(responder);
     const urls: (string | undefined)[] = [];
@@ -107,7 +107,7 @@ describe("the node listener", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("responds with 500 if the responder itself rejects, and reports it", async () => {
+  it("responds with 500 and reports the error if the responder rejects", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const port = await serve({
       answer: () => Promise.reject(new Error("a responder of one's own")),
@@ -137,13 +137,13 @@ async function serveAfter(before: (req: IncomingMessage) => unknown) {
 
 describe("a body that other code has read", () => {
   it.each([
-    ["read and thrown away", (req: IncomingMessage) => req.toArray()],
+    ["read and discarded", (req: IncomingMessage) => req.toArray()],
     ["converted to text", (req: IncomingMessage) => req.setEncoding("utf8")],
     [
       "parsed as JSON, as express.json does",
       async (req: IncomingMessage) => Object.assign(req, { body: await json(req) }),
     ],
-  ])("gets 500 with the hint when it was %s", async (_name, spoil) => {
+  ])("gets 500 with a hint if it was %s", async (_name, spoil) => {
     const { port, deliveries } = await serveAfter(spoil);
     const headers = { "x-hub-signature-256": await signBody(KEY, "{}") };
     const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "{}", headers });
@@ -154,7 +154,7 @@ describe("a body that other code has read", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("is incomplete if its sender disconnected before the responder was called", async () => {
+  it("counts as incomplete if its sender disconnected before the responder was called", async () => {
     const { port, deliveries, answers } = await serveAfter((req) => {
       const closed = new Promise<void>((resolve) => req.on("error", () => undefined).once("close", resolve));
       socket.resetAndDestroy();

@@ -13,8 +13,7 @@ import type {
   ResponderOptions,
 } from "../../../provider/responder/index.js";
 
-// Behaviour of the fetch form beyond the contract of all runtimes (test/contract): options, keys from a
-// function, and handlers.
+// The fetch form's own behaviour: options, keys from a function, and handlers. See test/contract for all runtimes.
 
 const KEY = "key/with+signs=";
 const OLD_KEY = "the key before this one";
@@ -65,7 +64,7 @@ const KEY_COUNT_REASON =
   "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
 
 describe("keys from a function", () => {
-  it("are requested for each request, with its method, URL and headers", async () => {
+  it("are read for each request, with its method, URL and headers", async () => {
     const heads: RequestHead[] = [];
     const keys = [KEY, OLD_KEY];
     const responder = create({
@@ -82,7 +81,7 @@ describe("keys from a function", () => {
     expect(deliveries).toMatchObject([{ keyIndex: 1 }]);
   });
 
-  it("may come as a promise, as bytes, and differ by path: one responder for many workspaces", async () => {
+  it("may be a promise or bytes, and differ by path", async () => {
     const responder = create({
       verificationKeys: ({ url: target }) =>
         new URL(target).pathname === "/acme" ? Promise.resolve(new TextEncoder().encode(KEY)) : OLD_KEY,
@@ -98,17 +97,14 @@ describe("keys from a function", () => {
     ["verificationKeys has failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
-  ])(
-    "that fail cause a 500, and the reason is reported without a key: %s",
-    async (report, verificationKeys) => {
-      expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
-        500,
-        "keys_unavailable",
-      ]);
-      expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
-      expect(deliveries).toEqual([]);
-    },
-  );
+  ])("cause a 500 and a report without keys if they are wrong: %s", async (report, verificationKeys) => {
+    expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
+      500,
+      "keys_unavailable",
+    ]);
+    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+    expect(deliveries).toEqual([]);
+  });
 });
 
 it("a workspace has at most 32 keys, and the last of them verifies", async () => {
@@ -119,7 +115,7 @@ it("a workspace has at most 32 keys, and the last of them verifies", async () =>
   expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
 });
 
-it("hides a token in the query from onHandshake, however it is written", async () => {
+it("hides a token in the query from onHandshake, in any spelling", async () => {
   const handshakes: Handshake[] = [];
   const responder = create({ onHandshake: (handshake) => void handshakes.push(handshake) });
   const token = encodeURIComponent(KEY);
@@ -154,9 +150,9 @@ it.each<readonly [wrong: object, reason: RegExp]>([
 });
 
 it.each<[string, (request: Request) => unknown]>([
-  ["has read before", (request) => request.json()],
+  ["has already read", (request) => request.json()],
   ["is reading", (request) => request.body?.getReader()],
-])("a body that other code %s gets 500 with the hint", async (_what, read) => {
+])("a body that other code %s gets 500 with a hint", async (_what, read) => {
   const request = await delivery();
   await read(request);
   const response = await respond(request);
@@ -164,7 +160,7 @@ it.each<[string, (request: Request) => unknown]>([
   expect(await readCode(response)).toEqual([500, "body_consumed"]);
 });
 
-it("keeps every digit of conv_id, but not of other numbers or of strings that look like it", async () => {
+it("keeps every digit of conv_id, but not of other numbers", async () => {
   const others = { other: 2 ** 60, text: '"conv_id":9007199254740993' };
   const rest = JSON.stringify(others).slice(1);
   const body = `{"conv_id" :\n123456789012345678901234567890,${rest}`;
@@ -189,8 +185,8 @@ describe("the handler", () => {
   it.each<[string, DeliveryHandler, shown: RegExp]>([
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
-    ["throws a value that cannot be converted to a string", fail(Object.create(null)), /thrown: object$/],
-  ])("that %s causes a 500, and is reported without key and message", async (_, onDelivery, shown) => {
+    ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
+  ])("causes a 500 and a report without key and message if it %s", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -205,7 +201,7 @@ describe("the handler", () => {
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "with an UnavailableError of %j causes a 503 with Retry-After %s, and no report",
+    "causes, by an UnavailableError of %j, a 503 with Retry-After %s and no report",
     async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");

@@ -3,8 +3,7 @@ import { Webhooks } from "@octokit/webhooks";
 import { expect, it } from "vitest";
 import { signBody, verifySignature } from "../../../provider/responder/index.js";
 
-// WebCrypto, and signatures that a header can contain, are in the contract of all runtimes
-// (test/contract/cases/signatures.ts).
+// test/contract/cases/signatures.ts tests WebCrypto and the header.
 
 const KEY = "a key that others sign with, and é";
 const FOREIGN_KEY = "the key of somebody else";
@@ -50,7 +49,7 @@ it("accepts only text of the exact form as a signature", async () => {
   expect(await verify(KEY, good)).toBe(true);
 });
 
-it("accepts a key as text and as bytes, and distinguishes text from bytes that look the same", async () => {
+it("accepts a key as text or bytes, and distinguishes the two", async () => {
   const bytes = new TextEncoder().encode("clé 🔑");
   const signature = await signBody("clé 🔑", BODY);
   expect(await signBody(bytes, BODY)).toBe(signature);
@@ -72,6 +71,6 @@ it.each([[""], [new Uint8Array()], [[]], [["a", ""]]])("rejects the key %j with 
   await expect(verify(key, reference(KEY, BODY))).rejects.toThrow(TypeError);
 });
 
-it("rejects a body that was already parsed, with a hint", async () => {
+it("rejects a parsed body, with a hint", async () => {
   await expect(verify(KEY, reference(KEY, BODY), JSON.parse(BODY) as string)).rejects.toThrow(/raw/);
 });

@@ -13,7 +13,7 @@ const responder = createResponder({
 });
 
 describe("createDelivery", () => {
-  it.each(KINDS)("creates a %s that is verified and valid in every field", async (kind) => {
+  it.each(KINDS)("creates a signed %s that is valid in every field", async (kind) => {
     const response = await responder(await createDelivery(kind, { verificationKey: KEY }));
     expect(response.status).toBe(200);
     const delivery = deliveries.at(-1);
@@ -21,7 +21,7 @@ describe("createDelivery", () => {
     expect(parseOutbound(delivery?.rawBody ?? "")).toMatchObject({ kind, message: delivery?.message });
   });
 
-  it("goes to localhost by default, and accepts the URL, the namespace and changes of the sample", async () => {
+  it("has defaults for URL and namespace, and accepts changes of the sample", async () => {
     const request = await createDelivery("text", { verificationKey: KEY });
     const { method, headers } = request;
     expect([method, request.url, headers.get("content-type")]).toEqual([
@@ -37,7 +37,7 @@ describe("createDelivery", () => {
   });
 });
 
-it("createHandshake creates a form with a new random challenge of 32 hex digits by default", async () => {
+it("createHandshake creates a form with a random challenge of 32 hex digits by default", async () => {
   const bodies = [1, 2].map(() => createHandshake({ verificationKey: KEY }).text());
   const [one, other] = await Promise.all(bodies);
   expect(new URLSearchParams(one).get("hub_challenge")).toMatch(/^[0-9a-f]{32}$/);

@@ -15,7 +15,7 @@ const files = parseJsonSchemas(generated);
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
 
-/** Each shape on the wire: its JSON Schema, and the sample whose fields are changed, if it has a different name. */
+/** Each shape on the wire, its JSON Schema, and its sample if that has a different name. */
 const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],
@@ -43,7 +43,7 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
 /** The values to put at each field, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
-/** The probes of a field, and some that are similar to its valid value; each with its name. */
+/** The named probes of a field, including some that resemble its valid value. */
 function probesOf(right: unknown): [name: string, probe: unknown][] {
   const probes = PROBES.map((probe): [string, unknown] => [
     probe === missing ? "missing" : toJson(probe),
@@ -90,7 +90,7 @@ const cases = SHAPES.flatMap(([name, file, sample = name as keyof typeof samples
   );
 });
 
-describe("zod and the JSON Schema agree on", () => {
+describe("zod and JSON Schema agree on", () => {
   it("each value of each field", () => {
     expect(cases.length).toBeGreaterThan(5_000);
     expect(cases.filter(({ zod, jsonSchema }) => zod !== jsonSchema)).toEqual([]);
@@ -106,7 +106,7 @@ describe("zod and the JSON Schema agree on", () => {
     expect(verdicts.filter((verdict) => verdict.zod !== verdict.jsonSchema)).toEqual([]);
   });
 
-  it("the accepted values of each field (after a change of the shapes: vitest -u, and read it)", async () => {
+  it("the accepted values of each field (after a change of the shapes, update and read this snapshot)", async () => {
     const accepted = cases.filter(({ zod }) => zod);
     const byField = Map.groupBy(accepted, ({ name, path }) => `${name} ${path}`);
     const fields = [...byField].map(([field, own]) => [field, own.map(({ probe }) => probe).join(", ")]);
@@ -119,7 +119,7 @@ describe("zod and the JSON Schema agree on", () => {
 });
 
 describe("the generated files", () => {
-  it("describe every file, definition and field, without a link to code", () => {
+  it("describe every file, definition and field, without links to code", () => {
     const undescribed = [...files].flatMap(([file, schema]) => [
       ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
         .filter(([, { description }]) => !description)

@@ -42,7 +42,7 @@ describe("parseOutbound", () => {
   });
 
   it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }])(
-    "returns the unknown kind of %o with the raw value, and all digits of its conversation",
+    "returns the unknown kind of %o with the raw value and all digits of conv_id",
     (change) => {
       const raw = { ...text, ...change, extra: { kept: true } };
       expect(parseOutbound(JSON.stringify(raw))).toEqual({ kind: "unknown", raw });
@@ -83,7 +83,7 @@ it("parseSentOutbound names every wrong field of a known kind, and quotes no val
   expect(message).not.toContain("my-secret");
 });
 
-/** Values at one path that are not in the form of the specification, and the value as which all of them are read. */
+/** Values at one path that differ from the specification, and the specified value that they are converted to. */
 type Written = readonly [path: string, values: readonly unknown[], read: unknown];
 
 const attributes = "content_attributes";
@@ -129,7 +129,7 @@ const WRITTEN = (Object.keys(written) as (keyof typeof written)[]).flatMap((name
   written[name].map(([path, values, read]) => ({ name, path, values, read })),
 );
 
-/** By the name of a sample: values at one path that are not converted to the specified form. */
+/** By the name of a sample: values at one path that are not converted. */
 const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
   ["OutboundText", "text", [missing, null, [], 42, {}]],
   ["OutboundText", "sender_id", [missing, null, [], true]],
@@ -143,16 +143,19 @@ const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
   ["OutboundGenericTemplate", `${card}.item_url`, ["javascript:alert(1)"]],
 ];
 
-describe("a delivery that is not in the form of the specification", () => {
-  it.each(WRITTEN)("is read if it means the same: $name $path $values", ({ name, path, values, read }) => {
-    const right = parseOutbound(JSON.stringify(samples[name]));
-    for (const value of values) {
-      const raw = putAt(samples[name], path, value);
-      const parsed = parseOutbound(JSON.stringify(raw));
-      expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
-      expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
-    }
-  });
+describe("a delivery that differs from the specification", () => {
+  it.each(WRITTEN)(
+    "is converted if it means the same: $name $path $values",
+    ({ name, path, values, read }) => {
+      const right = parseOutbound(JSON.stringify(samples[name]));
+      for (const value of values) {
+        const raw = putAt(samples[name], path, value);
+        const parsed = parseOutbound(JSON.stringify(raw));
+        expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
+        expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
+      }
+    },
+  );
 
   it.each(OTHER)("is unknown if it has a different shape: %s %s", (name, path, values) => {
     for (const value of values) {

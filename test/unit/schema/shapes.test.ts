@@ -20,7 +20,7 @@ const configuration = {
 const removed = { webhook_url: "", webhook_verification_key: "", webhook_status: "", bot_url: "" };
 
 describe("readRegistration", () => {
-  it("returns the configuration with any status, without fields that are not in the specification", () => {
+  it("returns the configuration with any status, without unspecified fields", () => {
     const pending = { ...configuration, webhook_status: "pending" };
     expect(readRegistration({ ...pending, workspace: "acme" })).toEqual(pending);
   });
@@ -35,7 +35,7 @@ describe("readRegistration", () => {
     ["no webhook_url, but a bot_url", { bot_url: configuration.bot_url }],
     ["an empty webhook_url and other values", { ...configuration, webhook_url: "" }],
     ["a null webhook_url and other values", { ...configuration, webhook_url: null }],
-  ])("reads %s as nothing registered, alone and in an envelope", (_reading, data) => {
+  ])("treats %s as nothing registered, alone and in an envelope", (_reading, data) => {
     expect(readRegistration(data)).toBeUndefined();
     const envelope = registrationEnvelope.parse({ status: "ok", data });
     expect(readRegistration(envelope.data)).toBeUndefined();
@@ -50,23 +50,20 @@ describe("readRegistration", () => {
     expect(() => readRegistration(data)).toThrow(ZodError);
   });
 
-  it("keeps the verification key out of the error", () => {
+  it("throws an error without the verification key", () => {
     const data = { ...configuration, webhook_verification_key: { nested: "my-secret" } };
     expect(() => readRegistration(data)).toThrow(expect.not.stringContaining("my-secret"));
   });
 });
 
-it.each(INBOUND_KINDS)(
-  "a message of kind %s is recognised, and has only the shape of its kind: all media share one",
-  (kind) => {
-    const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
-    const message = samples[name as keyof typeof samples];
-    expect(inboundMessage.safeParse(message).success).toBe(true);
-    expect(inboundKindOf(message)).toBe(kind);
-    const kinds = INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success);
-    expect(kinds).toEqual(MEDIA_KINDS.some((each) => each === kind) ? MEDIA_KINDS : [kind]);
-  },
-);
+it.each(INBOUND_KINDS)("recognises a message of kind %s by its shape (media share one)", (kind) => {
+  const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
+  const message = samples[name as keyof typeof samples];
+  expect(inboundMessage.safeParse(message).success).toBe(true);
+  expect(inboundKindOf(message)).toBe(kind);
+  const kinds = INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success);
+  expect(kinds).toEqual(MEDIA_KINDS.some((each) => each === kind) ? MEDIA_KINDS : [kind]);
+});
 
 it.each([
   [{ event: "message_created" }, "text"],
@@ -78,6 +75,6 @@ it.each([
   [{ event: "message_created", attachments: null }],
   [{ event: "message_created", attachments: [] }],
   [{ event: "message_created", attachments: [{ file_type: "sticker" }] }],
-])("%j, which is incomplete or not a message, has the kind %s", (message, kind?: string) => {
+])("treats the incomplete message %j as %s", (message, kind?: string) => {
   expect(inboundKindOf(message)).toBe(kind);
 });

@@ -4,23 +4,23 @@ import { accepting, openKeeper, spoolFile } from "./spool-harness.js";
 const HOUR_MS = 60 * 60 * 1000;
 const FAILED = { failure: "HTTP 503", pauseMs: 60_000, maxAgeMs: HOUR_MS };
 
-// Both clocks are simulated: the machine's, which somebody sets, and the one that counts the time that passes.
+// Both clocks are simulated: the system clock, which a user may set, and the monotonic clock.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): void => void vi.advanceTimersByTime(ms);
 const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs);
 
-/** Opens a spool of which acme is forwarded, as a start of the responder does. */
+/** Opens a spool and starts to forward acme, as a responder does at its start. */
 function open(path: string) {
   const { keeper, call, take } = openKeeper(path);
   call("forward", ["acme"], []);
   const pauseMs = (): number => keeper.queue.pauseMs();
-  /** Has the next attempt fail. Returns whether that was the last one. */
+  /** Fails the next attempt. Returns whether that was the last one. */
   const fail = () => call("fail", take()[0]?.position ?? 0, FAILED);
   return { keeper, call, take, pauseMs, fail };
 }
 
-/** Opens a spool in which the only delivery has failed, and then waits. */
+/** Opens a spool whose only delivery waits after a failed attempt. */
 function openWaiting(path: string) {
   const opened = open(path);
   opened.call(...accepting());
@@ -32,7 +32,7 @@ function openWaiting(path: string) {
 test.each([
   ["back", -2 * HOUR_MS],
   ["forward", 24 * HOUR_MS],
-])("a clock that is set %s changes no pause, while a responder runs or is stopped", (_way, byMs) => {
+])("setting the clock %s changes no pause, while a responder runs or is stopped", (_way, byMs) => {
   const path = spoolFile();
   const { keeper, call, take, pauseMs } = openWaiting(path);
   pass(20_000);
@@ -47,7 +47,7 @@ test.each([
   expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
 
-test("time in which no responder ran neither ends a pause nor makes a delivery older", () => {
+test("time without a responder neither ends a pause nor makes a delivery older", () => {
   const path = spoolFile();
   openWaiting(path).keeper.close();
   pass(48 * HOUR_MS);

@@ -36,7 +36,7 @@ const warning = (what: string, path: string): string =>
   `${path} holds ${what} and is open to other users of this machine: chmod 600 ${path}`;
 
 describe("a configuration", () => {
-  it("gets its defaults, accepts one key without a list, and has its paths as on the wire", async () => {
+  it("has defaults, accepts a single key, and encodes its paths", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { ...ACME, path: "/gespräch" } };
     const text = `${JSON.stringify({ ...SMALLEST, workspaces })}\n\n`;
     expect(await load(text)).toEqual({
@@ -64,7 +64,7 @@ describe("a configuration", () => {
     ]);
   });
 
-  it("derives keys from a seed, before those that a workspace lists, and for its own subject", async () => {
+  it("derives keys for each subject from a seed, before the workspace's own keys", async () => {
     const rotations = ["2026-12", "2026-09"];
     const workspaces = { acme: ACME, beta: { subject: "acme" }, gamma: {} };
     const derivedFrom = [setVariable(SEED)];
@@ -76,7 +76,7 @@ describe("a configuration", () => {
     expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
-  it("has every field with its default on its page", () => {
+  it("is documented: each field and its default", () => {
     const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
@@ -85,7 +85,7 @@ describe("a configuration", () => {
       expect(text).toMatch(new RegExp(`[Dd]efault ${value}`));
   });
 
-  it("warns of key files that others can open, and of an unencrypted target without its query", async () => {
+  it("causes warnings about key files that others can open, and about http targets", async () => {
     const folder = await makeFolder();
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
     await writeFile(open, SECOND_KEY, { mode: 0o644 });
@@ -98,7 +98,7 @@ describe("a configuration", () => {
     expect(await warningsOf({ ...ACME, forwardTo: "http://chat.example/in?token=hidden" })).toEqual([
       expect.stringContaining("http://chat.example/in?token=***"),
     ]);
-    // If the keys are in other files, those files matter.
+    // If the keys are in other files, only those files matter.
     await chmod(file, 0o644);
     const elsewhere = [
       { verificationKeys: { file: open } },
@@ -159,7 +159,7 @@ describe("a wrong configuration", () => {
     expect(await refusalOf(isPart ? { ...SMALLEST, ...config } : config)).toContain(problem);
   });
 
-  it("is rejected with all problems at once: wrong shapes, and other problems elsewhere", async () => {
+  it("is rejected with all problems at once", async () => {
     const a = { ...ACME, forwardTo: "localhost:3000" };
     const b = { verificationKeys: 7, path: "/a" };
     const c = { verificationKeys: `${KEY} ` };
@@ -189,7 +189,7 @@ describe("a wrong configuration", () => {
     ["::", "[::ffff:127.0.0.1]"],
     ["0.0.0.0", hostname()],
     ["192.0.2.1", "192.0.2.1"],
-  ])("that listens on %s and forwards to %s, which is itself, is rejected", async (host, called) => {
+  ])("is rejected if it listens on %s and forwards to itself at %s", async (host, called) => {
     const forwardTo = `http://${called}:8080/beta?token=hidden`;
     const message = await refusalOf({
       ...SMALLEST,

@@ -13,7 +13,7 @@ import { startListener } from "../../support/http.js";
 import { DEAD, deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("the control interface", () => {
-  it("returns the status, applies or rejects a new configuration, and stops", async () => {
+  it("returns the status, reloads the configuration, and stops the responder", async () => {
     const { announced, origin, configure, dataDir, server } = await startTestServer();
     const instance = await announced();
     expect(await findRunning(dataDir)).toEqual(instance);
@@ -34,7 +34,7 @@ describe("the control interface", () => {
       await expect(work).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("shows and does nothing without the token, and has no other paths and methods", async () => {
+  it("requires the token, and has no other paths and methods", async () => {
     const { announced, server } = await startTestServer();
     const { controlPort, token } = await announced();
     const ask = (line: string, headers: Record<string, string> = {}): Promise<Response> => {
@@ -59,7 +59,7 @@ describe.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
 ])("a process that holds a data folder and %s", (_what, announced, holder, hint) => {
-  it("does not count as dead: the error says what to do; it is gone once the lock is free", async () => {
+  it("counts as alive until the lock is free, and causes an error with a hint", async () => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 100;
@@ -75,18 +75,21 @@ describe.each([
   });
 });
 
-describe("an announcement whose process is dead", () => {
+describe("the announcement of a dead process", () => {
   it.each<[string, RequestListener]>([
     ["answers 200", (_req, res) => res.end("{}")],
     ["answers 401", (_req, res) => res.writeHead(401).end()],
-    ["answers as another", (_req, res) => res.setHeader("x-apichat-instance", "alive").end("{}")],
+    [
+      "responds as a different instance",
+      (_req, res) => res.setHeader("x-apichat-instance", "alive").end("{}"),
+    ],
     ["hangs up", (req) => req.socket.destroy()],
-  ])("does not count as alive if a program on its port %s", async (_what, listener) => {
+  ])("counts as dead if a program on its port %s", async (_what, listener) => {
     const instance = { ...DEAD, controlPort: (await startListener(listener)).port };
     expect([await requestStatus(instance), await requestStop(instance)]).toEqual([undefined, false]);
   });
 
-  it("is not confused with a different responder on its port", async () => {
+  it("counts as dead if a different responder has its port", async () => {
     const { announced, server } = await startTestServer();
     expect(await requestStop({ ...(await announced()), token: "token of the dead one" })).toBe(false);
     expect((await server.status()).instance).toBe("test-instance");

@@ -20,7 +20,7 @@ it("creates a data folder and its parents for the owner only", async () => {
   expect(await modeOf(dataDir)).toBe(0o700);
 });
 
-it("fails with a hint for a folder that cannot be created, or in which no file can be written", async () => {
+it("rejects a folder that cannot be created or written, with a hint", async () => {
   const folder = await makeFolder();
   const [file, link] = [join(folder, "file"), join(folder, "link")];
   await writeFile(file, "");
@@ -36,7 +36,7 @@ it("fails with a hint for a folder that cannot be created, or in which no file c
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
-it("announces an instance atomically and for its owner only, until the next process holds the folder", async () => {
+it("announces an instance atomically, for its owner only, until the next process locks the folder", async () => {
   const dataDir = await makeFolder();
   await writeInstance(dataDir, { ...DEAD, port: 1 });
   await writeInstance(dataDir, DEAD);
@@ -50,7 +50,7 @@ it("announces an instance atomically and for its owner only, until the next proc
   expect(isHeld(dataDir)).toBe(false);
 });
 
-it("leaves nothing of a private file that cannot be written, and names its path", async () => {
+it("removes what it has written of a private file if writing fails, and names its path", async () => {
   const folder = await makeFolder();
   const path = join(folder, "file");
   await mkdir(path);

@@ -26,7 +26,7 @@ const forwardTo = async (answer: Answer, given?: Forwarding): Promise<ForwardOut
 const toPairs = (...turns: string[][]): HeaderPair[] =>
   turns.flat().flatMap((name, index, all) => (index % 2 ? [] : [[name, all[index + 1] ?? ""] as const]));
 
-test("forwards end-to-end headers in their case and order, and drops those of the connection", async () => {
+test("forwards end-to-end headers in their case and order, and drops hop-by-hop headers", async () => {
   const target = await startServer();
   const kept = toPairs(
     ["X-Hub-Signature-256", "sha256=00", "Content-Type", "application/json; charset=utf-8"],
@@ -77,7 +77,7 @@ test.each([301, 307])("does not follow HTTP %i", async (status) => {
   expect(other.requests).toEqual([]);
 });
 
-test("counts the status even if the body breaks off or never ends", async () => {
+test("uses the status even if the body is incomplete or endless", async () => {
   const brokenOff = await startTcpServer((socket) => {
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
   });

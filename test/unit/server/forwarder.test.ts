@@ -31,7 +31,7 @@ const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
 type SpoolOptions = Pick<NonNullable<Parameters<typeof openTestSpool>[1]>, "limits">;
 
-/** Has the next call of this name fail as on a full disk. */
+/** Makes the next call of this name fail as on a full disk. */
 function failOnce(spool: Spool, name: CallName): void {
   const ask = spool.ask.bind(spool) as (...call: unknown[]) => Promise<never>;
   const failing = vi.spyOn(spool, "ask").mockImplementation((...call: unknown[]) => {
@@ -88,7 +88,7 @@ const untilDead = (spool: Spool, count: number): Promise<void> =>
 const untilRequests = ({ requests }: TestServer, count: number): Promise<void> =>
   vi.waitFor(() => expect(requests.length).toBeGreaterThanOrEqual(count), WAIT);
 
-test("forwards deliveries accepted before its start and later, byte for byte, and deletes them", async () => {
+test("forwards earlier and later deliveries byte for byte, and deletes them", async () => {
   const spool = await openTestSpool();
   const target = await startServer();
   const bodies = [new Uint8Array(0), randomBytes(1024 * 1024), randomBytes(1000)];
@@ -123,7 +123,7 @@ test("keeps the order within each of many conversations while attempts fail", as
   }
 });
 
-test("a failing delivery delays only its conversation, and one without a target delays nothing", async () => {
+test("a failing delivery delays only its conversation, and a workspace without a target delays none", async () => {
   const spool = await openTestSpool();
   const target = await startServer(ifBad(500));
   startForwarder(spool, { acme: target.url, other: target.url });
@@ -136,7 +136,7 @@ test("a failing delivery delays only its conversation, and one without a target 
   for (const id of [behind?.id, kept?.id]) expect(sentIds(target)).not.toContain(id);
 });
 
-test("a rejected message is a dead letter at once, and frees its conversation", async () => {
+test("a rejected message becomes a dead letter at once, and its conversation continues", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(first(422), { log });
   const [refused, behind] = await acceptAll(spool, [{}, {}]);
@@ -148,7 +148,7 @@ test("a rejected message is a dead letter at once, and frees its conversation", 
   expect(log.events).toContainEqual({ level: "error", event: "dead letter", fields });
 });
 
-test("repeats with the same id until it is accepted, after the back-off, or as long as Retry-After says", async () => {
+test("retries under the same id until it is accepted, after the back-off or Retry-After", async () => {
   const { spool, target } = await setUp(
     (_, response, index) => response.writeHead([502, 429][index] ?? 200, { "retry-after": `${index}` }).end(),
     { backOff: { firstMs: 40, longestMs: 40 } },
@@ -162,7 +162,7 @@ test("repeats with the same id until it is accepted, after the back-off, or as l
   expect(three - two).toBeGreaterThanOrEqual(990);
 });
 
-test("a delivery not forwarded in time is a dead letter after a last attempt; the others continue", async () => {
+test("an expired delivery becomes a dead letter after a last attempt, and the others continue", async () => {
   const { spool, target } = await setUp(ifBad(503, { "retry-after": "3600" }), { maxAgeMs: 1_000 });
   const [bad, behind] = await acceptAll(spool, [BAD, {}]);
   await untilDead(spool, 1);
@@ -179,7 +179,7 @@ function makeOlder(path: string, table: string, ...columns: string[]): void {
   withDatabase(path, (database) => database.exec(`UPDATE ${table} SET ${changes.join(", ")}`));
 }
 
-test("the age of kept deliveries counts from their workspace's first target, even after a restart", async () => {
+test("kept deliveries age from the moment their workspace has a target, even after a restart", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   await acceptAll(spool, [{}]);
@@ -190,14 +190,14 @@ test("the age of kept deliveries counts from their workspace's first target, eve
   await before.close();
   const again = await reopen(spool);
   expect(listDeadIds(again)).toEqual([]);
-  // The target was configured long ago, and has been tried ever since.
+  // As if the target had been configured long ago and tried ever since.
   makeOlder(path, "forwarded_workspaces", "since_ms");
   makeOlder(path, "deliveries", "age_from_ms");
   startForwarder(again, { acme: target.url });
   await untilDead(again, 1);
 });
 
-test("a changed target is tried at once, and requests in progress finish at the previous one", async () => {
+test("a changed target is tried at once, and requests to the previous one are completed", async () => {
   const answers: (() => void)[] = [];
   const next = await startServer();
   const { spool, target, forwarder } = await setUp(({ body }, response) => {
@@ -217,7 +217,7 @@ test("a changed target is tried at once, and requests in progress finish at the 
   expect(sentIds(target)).toContain(slow?.id);
 });
 
-test("a workspace that has lost its target keeps its deliveries, and forwards them to its next one", async () => {
+test("a workspace without a target keeps its deliveries, and forwards them to its next target", async () => {
   const { spool, target, forwarder } = await setUp(always(503));
   const earlier = await acceptAll(spool, [{}]);
   await untilRequests(target, 1);
@@ -244,14 +244,14 @@ async function startHolding() {
 
 const TIMEOUT_MS = 300;
 
-test("a workspace whose last attempt timed out has one attempt at a time, until its target answers", async () => {
+test("a workspace whose last attempt timed out has one attempt at a time until its target responds", async () => {
   const spool = await openTestSpool(spoolFile(), { limits: { perWorkspace: 4, total: 16 } });
   const { held, ...target } = await startHolding();
   await acceptAll(spool, alone(12));
   startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS });
   await untilRequests(target, 7);
   const [fifth = 0, sixth = 0, seventh = 0] = target.requests.slice(4).map(({ atMs }) => atMs);
-  // A request that the target receives late counts against the one before.
+  // A request that reaches the target late shortens the pause after it.
   for (const pauseMs of [sixth - fifth, seventh - sixth]) expect(pauseMs).toBeGreaterThan(TIMEOUT_MS / 3);
   await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
   for (const end of held) end();
@@ -296,7 +296,7 @@ test("a delivery whose success cannot be recorded is not repeated, and is delete
   expect(log.events).toMatchObject([{ level: "error", event: "spool failed", fields }]);
 });
 
-test("a plan that cannot be recorded is recorded later, and nothing is forwarded by it before", async () => {
+test("a plan that cannot be recorded is not used until it has been recorded", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   failOnce(spool, "forward");
@@ -305,11 +305,11 @@ test("a plan that cannot be recorded is recorded later, and nothing is forwarded
   const target = await startServer(first(503));
   startForwarder(spool, { acme: target.url });
   await untilEmpty(spool);
-  // It would be a dead letter if its age did not count from the time when its workspace got a target.
+  // Otherwise the delivery would be too old and become a dead letter.
   expect(listDeadIds(spool)).toEqual([]);
 });
 
-test("nothing goes to a previous target while the plan that leaves it cannot be recorded", async () => {
+test("a previous target receives nothing more, even if the new plan cannot be recorded", async () => {
   const { spool, target, forwarder } = await setUp();
   const next = await startServer();
   const earlier = await acceptAll(spool, [{}]);

@@ -8,7 +8,7 @@ import { startServer, type RunningServer } from "../../../provider/server/server
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
-/** Announced by a process that no longer exists. */
+/** The announcement of a process that no longer exists. */
 export const DEAD: Instance = {
   instance: "dead",
   pid: 4711,
@@ -32,7 +32,7 @@ const endAll = async (): Promise<void> => {
 /** Creates a folder for its owner only, removed after the tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
-  // Registered once: a second hook would remove folders while the first one still stops their servers.
+  // Registered once: a second hook would remove folders while the first one still stops servers in them.
   if (folders.push(folder) === 1) afterTests(endAll);
   return folder;
 }

@@ -3,7 +3,7 @@ import { accepting, openKeeper, REFUSED, spoolFile } from "./spool-harness.js";
 
 const addTo = (workspace: string) => accepting({ workspace, conversation: undefined });
 
-/** Opens a spool with this many deliveries, each in a conversation of its own, of each of these workspaces. */
+/** Opens a spool with this many deliveries of each workspace, each in its own conversation. */
 function openFull(limits: { perWorkspace: number; total: number }, names: string[], each: number) {
   const { run, call, take } = openKeeper(spoolFile(), limits);
   run(...names.flatMap((workspace) => Array.from({ length: each }, () => addTo(workspace))));
@@ -18,19 +18,16 @@ test.each([
   { workspaces: 1, most: 3 },
   { workspaces: 2, most: 6 },
   { workspaces: 10, most: 8 },
-])(
-  "makes at most $most attempts at once for $workspaces workspaces, by its limits",
-  ({ workspaces, most }) => {
-    const { take, call } = openFull({ perWorkspace: 3, total: 8 }, namesOf(workspaces), 12);
-    for (let round = 0; round < 3; round++) {
-      const taken = take();
-      expect([taken.length, take()]).toEqual([most, []]);
-      for (const { position } of taken) call("complete", position);
-    }
-  },
-);
+])("makes at most $most attempts at once for $workspaces workspaces", ({ workspaces, most }) => {
+  const { take, call } = openFull({ perWorkspace: 3, total: 8 }, namesOf(workspaces), 12);
+  for (let round = 0; round < 3; round++) {
+    const taken = take();
+    expect([taken.length, take()]).toEqual([most, []]);
+    for (const { position } of taken) call("complete", position);
+  }
+});
 
-test("workspaces take turns: none waits until another has nothing left", () => {
+test("workspaces take turns, so none waits until another has finished", () => {
   const { take, call } = openFull({ perWorkspace: 1, total: 2 }, namesOf(4), 4);
   const begun: string[] = [];
   for (let round = 0; round < 4; round++)
@@ -41,14 +38,14 @@ test("workspaces take turns: none waits until another has nothing left", () => {
   expect(begun).toEqual([...namesOf(4), ...namesOf(4)]);
 });
 
-test("targets that hang leave attempts to the others, from the first attempt on", () => {
+test("hanging targets leave attempts for other workspaces, even on their first attempt", () => {
   const { takeNames, accept } = openFull({ perWorkspace: 64, total: 256 }, namesOf(9), 40);
   expect(takeNames().length).toBeGreaterThan(200);
   accept();
   expect(takeNames()).toEqual(["other"]);
 });
 
-test("workspaces whose last attempts timed out leave half of all attempts to the others", () => {
+test("workspaces whose last attempts timed out leave half of all attempts for others", () => {
   const { take, takeNames, call, accept } = openFull({ perWorkspace: 1, total: 8 }, namesOf(8), 5);
   for (const { position } of take()) call("fail", position, REFUSED, true);
   expect(takeNames()).toHaveLength(4);

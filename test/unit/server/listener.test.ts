@@ -47,7 +47,7 @@ async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<vo
 }
 
 describe("a listener", () => {
-  it("that is not available fails with the reason and how to fix it", async () => {
+  it("reports why an address is not available, and the fix", async () => {
     const { port } = await startTcpServer();
     const failures = [
       [{ ...LOOPBACK, port }, `cannot listen on 127.0.0.1 port ${port}: the port is taken`],
@@ -59,7 +59,7 @@ describe("a listener", () => {
     }
   });
 
-  it("at the limit closes the connection idle longest, and serves the new one", async () => {
+  it("closes the longest-idle connection at the limit, and serves the new one", async () => {
     const { port } = await start((req, res) => void answerBody(req, res));
     const kept = await connectAll(port);
     // After its response the first connection is the last to be closed.
@@ -69,7 +69,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
   });
 
-  it("at the limit closes a connection whose body does not arrive, if none is idle", async () => {
+  it("closes a connection with a missing body at the limit, if none is idle", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const slow = await connectAll(port);
     for (const socket of slow) socket.write(head("/slow", "expect: 100-continue\r\ncontent-length: 5\r\n"));
@@ -78,7 +78,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(slow.map(({ closed }) => closed)).toEqual([true, false, false]));
   });
 
-  it("at the limit keeps the connection of a request that is being handled", async () => {
+  it("keeps the connection of a request in progress at the limit", async () => {
     const begun: ServerResponse[] = [];
     const { port } = await start((req, res) => (req.url === "/" ? res.end("here") : begun.push(res)));
     const answers = Array.from({ length: LIMITS.connections }, () =>
@@ -91,7 +91,7 @@ describe("a listener", () => {
     await vi.waitFor(async () => expect(await get(port)).toBe("here"));
   });
 
-  it("responds to senders that close their side after the request, and keeps none of their connections", async () => {
+  it("responds to senders that have closed their side, and closes their connections", async () => {
     const sockets: Socket[] = [];
     const { port } = await start((req, res) => {
       sockets.push(req.socket);
@@ -112,7 +112,7 @@ describe("a listener", () => {
     ["garbage", "nonsense\r\n\r\n", 400],
     ["a header that is too large", head("/", `x-long: ${"x".repeat(20_000)}\r\n`), 431],
     ["a broken body", head("/", "transfer-encoding: chunked\r\n") + "zz\r\n", 400],
-  ])("responds to a request before it rejects %s after it", async (_what, broken, status) => {
+  ])("responds to a request before it rejects %s that follows it", async (_what, broken, status) => {
     const { port } = await start((req, res) => {
       const answer = (): void => void answerBody(req, res).catch(() => undefined);
       setTimeout(answer, 50);
@@ -130,14 +130,14 @@ describe("a listener", () => {
       drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
       drip(port, head("/", "content-length: 1000\r\n")),
     ]);
-    // The others may get it too, unless one of their bytes crosses the end of the connection.
+    // The others may get it too, unless they send a byte while the connection is being closed.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
     expect(silent.tookMs).toBeLessThan(slowBody.tookMs);
     expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);
   });
 });
 
-/** Opens the maximum number of connections, established on both sides in this order. */
+/** Opens the maximum number of connections, one after the other. */
 async function connectAll(port: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let number = 0; number < LIMITS.connections; number++) {
@@ -182,7 +182,7 @@ describe("a graceful close", () => {
     agent.destroy();
   });
 
-  it("responds to requests already sent on open connections, and ends each connection with its response", async () => {
+  it("responds to requests already sent, and closes each connection after its response", async () => {
     const listener = await start((req, res) => void setTimeout(() => res.end(req.url), 5));
     let closed: Promise<void> | undefined;
     /** Sends one request after the other, until a response announces that it is the last one. */
@@ -205,7 +205,7 @@ describe("a graceful close", () => {
     await closed;
   });
 
-  it("processes nothing after the last response on an open connection", async () => {
+  it("processes no request after the last response of a connection", async () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<void>();
     let received: Socket | undefined;

@@ -17,7 +17,7 @@ it("writes one JSON line per event, whatever its fields contain, and omits undef
   ]);
 });
 
-it("rotates its file before the limit, and keeps two, for the owner only", async () => {
+it("rotates its file before the limit, and keeps two files, for the owner only", async () => {
   const file = join(await makeFolder(), "responder.log");
   const lines = Array.from({ length: 20 }, (_, index) => `${index} ${"x".repeat(30)}\n`);
   let write = openLogFile(file, 100);
@@ -36,7 +36,7 @@ it("rotates its file before the limit, and keeps two, for the owner only", async
   expect(lines.join("").endsWith(kept)).toBe(true);
 });
 
-it("writes one line of a limited kind in ten seconds, and then the number of suppressed ones", () => {
+it("writes one limited line per kind in ten seconds, then the number of suppressed lines", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const lines: unknown[] = [];

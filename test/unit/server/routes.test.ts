@@ -52,7 +52,7 @@ async function setUp({
 const delivery = (path: string, options: Partial<Parameters<typeof createDelivery>[1]> = {}) =>
   createDelivery("text", { verificationKey: KEY, url: `http://localhost${path}`, ...options });
 
-/** The statuses of the ready path and the health path if the store's check fails like this. */
+/** The statuses of the ready and health paths if the store's check fails with this error. */
 async function probe(failure?: Error, drains = false): Promise<number[]> {
   const check = () => (failure === undefined ? Promise.resolve() : Promise.reject(failure));
   const { send, routes } = await setUp({ check });
@@ -97,7 +97,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("respond with 404 to every other path, show health, and respond with 413 above the limit", async () => {
+  it("respond to other paths with 404, to the health path, and to large bodies with 413", async () => {
     const { send } = await setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));
@@ -112,7 +112,7 @@ describe("the routes of a responder", () => {
     expect((await send(long)).status).toBe(413);
   });
 
-  it("end the connection of a rejected request, and of no other", async () => {
+  it("close only the connections of rejected requests", async () => {
     const { send } = await setUp();
     const rejected = [
       await delivery("/acme", { verificationKey: "wrong" }),
@@ -147,7 +147,7 @@ describe("the routes of a responder", () => {
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
   });
 
-  it("are not ready while they cannot store or while they drain, and unhealthy if a restart helps", async () => {
+  it("are not ready while they drain or cannot store, and unhealthy if a restart would help", async () => {
     expect(await probe()).toEqual([200, 200]);
     expect(await probe(undefined, true)).toEqual([503, 200]);
     expect(await probe(new SqliteError("full", "the disk is full"))).toEqual([503, 200]);
@@ -155,7 +155,7 @@ describe("the routes of a responder", () => {
     expect(await probe(new Error("permission denied"))).toEqual([503, 503]);
   });
 
-  it("log one line for each delivery if configured, with ids and result, and without content", async () => {
+  it("can log one line per delivery, with ids and result but without content", async () => {
     const { send, lines, accepted } = await setUp({ logDeliveries: true });
     const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
     for (const message of messages) await send(await delivery("/acme", { message }));

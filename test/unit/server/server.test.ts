@@ -7,7 +7,7 @@ import { startReceiver } from "../../support/receiver.js";
 import { deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
 import { holdDisk } from "./spool-harness.js";
 
-it("accepts no more headers than it can forward", async () => {
+it("accepts only as many headers as it can forward", async () => {
   const receiver = await startReceiver();
   const { origin } = await startTestServer({
     workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } },
@@ -24,7 +24,7 @@ it("accepts no more headers than it can forward", async () => {
   await expect.poll(() => receiver.received.length).toBe(taken);
 });
 
-it("rejects deliveries and is unhealthy without its spool file, and forwards what it has", async () => {
+it("is unhealthy and rejects deliveries without its spool file, but still forwards", async () => {
   const receiver = await startReceiver();
   receiver.answerWith(503);
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
@@ -55,10 +55,10 @@ it("is healthy while the disk hangs, and not ready until the disk responds", asy
   expect(statuses).toEqual({ healthz: 200, readyz: 200 });
 });
 
-it("starts on the data folder of another responder only after that one has stopped", async () => {
+it("starts on another responder's data folder only after that responder has stopped", async () => {
   const first = await startTestServer();
   const start = () => startServer({ configFile: first.configFile, instance: "second" });
-  // The first failed attempt must not release the other's lock.
+  // A failed attempt must not release the first responder's lock.
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(start()).rejects.toMatchObject({
       code: "conflict",
@@ -115,9 +115,9 @@ describe("a reload", () => {
   it.each<[string, string | ((origin: string) => object)]>([
     ["is not JSON", "{"],
     ["is wrong", () => ({ port: "x" })],
-    ["moves the data folder", () => ({ dataDir: "elsewhere" })],
-    ["moves the host", () => ({ host: "0.0.0.0" })],
-    ["moves the port", () => ({ port: 8 })],
+    ["changes the data folder", () => ({ dataDir: "elsewhere" })],
+    ["changes the host", () => ({ host: "0.0.0.0" })],
+    ["changes the port", () => ({ port: 8 })],
     [
       "forwards to itself on its automatic port",
       (origin) => ({ workspaces: { acme: { verificationKeys: SECOND_KEY, forwardTo: `${origin}/acme` } } }),

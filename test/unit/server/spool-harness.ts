@@ -24,10 +24,10 @@ export function spoolFile(): string {
 
 const paths = new WeakMap<Spool, string>();
 
-/** More than any test reaches. */
+/** Higher than any test reaches. */
 export const NO_LIMITS = { perWorkspace: 10_000, total: 40_000 };
 
-/** A spool in its own file or in this one, closed after the test. */
+/** Opens a spool in this file or a new one, closed after the test. */
 export async function openTestSpool(
   path = spoolFile(),
   options?: Parameters<typeof openSpool>[1],
@@ -44,7 +44,7 @@ export async function reopen(spool: Spool): Promise<Spool> {
   return openTestSpool(paths.get(spool));
 }
 
-/** Collects what a spool hands out. */
+/** Collects the deliveries that a spool hands out. */
 export async function startTaking(spool: Spool, ...workspaces: string[]): Promise<TakenDelivery[]> {
   const taken: TakenDelivery[] = [];
   spool.onDue = (delivery) => void taken.push(delivery);
@@ -60,7 +60,7 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
     return delivery;
   });
 
-/** The keeper of a spool in this thread, with its connection, for what cannot be brought about from outside. */
+/** Runs the keeper of a spool in this thread, for states that cannot be reached from outside. */
 export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {
   mkdirSync(dirname(path), { recursive: true });
   const database = openSpoolDatabase(path, true);
@@ -140,7 +140,7 @@ export function withDatabase<T>(path: string, work: (database: DatabaseSync) => 
   }
 }
 
-/** Delays the disk as SQLite sees it: another connection holds the file. Returns what ends that. */
+/** Locks the file by another connection, as if the disk hung. Returns a function that ends this. */
 export function holdDisk(path: string): () => void {
   const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec("BEGIN IMMEDIATE");

@@ -51,7 +51,7 @@ function countCommits(path: string): number {
   return count;
 }
 
-test("commits all deliveries that arrive during a commit together, and acknowledges them after that", async () => {
+test("commits deliveries that arrive during a commit together, before it acknowledges them", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const before = countCommits(path);
@@ -71,7 +71,7 @@ test("commits all deliveries that arrive during a commit together, and acknowled
   expect(countCommits(path) - before).toBeLessThanOrEqual(2);
 });
 
-test("limits the bytes that wait for the disk, and those of one batch", async () => {
+test("limits the bytes of one batch, and the bytes that wait for the disk", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const endHold = holdDisk(path);
@@ -96,7 +96,7 @@ const show = ({ id, workspace, headers, body }: Omit<AcceptedDelivery, "conversa
   body: Buffer.from(body).toString("hex"),
 });
 
-test("hands out each delivery whole and once, from memory or from the file, and again after its release", async () => {
+test("hands out each delivery once, from memory or file, and again after its release", async () => {
   const path = spoolFile();
   const before = await openTestSpool(path);
   const given = [1000, 0, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
@@ -112,7 +112,7 @@ test("hands out each delivery whole and once, from memory or from the file, and 
   expect(taken[6]).toMatchObject({ id: first.id });
 });
 
-test("a disk that fails (simulated) rejects further deliveries, and existing ones can still be forwarded", () => {
+test("a spool on a failing disk (simulated) rejects new deliveries but still forwards existing ones", () => {
   const { database, call, take } = openKeeper();
   call(...accepting());
   call("forward", ["acme"], []);
@@ -144,7 +144,7 @@ const GONE: Record<string, (path: string) => void> = {
 };
 
 test.each(["", "-wal", "-shm"].flatMap((file) => Object.keys(GONE).map((way) => [file, way] as const)))(
-  "a spool whose spool.sqlite%s was %s rejects further deliveries, even if the file returns",
+  "a spool whose spool.sqlite%s was %s rejects new deliveries, even once the file is back",
   (file, way) => {
     const path = spoolFile();
     const { call } = openKeeper(path);
@@ -167,7 +167,7 @@ test("a damaged delivery delays only its workspace, and is reported", async () =
   await acceptAll(before, [{ body: Buffer.alloc(20_000, "bad") }, { workspace: "other" }]);
   await before.close();
   const file = readFileSync(path);
-  // The pointer of a page of the body leads nowhere.
+  // Damages the pointer of a page of the body.
   const page = file.indexOf("bad".repeat(1_355)) & ~4_095;
   file.fill(0xff, page, page + 4);
   writeFileSync(path, file);
@@ -179,16 +179,16 @@ test("a damaged delivery delays only its workspace, and is reported", async () =
   expect(reported).toHaveBeenCalledWith(expect.objectContaining({ code: "failed" }));
 });
 
-test("a failed read fails alone", () => {
+test("a failed read does not fail the other calls of its batch", () => {
   const { database, run } = openKeeper();
   database.exec("DROP TABLE dead_letters");
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
 });
 
-test("the log that another process has left is in the file before a delivery is accepted", async () => {
+test("a log that a killed process left is moved into the file before a delivery is accepted", async () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
-  // As a killed process leaves it.
+  // The files as a killed process leaves them.
   cpSync(dirname(before), dirname(path), { recursive: true });
   const reader = openSpoolDatabase(path, false);
   onTestFinished(() => reader.close());
@@ -223,7 +223,7 @@ test("creates folder and files for their owner only, and fixes a file that other
   expect(modeOf(loose)).toBe("600");
 });
 
-test("a full disk rejects a delivery and keeps nothing of it; with free space the next one is accepted", () => {
+test("a delivery that does not fit on the disk is rejected, and later deliveries are accepted", () => {
   const { database, take, run, call } = openKeeper();
   const body = randomBytes(100_000);
   call(...accepting({ body }));
@@ -234,7 +234,7 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
   expect(() => call(...accepting({ body }))).toThrow(expect.objectContaining({ code: "full" }));
   expect(countDeliveries(database)).toBe(1);
 
-  // In one batch: a delivery that does not fit blocks neither the deletion that frees space nor one that fits then.
+  // In one batch, a delivery that does not fit blocks neither the deletion that frees space nor the next delivery.
   const outcomes = run(accepting({ body: randomBytes(300_000) }), accepting({ body }), [
     "complete",
     taken?.position ?? 0,
@@ -243,13 +243,13 @@ test("a full disk rejects a delivery and keeps nothing of it; with free space th
   expect(countDeliveries(database)).toBe(1);
 });
 
-/** Fails the next deliveries for good, as the forwarder would. */
+/** Makes the next deliveries dead letters, as the forwarder does. */
 async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken: TakenDelivery[], count = 1) {
   for (let left = count; left > 0; left--)
     await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);
 }
 
-test("replays a dead letter under the same id and at the same position in the conversation", async () => {
+test("replays a dead letter under its id and at its position in the conversation", async () => {
   const spool = await openTestSpool();
   const ids = (await acceptAll(spool, [{}, {}, {}])).map(({ id }) => id);
   const [first, second, third] = ids;
@@ -273,7 +273,7 @@ test("replays a dead letter under the same id and at the same position in the co
   }
 });
 
-test("a replayed dead letter waits for a delivery of its conversation in progress, and is sent next", async () => {
+test("a replayed dead letter is sent after the delivery of its conversation that is in progress", async () => {
   const spool = await openTestSpool();
   const [first, second] = await acceptAll(spool, [{}, {}]);
   const taken = await startTaking(spool);
@@ -287,7 +287,7 @@ test("a replayed dead letter waits for a delivery of its conversation in progres
   expect(await takeFirst(taken)).toMatchObject({ id: first?.id });
 });
 
-test("replays all of one workspace, however many, and keeps the others", async () => {
+test("replays all dead letters of one workspace, and keeps those of others", async () => {
   const spool = await openTestSpool(spoolFile(), { limits: NO_LIMITS });
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
   const taken = await startTaking(spool, "a", "b");
@@ -302,7 +302,7 @@ test("replays all of one workspace, however many, and keeps the others", async (
   expect((await spool.ask("counts")).get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
-test("removes forwarded messages from the disk, and keeps the files small for any amount of deliveries", async () => {
+test("removes forwarded messages from the disk, and keeps the files small", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path, { tidyAfterMs: 100, limits: NO_LIMITS });
   const secret = "a message nobody shall find";

@@ -17,12 +17,12 @@ test.each<Args>([
   expect(lines).toEqual([]);
 });
 
-test("an argument that resolves to undefined arrives as null, and counts as not given", async () => {
+test("a null argument, which is what undefined resolves to, counts as missing", async () => {
   const empty = { rotation: null, keep: null, bytes: null, initial: null, current: null, keys: null };
   expect(await checked(empty)).toEqual({ name: "acme" });
 });
 
-test("a key that can be guessed causes a warning, which does not show it", async () => {
+test("a weak key causes a warning that does not show it", async () => {
   await checked({ initial: "fifteen-charact" });
   expect(lines).toEqual([expect.stringMatching(/^acme: warning: initial has fewer than 16 characters/)]);
   expect(lines.join()).not.toContain("fifteen-charact");
@@ -30,19 +30,19 @@ test("a key that can be guessed causes a warning, which does not show it", async
 
 test.each<[string, Args, Args, Args]>([
   [
-    "those of a create that adopts a live key",
+    "known for a create that adopts a live key",
     {},
     { initial: LIVE_KEY },
     { current: LIVE_KEY, keys: [LIVE_KEY] },
   ],
-  ["none if the live key is not known yet", {}, { initial: UNKNOWN }, {}],
+  ["unknown if the live key is not known yet", {}, { initial: UNKNOWN }, {}],
   [
-    "none of an existing one, which may have rotated since",
+    "unknown for an existing key, which may have rotated since",
     { initial: OTHER_KEY },
     { initial: LIVE_KEY },
     {},
   ],
-])("the keys that a preview may know are %s", async (_, before, args, foreseen) => {
+])("in a preview, keys are %s", async (_, before, args, foreseen) => {
   const given = { ...args, current: args["initial"], keys: [args["initial"]] };
   const olds = before["initial"] === undefined ? {} : { name: "acme", ...before };
   expect(await checked(given, olds)).toEqual({ name: "acme", ...args, ...foreseen });
@@ -61,12 +61,9 @@ test.each<[Args, string, RegExp]>([
     "",
     /^initial: must be without leading or trailing whitespace, got 20/,
   ],
-])(
-  "%j is rejected, with the given value, the accepted ones and how to fix it",
-  async (args, property, reason) => {
-    expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
-  },
-);
+])("%j is rejected, with the value, the accepted values and the fix", async (args, property, reason) => {
+  expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
+});
 
 test("all problems are reported at once, without any part of the key", async () => {
   const failures = await failuresOf({ rotation: "", keep: 99, bytes: 1, initial: `${LIVE_KEY} ` });

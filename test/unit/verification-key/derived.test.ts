@@ -28,7 +28,7 @@ test.each(DERIVED)(
   },
 );
 
-test("has the name as its subject, no seed in inputs and state, and the same keys after a lost state", async () => {
+test("its subject defaults to the name, no state contains the seed, and the keys are reproducible", async () => {
   const inputs = await checked(NOW);
   const state = await create(NOW);
   const keys = await keysOf(NOW);
@@ -38,7 +38,7 @@ test("has the name as its subject, no seed in inputs and state, and the same key
   expect((await create(NOW)).keys).toEqual(state.keys);
 });
 
-test("rotates through its arguments: a preview knows the new key, an up without changes does nothing", async () => {
+test("rotates through its arguments, and a preview knows the new key", async () => {
   const state = await create(NOW);
   expect(await hasChanges(state, NOW)).toBe(false);
   const keys = await keysOf(NEXT);
@@ -47,7 +47,7 @@ test("rotates through its arguments: a preview knows the new key, an up without 
   expect(lines).toContain("acme: the key derived for rotation 2027-03 becomes the current one");
 });
 
-test("changes its seed through a list: the keys of the previous seed are accepted after the new ones", async () => {
+test("can change its seed, and keeps the keys of the previous seed", async () => {
   const state = await create(NOW);
   const both = { ...NOW, derivedFrom: [OTHER_SEED, SEED] };
   const next = await up(state, both);
@@ -56,8 +56,8 @@ test("changes its seed through a list: the keys of the previous seed are accepte
   expect(lines).toEqual([expect.stringContaining("derived for rotation 2026-12")]);
 });
 
-describe("a random key becomes a derived one as in a rotation:", () => {
-  test("it stays after the derived keys, until keep is 0", async () => {
+describe("the change from a random to a derived key", () => {
+  test("keeps the random key after the derived ones, until keep is 0", async () => {
     const random = await create({ initial: LIVE_KEY });
     const moved = await up(random, NOW);
     expect(moved.keys).toEqual([...(await keysOf(NOW)), LIVE_KEY]);
@@ -72,7 +72,7 @@ test.each<[string, Args]>([
   ["rotation", { ...NOW, rotations: ["2027-03"] }],
   ["seed", { ...NOW, derivedFrom: OTHER_SEED }],
   ["subject", { ...NOW, subject: "globex" }],
-])("warns if the current key is no longer derived, because its %s is missing", async (_what, args) => {
+])("warns if the current key is no longer derived because of a different %s", async (_what, args) => {
   await hasChanges(await create(NOW), args);
   expect(lines).toContainEqual(
     expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),
@@ -90,7 +90,7 @@ test.each<[Args, string, string]>([
   [{ ...NOW, initial: LIVE_KEY }, "", "initial: is for random keys"],
   [{ subject: "acme" }, "subject", "subject: is for derived keys"],
   [{ rotations: ["1"] }, "rotations", "rotations: is for derived keys"],
-])("a wrong input is named, and no seed is shown: %#", async (args, property, reason) => {
+])("a wrong input is reported without the seed: %#", async (args, property, reason) => {
   const { failures } = await VerificationKey.check({}, { name: "acme", ...args });
   expect(failures).toEqual([{ property, reason: expect.stringContaining(reason) as string }]);
   expect(JSON.stringify(failures)).not.toMatch(/short-seed|a9Zt0/);

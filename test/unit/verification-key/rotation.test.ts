@@ -24,7 +24,7 @@ describe("create", () => {
     expect(other.current).not.toBe(current);
   });
 
-  test("adopts a live key, with an id that contains nothing of it and that no other resource has", async () => {
+  test("adopts a live key, under a unique id that does not reveal it", async () => {
     const inputs = await checked({ initial: LIVE_KEY, rotation: "1" });
     const [{ id, outs }, other] = [
       await VerificationKey.create(inputs),
@@ -36,12 +36,12 @@ describe("create", () => {
   });
 });
 
-describe("a new key is created, and the earlier ones follow it,", () => {
+describe("a new key is created before the earlier ones", () => {
   test.each<[string, Args, Args]>([
-    ["when rotation is set for the first time", {}, { rotation: "1" }],
+    ["when rotation is first set", {}, { rotation: "1" }],
     ["when rotation changes", { rotation: "1" }, { rotation: "2" }],
     ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
-    ["when bytes is removed, and was not the default", { bytes: 33 }, {}],
+    ["when bytes returns to its default", { bytes: 33 }, {}],
     ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
   ])("%s", async (_, before, after) => {
     const state = await create(before);
@@ -53,7 +53,7 @@ describe("a new key is created, and the earlier ones follow it,", () => {
   });
 });
 
-test("a changed initial makes that key the current one, and update names what changes", async () => {
+test("a changed initial becomes the current key, and diff names each change", async () => {
   const state = await create({ initial: LIVE_KEY });
   const after = { initial: OTHER_KEY, rotation: "1", bytes: 16 };
   const { changed } = await VerificationKey.diff("id", state, await checked(after, { name: "acme" }));
@@ -65,11 +65,11 @@ test("a changed initial makes that key the current one, and update names what ch
 
 describe("nothing changes", () => {
   test.each<[string, Args, Args]>([
-    ["when nothing did", { rotation: "1", keep: 1 }, { rotation: "1", keep: 1 }],
+    ["for the same arguments", { rotation: "1", keep: 1 }, { rotation: "1", keep: 1 }],
     ["when rotation is removed", { rotation: "1" }, {}],
     ["when bytes is set to the default", {}, { bytes: 32 }],
-    ["when keep changes and drops none", { keep: 2 }, { keep: 0 }],
-    ["when a keep that is not known yet cannot drop one", {}, { keep: UNKNOWN }],
+    ["when a changed keep drops no key", { keep: 2 }, { keep: 0 }],
+    ["when an unknown keep cannot drop a key", {}, { keep: UNKNOWN }],
     ["when initial is removed", { initial: LIVE_KEY }, {}],
     ["when initial is set to a stored key", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
   ])("%s", async (_, before, after) => {
@@ -82,7 +82,7 @@ describe("nothing changes", () => {
   test.each<[string, Args[], Args]>([
     ["rotation is removed and restored", [{ rotation: "1" }, { bytes: 16 }], { bytes: 16, rotation: "1" }],
     [
-      "the program still names an initial key that has been dropped since",
+      "the program still names a dropped initial key",
       [{ initial: LIVE_KEY }, { initial: LIVE_KEY, keep: 0, rotation: "1" }],
       { initial: LIVE_KEY, keep: 0, rotation: "1" },
     ],
@@ -108,7 +108,7 @@ describe("keep", () => {
     [0, { keep: 0 }],
     [2, {}],
     [3, { keep: 3 }],
-  ])("keeps the %i latest earlier keys, if the program says %j", async (kept, args) => {
+  ])("keeps the latest %i earlier keys with %j", async (kept, args) => {
     const states = [await create(args)];
     for (const rotation of ["1", "2", "3", "4", "5"]) {
       states.unshift(await up(states[0] ?? (await create()), { ...args, rotation }));
@@ -116,7 +116,7 @@ describe("keep", () => {
     expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
   });
 
-  test("drops keys as soon as it becomes smaller, and does not restore them", async () => {
+  test("drops keys when it is lowered, and never restores them", async () => {
     const state = await upAll([{}, { rotation: "1" }, { rotation: "2" }]);
     const one = await up(state, { rotation: "2", keep: 1 });
     expect(one.keys).toEqual(state.keys.slice(0, 2));
@@ -145,7 +145,7 @@ describe("the output of a preview", () => {
       { keep: 1, rotation: "1", initial: OTHER_KEY },
       ["acme: the key in initial becomes the current one", DROPPED],
     ],
-  ])("of %j announces the new key and the number of dropped keys, and shows none", async (args, said) => {
+  ])("announces new and dropped keys without showing them: %j", async (args, said) => {
     const state = await upAll([
       { initial: LIVE_KEY, keep: 1 },
       { keep: 1, rotation: "1" },
@@ -156,7 +156,7 @@ describe("the output of a preview", () => {
   });
 
   test.each(["rotation", "bytes", "initial", "keep"])(
-    "counts a %s that is not known yet as a change, if it may be one",
+    "counts an unknown %s as a change",
     async (property) => {
       const state = await upAll([{}, { rotation: "1" }]);
       lines.length = 0;
@@ -166,7 +166,7 @@ describe("the output of a preview", () => {
   );
 });
 
-test("read returns the state unchanged, without inputs; delete does nothing", async () => {
+test("read returns the state unchanged, and delete does nothing", async () => {
   const state = await create();
   expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });
   expect(await VerificationKey.delete("the-id", state)).toBeUndefined();

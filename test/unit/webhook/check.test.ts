@@ -38,7 +38,7 @@ test.each<Args>([
   { webhookVerificationKey: "with spaces inside is fine" },
   ...INPUTS.map((name) => unknown([name])),
   { ...unknown(INPUTS), timeouts: unknown(["requestSeconds", "readySeconds"]) },
-])("%j passes unchanged, with the status to reach, without a warning", async (args) => {
+])("%j passes unchanged, with the status to reach and without a warning", async (args) => {
   const inputs = { ...VALID, ...args, status: "verified" };
   expect(await check({ ...VALID, ...args })).toEqual({ inputs, failures: [] });
   expect(lines).toEqual([]);
@@ -48,7 +48,7 @@ const url = (webhookUrl: unknown): Args => ({ webhookUrl });
 const key = (webhookVerificationKey: unknown): Args => ({ webhookVerificationKey });
 const timeout = (name: string, value: unknown): Args => ({ timeouts: { [name]: value } });
 
-describe("a wrong input is rejected, with the given value, the accepted ones and how to fix it:", () => {
+describe("a wrong input is rejected, with the value, the accepted values and the fix", () => {
   test.each<[Args, RegExp]>([
     [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
     [url(7), /^webhookUrl: must be a string, got a number; for example/],
@@ -77,7 +77,7 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
     [{ apiKey: "" }, /^apiKey: must be non-empty/],
     [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without .*whitespace, got 15 characters, 14 after/],
     [{ apiKey: { secret: 1 } }, /^apiKey: must be a string, got an object/],
-  ])("%j, without naming the property to the engine", async (args, reason) => {
+  ])("secrets, without a property for the engine: %j", async (args, reason) => {
     expect(await failuresOf(args)).toEqual([
       { property: "", reason: expect.stringMatching(reason) as string },
     ]);
@@ -100,7 +100,7 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
       /is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
     ],
     [timeout("toString", 1), "timeouts.toString", /is not a known/],
-  ])("%j, and the engine gets the property, if it is at the top level", async (args, property, reason) => {
+  ])("others, with a top-level property for the engine: %j", async (args, property, reason) => {
     const [failure, ...more] = await failuresOf(args);
     // The engine would print {<nil>} for a nested one: it finds values only at the top level.
     const named = property.includes(".") ? "" : property;
@@ -110,7 +110,7 @@ describe("a wrong input is rejected, with the given value, the accepted ones and
   });
 });
 
-describe("nothing secret is shown", () => {
+describe("an error shows no secrets", () => {
   test.each([
     "chat.example/hook?token=query-value",
     "localhost:3000?token=query-value",
@@ -125,13 +125,13 @@ describe("nothing secret is shown", () => {
     "https:user:query-value@chat.example",
     "?token=query-value",
     "#query-value",
-  ])("of the wrong URL %s", async (wrong) => {
+  ])("if the URL is %s", async (wrong) => {
     const failures = await failuresOf({ webhookUrl: wrong, baseUrl: wrong });
     expect(failures).toHaveLength(2);
     expect(JSON.stringify(failures)).not.toContain("query-value");
   });
 
-  test("of wrong keys", async () => {
+  test("if keys are wrong", async () => {
     const failures = await failuresOf({ ...key(` ${VERIFICATION_KEY}`), apiKey: `${API_KEY}\t` });
     expect(failures).toHaveLength(2);
     expect(JSON.stringify(failures)).not.toContain("0123456789");
@@ -141,7 +141,7 @@ describe("nothing secret is shown", () => {
 const baseUrlWith = async (baseUrl?: string) => (await check({ ...VALID, baseUrl })).inputs.baseUrl;
 
 describe("defaults", () => {
-  test("of baseUrl: the argument, then the configuration, then the environment", async () => {
+  test("baseUrl comes from the argument, the configuration or the environment, in this order", async () => {
     vi.stubEnv("APICHAT_BASE_URL", "https://environment.example/");
     expect(await baseUrlWith()).toBe("https://environment.example/");
     startRun({ "apichat:baseUrl": "https://config.example/" });
@@ -152,7 +152,7 @@ describe("defaults", () => {
   test.each<[string, Record<string, string>, string | undefined]>([
     ["the configuration", { "apichat:apiKey": API_KEY }, undefined],
     ["the environment", {}, API_KEY],
-  ])("of apiKey: %s is enough, and it does not enter the inputs", async (_name, config, environment) => {
+  ])("apiKey may come from %s, and is then not in the inputs", async (_name, config, environment) => {
     startRun(config);
     vi.stubEnv("APICHAT_API_KEY", environment);
     for (const apiKey of [undefined, null]) {
@@ -162,7 +162,7 @@ describe("defaults", () => {
     }
   });
 
-  test("that are empty do not count, and others are checked like arguments", async () => {
+  test("empty values do not count, and others are checked like arguments", async () => {
     startRun({ "apichat:apiKey": "", "apichat:baseUrl": "" });
     vi.stubEnv("APICHAT_API_KEY", "").stubEnv("APICHAT_BASE_URL", "");
     const missing = (await check(BARE)).failures;
@@ -178,7 +178,7 @@ describe("defaults", () => {
 });
 
 describe("two resources for one workspace", () => {
-  test("cause one failure that names both, even if one uses the API key of the environment", async () => {
+  test("cause one failure that names both, even with the environment's API key", async () => {
     vi.stubEnv("APICHAT_API_KEY", API_KEY);
     expect(await failuresOf({})).toEqual([]);
     expect(await failuresOf({})).toEqual([]);
@@ -206,7 +206,7 @@ test.each<[Args, RegExp]>([
     /^acme: warning: baseUrl uses http, so keys are sent unencrypted; use/,
   ],
   [url("http://chat.example/"), /^acme: warning: webhookUrl uses http/],
-])("%j causes a warning, which starts with the resource's name", async (args, line) => {
+])("%j causes a warning that starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(line)]);
 });

@@ -29,7 +29,7 @@ import {
 
 const lines = isolateRuns();
 
-test("create registers the webhook, and its outputs are the inputs and the registration", async () => {
+test("create registers the webhook, and returns its inputs and the registration", async () => {
   const { acme, args, actions, endpoint } = await startAcme();
   const outs = await create({ ...args, __provider: "source" });
   expect(actions()).toEqual(SET);
@@ -57,7 +57,7 @@ test("create registers the webhook, and its outputs are the inputs and the regis
 
 const NAMES = ["acme", ...Array.from({ length: 19 }, (_, n) => `w${n}`)];
 
-test("only one of 20 concurrent creates reads its result, if get-webhook returns the same as set-webhook", async () => {
+test("if get-webhook returns what set-webhook did, only one of 20 creates reads its result", async () => {
   const workspaces = NAMES.map((name) => ({ name, apiKey: `ak-${name}-0123456789` }));
   const { args, emulator, actions } = await startAcme({ workspaces });
   const creates = workspaces.map(({ name, apiKey }) =>
@@ -67,7 +67,7 @@ test("only one of 20 concurrent creates reads its result, if get-webhook returns
   expect(actions().filter((action) => action === "get-webhook")).toHaveLength(20 + 1);
 });
 
-test("each of two creates is confirmed if get-webhook differs, on a mock of such a service", async () => {
+test("if get-webhook differs from set-webhook, every create reads its result (mocked service)", async () => {
   const registered = new Map<string, object>();
   const { url, requests } = await startServer(({ path, body }, response) => {
     const [name = "", action] = path.split("?action=");
@@ -108,17 +108,17 @@ const REPLACED = /^acme: replaced .*\/foreign; onExisting: "replace" may be remo
 const SET_AGAIN = /^acme: adopted .*; .* it was set again$/;
 const ADOPTED = /^acme: adopted .*; nothing was written$/;
 
-describe("create, if there is", () => {
+describe("create over", () => {
   test.each<[string, Stand, OnExisting | undefined, string[], RegExp]>([
     ["nothing", nothing, undefined, SET, /^$/],
     ["our URL with a different key", oursWithOtherKey, undefined, SET, SET_AGAIN],
-    ["ours, not verified", oursFailed, undefined, SET, SET_AGAIN],
+    ["our webhook, not verified", oursFailed, undefined, SET, SET_AGAIN],
     ["another URL", foreign, "replace", SET, REPLACED],
     ["a different URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
-    ["ours", ours, undefined, GET, ADOPTED],
-    ["ours", ours, "replace", GET, ADOPTED],
-    ["ours, written differently", oursWithSlash, undefined, GET, ADOPTED],
-  ])("%s, and onExisting is $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
+    ["our webhook", ours, undefined, GET, ADOPTED],
+    ["our webhook", ours, "replace", GET, ADOPTED],
+    ["our webhook, written differently", oursWithSlash, undefined, GET, ADOPTED],
+  ])("%s, with onExisting $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
     const started = await startAcme();
     makeStand(started);
     const before = started.acme.registration;
@@ -140,7 +140,7 @@ describe("create, if there is", () => {
     ["another URL", foreign, undefined],
     ["another URL", foreign, "fail"],
     ["a different URL with our key", foreignWithOurKey, "fail"],
-  ])("%s, and onExisting is $2, is a conflict, and writes nothing", async (_, makeStand, onExisting) => {
+  ])("%s, with onExisting $2, is a conflict and writes nothing", async (_, makeStand, onExisting) => {
     const started = await startAcme();
     makeStand(started);
     const before = started.acme.registration;
@@ -165,7 +165,7 @@ test.each<[Fault, string, boolean]>([
   [{ status: 401 }, "unauthorized", false],
   [{ status: 503, retryAfterSeconds: 60 }, "unavailable", false],
 ])(
-  "a workspace that first responds with %j is rejected; that onExisting replace helps is %j",
+  "an unreadable workspace (%j) fails the create, and onExisting replace helps: %j",
   async (fault, code, helps) => {
     const { args, actions, emulator } = await startAcme();
     emulator.injectFault({ operation: "get-webhook", fault, times: 2 });
@@ -182,7 +182,7 @@ test.each<[Fault, string, boolean]>([
   },
 );
 
-/** A refresh and an update in the next run find no changes. */
+/** Expects that a refresh and an update in the next run find no changes. */
 async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Promise<void> {
   actions();
   expect(await refresh(state)).toEqual(state);
@@ -191,8 +191,8 @@ async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Prom
   expect(actions()).toEqual([...GET, ...GET]);
 }
 
-describe("a service that shows values in its own way:", () => {
-  test("a masked key never counts as the key, and is drift only once it changes", async () => {
+describe("a service with its own notation", () => {
+  test("may mask keys: a mask is not the key, and only a changed mask is drift", async () => {
     const started = await startAcme({ maskKey: true });
     const outs = await create(started.args);
     expect(outs.webhookVerificationKey).toBe(VERIFICATION_KEY);
@@ -216,7 +216,7 @@ describe("a status that is not verified yet", () => {
     expect((await create(args)).status).toBe("verified");
   });
 
-  test("keeps the resource as partly done, and update completes it", async () => {
+  test("leaves a partial resource, which update completes", async () => {
     const { acme, args, actions } = await startAcme({ statusAfterSet: "pending" });
     const hasty = { ...args, timeouts: { requestSeconds: 3, readySeconds: 0.3 } };
     const { id, state, reasons } = await unfinishedBy(create(hasty));
@@ -232,7 +232,7 @@ describe("a status that is not verified yet", () => {
   });
 });
 
-/** Takes effect before it fails, so that the handshake is made. */
+/** Takes effect before it fails, so the service makes the handshake. */
 const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
 
 describe("a set-webhook that the service rejects permanently", () => {
@@ -242,7 +242,7 @@ describe("a set-webhook that the service rejects permanently", () => {
   const KEPT = 'Registered now: <url>, status "verified"';
   const LOST = "<url> was registered before and could not be restored";
 
-  test("leaves nothing if nothing was registered, and says so", async () => {
+  test("leaves an empty workspace empty, and reports this", async () => {
     const { acme, args, emulator } = await startAcme({ failedHandshake: "clears" });
     emulator.injectFault(rejectHandshake);
     const error = await failureOf(create({ ...args, timeouts }));
@@ -260,7 +260,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     ["keeps", undefined, false, KEPT],
     ["keeps", failWith(401), false, KEPT],
   ])(
-    "that %s the earlier registration, with the fault %j, the key masked: %j, leaves it: %s",
+    "reports what is left: failedHandshake %s, fault %j, masked key %j: %s",
     async (failedHandshake, fault, maskKey, left) => {
       const { acme, args, emulator } = await startAcme({ failedHandshake, maskKey });
       const { url } = await startEndpoint(KEY_BEFORE, "/before");
@@ -275,7 +275,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     },
   );
 
-  test("restores the key that a rotation has overwritten, and leaves the state unchanged", async () => {
+  test("is followed by a restore of the previous key in a rotation", async () => {
     const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
     emulator.injectFault(rejectHandshake);
     const rotated = { ...args, webhookVerificationKey: "next-key-0123456789", timeouts };
@@ -284,7 +284,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
   });
 
-  test("without a preflight names the key as a possible reason", async () => {
+  test("suggests a preflight if there was none", async () => {
     const { args, emulator } = await startAcme();
     emulator.injectFault(rejectHandshake);
     const error = await failureOf(create({ ...args, preflight: "off", timeouts }));
@@ -295,7 +295,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     ["unverified", rejectHandshake],
     ["verified", { operation: "set-webhook", fault: { status: 422, afterChange: true } }],
   ] as const)(
-    "and leaves it registered, %s, is kept in the state, so that destroy removes it",
+    "leaves a state if it registered the webhook as %s, so destroy removes it",
     async (_, fault) => {
       const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
       emulator.injectFault(fault);
@@ -320,14 +320,14 @@ test("set-webhook is not called after a failed preflight", async () => {
 });
 
 describe("a lost response", () => {
-  test("of every attempt is recovered with get-webhook, even if it masks the key", async () => {
+  test("is recovered with get-webhook, even if that masks the key", async () => {
     const { acme, args, emulator, actions } = await startAcme({ maskKey: true });
     emulator.injectFault({ operation: "set-webhook", fault: "html" });
     expect((await create(args)).botUrl).toBe(acme.botUrl);
     expect(actions()).toEqual(SET);
   });
 
-  test("is reported if get-webhook fails too, and the next create adopts the webhook", async () => {
+  test("is an error if get-webhook fails too, and the next create adopts the webhook", async () => {
     const { acme, args, emulator, actions } = await startAcme();
     emulator.injectFault({ operation: "set-webhook", fault: "html" });
     emulator.injectFault(secondLookFails);
@@ -342,9 +342,9 @@ describe("a lost response", () => {
   });
 
   test.each<[string, boolean, Fault | undefined]>([
-    ["the get-webhook after it leaves a workspace in the state whose bot was known", true, "html"],
-    ["the confirmation of set-webhook leaves the workspace in the state", false, undefined],
-  ])("with %s is recovered, so that destroy removes the webhook", async (_, hasOther, fault) => {
+    ["a lost get-webhook for a known bot", true, "html"],
+    ["a lost confirmation", false, undefined],
+  ])("leaves a state after %s, so destroy removes the webhook", async (_, hasOther, fault) => {
     const { acme, args, emulator } = await startAcme();
     if (hasOther) acme.takeOver(FOREIGN);
     if (fault) emulator.injectFault({ operation: "set-webhook", fault });
@@ -358,7 +358,7 @@ describe("a lost response", () => {
   });
 });
 
-test("a replacement whose set-webhook lost its response has its own claim in the state", async () => {
+test("a replacement with a lost response has its own claim in the state", async () => {
   const { args, emulator } = await startAcme();
   const previous = await create(args);
   startRun();
@@ -371,7 +371,7 @@ test("a replacement whose set-webhook lost its response has its own claim in the
   expect(state.applied.claimId).not.toBe(previous.applied.claimId);
 });
 
-test("two resources that reach one bot are a conflict that names both, and the second writes nothing", async () => {
+test("two resources with the same bot are a conflict, and the second writes nothing", async () => {
   const { acme, args, emulator, actions } = await startAcme();
   const apiKey = "ak-alias-0123456789";
   const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
@@ -384,12 +384,12 @@ test("two resources that reach one bot are a conflict that names both, and the s
   expect(error.summary).toContain('"acme" and "again"');
   expect(actions()).toEqual(GET);
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-  // A conflict that only the response of set-webhook shows is kept in the state.
+  // If only the response of set-webhook shows the conflict, the state records the webhook.
   acme.removeRegistration();
   expect((await unfinishedBy(create(again))).id).toBe(acme.botUrl);
 });
 
-test("a second resource of the same name does not adopt the webhook of the first, which stays unchanged", async () => {
+test("a second resource of the same name does not adopt the webhook of the first", async () => {
   const { state, args, acme } = await startCreated();
   expect(await hasChanges(state, args)).toBe(false);
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
@@ -398,9 +398,9 @@ test("a second resource of the same name does not adopt the webhook of the first
 });
 
 test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>]>([
-  ["that a refresh has read", refresh],
-  ["that the program changes", (state, args) => hasChanges(state, { ...args, onExisting: "replace" })],
-])("a conflict with the webhook of this stack's own resource, %s, names that one", async (_, see) => {
+  ["after a refresh", refresh],
+  ["after a diff", (state, args) => hasChanges(state, { ...args, onExisting: "replace" })],
+])("a conflict with another resource of this stack names it, even %s", async (_, see) => {
   const { state, args } = await startCreated();
   await see(state, args);
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
@@ -412,7 +412,7 @@ test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>
 });
 
 test.each([401, 422])(
-  "a set-webhook that took effect without a response, and whose repetition is rejected with %d, is found",
+  "a set-webhook that took effect is found, even if its retry is rejected with %d",
   async (status) => {
     const { args, emulator, acme } = await startAcme();
     emulator.injectFault({ operation: "set-webhook", fault: { status: 502, afterChange: true } });

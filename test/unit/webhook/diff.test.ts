@@ -36,7 +36,7 @@ const diff = (change: Partial<WebhookInputs>, state = STATE) =>
   diffWebhook(state, { ...INPUTS, ...change }, { run: currentRun() });
 
 describe("diff", () => {
-  test("finds no change if only the provider's source changed, or an object is equal", () => {
+  test("ignores a changed source of the provider, and compares objects by value", () => {
     expect(diff({ __provider: "of another version" })).toEqual({
       changes: false,
       changed: [],
@@ -59,7 +59,7 @@ describe("diff", () => {
     { timeouts: { readySeconds: 1 } },
     { webhookUrl: UNKNOWN },
     { webhookVerificationKey: UNKNOWN },
-  ])("treats a change to %j as an update of what it names, and never as a replacement", (change) =>
+  ])("reports a change to %j as an update, never as a replacement", (change) =>
     expect(diff(change)).toEqual({ changes: true, changed: Object.keys(change), deleteBeforeReplace: false }),
   );
 
@@ -69,16 +69,16 @@ describe("diff", () => {
     ["botUrl", { botUrl: "https://new-bots.example/api/apichat/f1" }],
     ["webhookUrl", { webhookUrl: "https://drifted.example/" }],
     ["webhookUrl", { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } }],
-  ])("uses the record of %s: %j", (name, recorded) =>
+  ])("compares with the recorded %s: %j", (name, recorded) =>
     expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
   );
 
-  test("names an API key of the environment that differs from the last used one", () => {
+  test("reports an API key of the environment that differs from the last one used", () => {
     vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
     expect(diff({}).changed).toEqual(["apiKey"]);
   });
 
-  test("names changes that a preview hides in a separate line: keys, and URLs with a query", () => {
+  test("prints a line for changes that a preview hides", () => {
     diff({ webhookVerificationKey: "another-key-0123456" });
     diff({}, { ...STATE, drift: [DRIFTED_KEY] });
     diff({ apiKey: API_KEY });
@@ -91,7 +91,7 @@ describe("diff", () => {
     ]);
   });
 
-  test("fails if another state of the program holds the same bot, whatever their names", () => {
+  test("fails if another state of the program holds the same bot, even under the same name", () => {
     currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({});
     diff({});
@@ -99,7 +99,7 @@ describe("diff", () => {
     expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
   });
 
-  test("records no claim for a state that its program does not declare, or is about to change", () => {
+  test("records no claim for an undeclared state, or one with changes", () => {
     diff({});
     currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
     diff({ preflight: "off" });
@@ -108,13 +108,13 @@ describe("diff", () => {
   });
 });
 
-test("a state of an unknown version is rejected, under the resource's name", async () => {
+test("a state of an unknown version is rejected", async () => {
   const stored = { ...STATE, stateVersion: 2 };
   const error = await failureOf(lifecycle().read(STATE.botUrl, stored));
   expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });
 
-test("values in the engine's states never change: the unknown value, and the short source of the provider", () => {
+test("values in existing states never change: UNKNOWN, and the source of the provider", () => {
   expect(UNKNOWN).toBe(runtime.unknownValue);
   expect(providerSource("ApiChatWebhook")).toBe(
     'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}',

@@ -20,7 +20,7 @@ isolateRuns();
 
 const REASON = new ApiChatError("timeout", "the run was ended", { operation: "set-webhook" });
 
-/** Starts an operation that does not end by itself, and ends it when `isWaiting` resolves. */
+/** Starts an operation, and aborts it once `when` returns true. */
 async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => boolean): Promise<unknown> {
   const controller = new AbortController();
   const ended = work(controller.signal);
@@ -30,7 +30,7 @@ async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => 
   return ended;
 }
 
-/** Delays one action of the service. The result tells whether it has begun. */
+/** Delays one action of the service. Returns a function that tells whether it has begun. */
 function slow(
   { emulator }: Acme,
   operation: FaultOperation,
@@ -41,8 +41,8 @@ function slow(
   return () => emulator.requests.slice(before).some(({ action }) => action === operation);
 }
 
-describe("an operation that is ended", () => {
-  test("during its first get-webhook has written nothing", async () => {
+describe("an aborted operation", () => {
+  test("writes nothing during its first get-webhook", async () => {
     const started = await startCreated();
     const { state, args, actions } = started;
     const inputs = await checked(args);
@@ -57,7 +57,7 @@ describe("an operation that is ended", () => {
     }
   });
 
-  test("while it waits for the endpoint never calls set-webhook", async () => {
+  test("never calls set-webhook while it waits for the endpoint", async () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
@@ -69,7 +69,7 @@ describe("an operation that is ended", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("while it waits for the status keeps the registration", async () => {
+  test("keeps the registration while it waits for the status", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
     const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
@@ -79,8 +79,8 @@ describe("an operation that is ended", () => {
   });
 });
 
-describe("the time limit of the engine for an operation", () => {
-  test("limits the wait of a create, and is not recorded", async () => {
+describe("the engine's time limit", () => {
+  test("limits the wait of a create, without being recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
     const { state, reasons } = await unfinishedBy(

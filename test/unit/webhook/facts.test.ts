@@ -6,7 +6,7 @@ const held = (step: "diff" | "write", claimId: string, resource: string) =>
 const DECLARED: Fact = { fact: "declared", workspace: "w", resource: "acme", name: "acme" };
 const RELEASED: Fact = { fact: "released", bot: "b", claimId: "1" };
 
-/** The steps of state 2 that a fact of acme's state 1 may reject. */
+/** The steps of state 2 that a fact about state 1 of acme may reject. */
 const REJECTIONS = {
   "the check of the same resource": (facts: RunFacts) => facts.declarerOf("w", "acme"),
   "the check of a different resource": (facts: RunFacts) => facts.declarerOf("w", "other"),
@@ -30,7 +30,7 @@ test.each<[string, Fact[], Step[]]>([
   ["held by diff", [held("diff", "1", "acme")], HELD],
   ["held by write", [held("write", "1", "acme")], [...HELD, "a create of the same resource"]],
   ["released", [held("write", "1", "acme"), RELEASED], []],
-])("%s: what it decides", (_, facts, rejected) => {
+])("the fact %s affects the right steps", (_, facts, rejected) => {
   const found = Object.entries(REJECTIONS).filter(([, isRejected]) => isRejected(new RunFacts(facts)));
   expect(found.map(([step]) => step).toSorted()).toEqual(rejected.toSorted());
 });

@@ -4,7 +4,7 @@ import { getApiChatWebhook, type GetApiChatWebhookResult } from "../../../provid
 import { API_KEY, VERIFICATION_KEY, isolateRuns, startAcme } from "./harness.js";
 
 isolateRuns();
-// An empty string counts as not given.
+// An empty string counts as missing.
 afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
 
 /** Resolves an output as the engine does. */

@@ -37,7 +37,7 @@ export const FOREIGN = {
 export const GET = ["get-webhook"];
 export const SET = ["get-webhook", "set-webhook", "get-webhook"];
 
-/** The first get-webhook decides what to do; the second confirms or recovers what was done. */
+/** The first get-webhook decides what to do; the second confirms or recovers the result. */
 export const secondLookFails = {
   operation: "get-webhook",
   every: 2,
@@ -54,7 +54,7 @@ export function isolateRuns(): string[] {
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     vi.stubEnv("APICHAT_API_KEY", undefined);
     vi.stubEnv("APICHAT_BASE_URL", undefined);
-    // The address of a test's engine may be that of an earlier one, whose facts are still in force.
+    // A test's engine may have the address of an earlier one, whose facts still apply.
     vi.stubEnv("XDG_STATE_HOME", (stateHome = mkdtempSync(join(tmpdir(), "apichat-state-"))));
     startRun();
   });
@@ -154,7 +154,7 @@ export async function create(args: Args): Promise<WebhookState> {
   return outs;
 }
 
-/** Whether the next `up` has something to do. */
+/** Whether the next `up` has changes. */
 export async function hasChanges(state: WebhookState, args: Args): Promise<boolean> {
   return (await resource.diff(state.botUrl, state, await checked(args))).changes;
 }

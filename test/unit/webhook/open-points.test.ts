@@ -23,7 +23,7 @@ import {
 
 isolateRuns();
 
-/** The readings of switches whose values are numbers or strings, and of those that need another switch. */
+/** The readings of switches with numbers or strings, and of switches that need a second one. */
 const written: Partial<Record<keyof Switches, Switches[]>> = {
   statusAfterSet: [{ statusAfterSet: "pending", verifyAfterMs: 300 }],
   verifyAfterMs: [{ statusAfterSet: "pending", verifyAfterMs: 10 }],
@@ -42,7 +42,7 @@ const written: Partial<Record<keyof Switches, Switches[]>> = {
   ],
 };
 
-/** Every reading of one switch, from its schema if that lists them. */
+/** Returns every reading of a switch, from its schema if that lists them. */
 function readingsOf([name, schema]: [string, z.ZodType]): Switches[] {
   const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
   if (inner instanceof z.ZodEnum) {
@@ -58,7 +58,7 @@ function readingsOf([name, schema]: [string, z.ZodType]): Switches[] {
 
 const NEXT_KEY = "the-next-key-0123456789";
 
-/** A webhook URL that accepts any token, so that its verification key can change without interruption. */
+/** Starts an endpoint that accepts any token, so the verification key can change. */
 async function startRotating(options: Switches): Promise<Acme> {
   const started = await startAcme(options);
   const { url } = await startServer(answerAnyToken);
@@ -69,7 +69,7 @@ async function startRotating(options: Switches): Promise<Acme> {
   return started;
 }
 
-/** A status that changes later is not our change: returns the registration once it is verified. */
+/** Waits until the service verifies the webhook, and returns the state. */
 async function refreshUntilVerified(state: WebhookState): Promise<WebhookState> {
   for (;;) {
     const seen = await refresh(state);
@@ -77,7 +77,7 @@ async function refreshUntilVerified(state: WebhookState): Promise<WebhookState> 
   }
 }
 
-describe("the lifecycle of a webhook if the specification is read as", () => {
+describe("the lifecycle of a webhook, with the reading", () => {
   test.each(Object.entries(switches).flatMap(readingsOf))("%j", { timeout: 60_000 }, async (options) => {
     const { acme, args } = await startRotating(options);
     const created = await create(args);
@@ -128,7 +128,7 @@ test.each<Switches>([
   { failedHandshake: "clears" },
   ...(["errors", "text", "empty"] as const).map((errorShape) => ({ errorShape })),
 ])(
-  "set-webhook is retried while the service's handshake fails, if its error response has the form %j",
+  "set-webhook is retried while the service's handshake fails: %j",
   async (options) => {
     const { acme, args, emulator, actions } = await startRotating(options);
     emulator.injectFault({ ...rejectHandshake, times: 2 });

@@ -17,7 +17,7 @@ import {
 } from "../diagnosis/harness.js";
 import { VERIFICATION_KEY, failureOf, isolateRuns, startCreated, update } from "./harness.js";
 
-/** Each pause ends at once and advances the clock: only handshakes take real time, which the clock does not count. */
+/** Pauses end at once and advance the clock, which does not count the real time of handshakes. */
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
   ...(await load()),
   sleep: async (ms) => void vi.advanceTimersByTime(ms),
@@ -27,7 +27,7 @@ beforeEach(() => {
   return () => void vi.useRealTimers();
 });
 
-/** The arguments of each round. */
+/** Spies record the arguments of each round. */
 vi.mock(import("../../../provider/diagnosis/diagnose.js"), { spy: true });
 vi.mock(import("../../../provider/lib/retry.js"), { spy: true });
 
@@ -54,7 +54,7 @@ const inSeconds = (seconds: number): { deadline: number } => ({
 const inAMinute = (): { deadline: number } => inSeconds(60);
 const startNobody = async (): Promise<string> => `http://127.0.0.1:${await freePort()}/`;
 
-/** The results of a round in which all encodings fail. */
+/** The number of requests in a round in which all encodings fail. */
 const REQUESTS_OF_A_ROUND = 4;
 
 /** Responds with one status for each round, and then passes. */
@@ -81,7 +81,7 @@ test("the handshake is posted as form and as JSON, each with its own challenge",
   expect(lines).toEqual([]);
 });
 
-test("one passing encoding is enough, and the others are reported; the query is tried last", async () => {
+test("one passing encoding suffices, and the failing ones are reported", async () => {
   const { url, requests } = await startServer((request, ...more) =>
     (encodingOf(request) === "query" ? answerHandshake() : respond(503))(request, ...more),
   );
@@ -92,12 +92,12 @@ test("one passing encoding is enough, and the others are reported; the query is 
   expect(lines).toEqual([`acme: the handshake passes, but ${others.join("; ")}`]);
 });
 
-describe("an endpoint that breaks a rule", () => {
+describe("a failing endpoint", () => {
   test.each<[string, number, Answer]>([
     ["token_refused", 401, respond(401)],
     ["redirect", 302, respond(302, "", { location: "/login?next=query-value" })],
     ["wrong_challenge", 200, answerChallenge((c) => c.padEnd(100_000))],
-  ])("(%s) fails with its transcript", async (rule, httpStatus, answer) => {
+  ])("causes an error with a transcript: %s", async (rule, httpStatus, answer) => {
     const { url } = await startServer(answer);
     const error = await failureOf(run(`${url}/hook?token=query-value`));
     const at = `${url}/hook?token=***`;
@@ -120,7 +120,7 @@ describe("an endpoint that breaks a rule", () => {
     expect(error.message).not.toContain("query-value");
   });
 
-  test("(nothing listens) names the solution if this machine may be the one that cannot reach it", async () => {
+  test("causes a hint if only this machine may be unable to reach it", async () => {
     const error = await failureOf(run(await startNobody()));
     expect(error.transcript).toMatchObject({ rule: "unreachable", addresses: ["127.0.0.1"] });
     expect(error.httpStatus).toBeUndefined();
@@ -140,7 +140,7 @@ describe("waiting", () => {
     ["a redirect", respond(302, "", { location: "https://other.example/" })],
     ["400", respond(400)],
     [
-      "one encoding that is permanently wrong, whatever the others are",
+      "one encoding that is permanently wrong",
       (request, ...more) =>
         (encodingOf(request) === "json" ? respond(200, "wrong") : respond(503))(request, ...more),
     ],
@@ -150,7 +150,7 @@ describe("waiting", () => {
     expect(requests).toHaveLength(REQUESTS_OF_A_ROUND);
   });
 
-  test("reports after two seconds what was seen and how many seconds are left", async () => {
+  test("reports progress after two seconds, with the seconds left", async () => {
     const { url } = await startServer((...request) =>
       (lines.length === 0 ? respond(503) : answerHandshake())(...request),
     );
@@ -162,8 +162,8 @@ describe("waiting", () => {
 
   test.each<[string, () => Promise<string>, number]>([
     ["at the deadline", async () => (await startServer(respond(503))).url, 600],
-    ["after ten seconds for a port of this machine on which nothing listens", startNobody, 10],
-  ])("ends %s, with the number of its rounds", async (_, start, seconds) => {
+    ["after ten seconds for a closed local port", startNobody, 10],
+  ])("ends %s, with the number of rounds", async (_, start, seconds) => {
     const url = await start();
     const begun = performance.now();
     vi.mocked(diagnoseHandshake).mockClear();
@@ -177,21 +177,18 @@ describe("waiting", () => {
 test.each<[HandshakeCause, () => Promise<string>]>([
   ["name_not_resolved", async () => `http://${"x".repeat(64)}.invalid/`],
   ["tls_not_spoken", async () => (await startServer()).url.replace("http:", "https:")],
-])(
-  "%s, which waiting rarely changes, ends it after three rounds, and the line says so",
-  async (cause, start) => {
-    vi.mocked(backOffMs).mockReturnValueOnce(3_000);
-    const error = await failureOf(run(await start(), inAMinute()));
-    expect(error).toMatchObject({ attempts: 3, transcript: { cause } });
-    expect(lines).toEqual([expect.stringMatching(/attempt \d; so far form: .*; attempts left: [12]$/)]);
-  },
-);
+])("waiting ends after three rounds with %s, and the message says so", async (cause, start) => {
+  vi.mocked(backOffMs).mockReturnValueOnce(3_000);
+  const error = await failureOf(run(await start(), inAMinute()));
+  expect(error).toMatchObject({ attempts: 3, transcript: { cause } });
+  expect(lines).toEqual([expect.stringMatching(/attempt \d; so far form: .*; attempts left: [12]$/)]);
+});
 
 describe("an endpoint that rejects the token", () => {
   test.each([
     ["six rounds", undefined, 6],
     ["the configured number of rounds", 2, 2],
-  ])("ends the waiting after %s with the same rejection", async (_, rejectedRounds, rounds) => {
+  ])("ends the wait after %s with the same rejection", async (_, rejectedRounds, rounds) => {
     vi.mocked(backOffMs).mockReturnValue(1);
     const { url, requests } = await startServer(respond(401));
     const error = await failureOf(run(url, { rejectedRounds, ...inAMinute() }));
@@ -200,10 +197,10 @@ describe("an endpoint that rejects the token", () => {
   });
 
   test.each([
-    ["if it responds differently in between", [401, 503, 401], 2],
-    ["if it rejects differently each time", [401, 403, 401], 2],
-    ["a few rounds by default", [401, 401], undefined],
-  ])("is waited for %s", async (_, statuses, rejectedRounds) => {
+    ["after a different response in between", [401, 503, 401], 2],
+    ["after different rejections", [401, 403, 401], 2],
+    ["for a few rounds by default", [401, 401], undefined],
+  ])("gets more time %s", async (_, statuses, rejectedRounds) => {
     const { url, requests } = await startServer(inRounds(...statuses));
     await run(url, { rejectedRounds, ...inAMinute() });
     expect(requests.length).toBeGreaterThan(statuses.length * REQUESTS_OF_A_ROUND);
@@ -211,8 +208,8 @@ describe("an endpoint that rejects the token", () => {
 });
 
 test.each([
-  ["which this run changes is waited for until readySeconds", "next-key-0123456789", "verified"],
-  ["which this run does not change is given up early", VERIFICATION_KEY, "handshake_failed"],
+  ["gets readySeconds if this run changes it", "next-key-0123456789", "verified"],
+  ["fails early if this run does not change it", VERIFICATION_KEY, "handshake_failed"],
 ])("a rejected key of an update %s", async (_, webhookVerificationKey, outcome) => {
   const { state, args } = await startCreated();
   const refuse = respond(401);
@@ -229,7 +226,7 @@ test.each([
   expect(await updated).toBe(outcome);
 });
 
-test('the mode "warn" makes one round and says what it saw, without recommending itself', async () => {
+test('the mode "warn" makes one round and prints a warning', async () => {
   const { url, requests } = await startServer(respond(503));
   await run(url, { preflight: "warn", ...inAMinute() });
   expect(requests).toHaveLength(REQUESTS_OF_A_ROUND);
@@ -240,7 +237,7 @@ test('the mode "warn" makes one round and says what it saw, without recommending
   ]);
 });
 
-test("a service on the internet cannot reach a private address: nothing is sent, even in mode warn", async () => {
+test("a private address is not tried for a service on the internet, even in mode warn", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const baseUrl = "https://93.184.216.34/";
   const error = await failureOf(run(url, { baseUrl, ...inAMinute() }));
@@ -250,7 +247,7 @@ test("a service on the internet cannot reach a private address: nothing is sent,
   expect(requests).toEqual([]);
 });
 
-test("the message has at most 12 lines, and no secret, however much the endpoint echoes", async () => {
+test("the message of an echoing endpoint has at most 12 lines, and no secrets", async () => {
   const { url, requests } = await startServer((request, response) => {
     const { hub_verify_token, hub_challenge } = parametersOf(request);
     const echo = `${hub_verify_token} ${hub_challenge} ${request.path} ${request.body}`;

@@ -25,7 +25,7 @@ const lines = isolateRuns();
 /** The type claims that the value is known, although a preview does not know it. */
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
-/** Returns the registration that would be adopted. Prints or throws the rest, as the plugin does. */
+/** Returns the registration that would be adopted. Prints messages and throws conflicts, as the plugin does. */
 async function previewCreate(inputs: WebhookInputs): Promise<Registration | undefined> {
   const { seen, conflict, line } = await foresee.previewCreate(inputs, { run: currentRun() });
   if (conflict) throw conflict;
@@ -34,7 +34,7 @@ async function previewCreate(inputs: WebhookInputs): Promise<Registration | unde
 }
 
 describe("the preview of a create", () => {
-  test("finds nothing if nothing is registered, or if a different URL will be replaced", async () => {
+  test("reports nothing for an empty workspace or a replacement", async () => {
     const { args, actions, acme } = await startAcme();
     expect(await previewCreate(await checked(args))).toBeUndefined();
     acme.takeOver(FOREIGN);
@@ -51,7 +51,7 @@ describe("the preview of a create", () => {
     expect(failure).toMatchObject({ code: "conflict", facts: { registered: FOREIGN.webhook_url } });
   });
 
-  test("finds two resources that reach one workspace through two addresses", async () => {
+  test("detects two resources that reach one workspace through two addresses", async () => {
     const { args } = await startCreated();
     await previewCreate(await checked(args));
     const again = await checked({ ...args, name: "again", baseUrl: `${args.baseUrl}?of=another` });
@@ -70,14 +70,14 @@ describe("the preview of a create", () => {
 
   test.each<[string, Partial<WebhookInputs>]>([
     ["cannot be reached", { baseUrl: "https://nowhere.invalid/" }],
-    ["refuses the key", { apiKey: OTHER_KEY }],
+    ["rejects the key", { apiKey: OTHER_KEY }],
   ])("warns of a service that %s", async (_, change) => {
     const { args } = await startAcme();
     expect(await previewCreate(await checked({ ...args, ...change }))).toBeUndefined();
     expect(lines).toEqual([expect.stringMatching(/^warning: get-webhook at /)]);
   });
 
-  test("waits five seconds for the service", async () => {
+  test("waits at most five seconds for the service", async () => {
     const { args, emulator } = await startAcme();
     emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 60_000 } });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -130,8 +130,8 @@ describe("the preview of an update", () => {
   test.each<[string, string, (acme: Acme) => Partial<WebhookInputs>]>([
     ["a conflict", "pulumi up will fail: .*/foreign", ({ acme }) => (acme.takeOver(FOREIGN), {})],
     ["a 404", "pulumi up will fail: .*HTTP 404", ({ args }) => ({ baseUrl: `${args.baseUrl}/nowhere` })],
-    ["a refused key", "pulumi up will fail: .*HTTP 401", () => ({ apiKey: "ak-wrong-0123456789" })],
-    ["an absent service", "cannot tell whether", () => ({ baseUrl: "http://service.invalid/" })],
+    ["a rejected key", "pulumi up will fail: .*HTTP 401", () => ({ apiKey: "ak-wrong-0123456789" })],
+    ["an unreachable service", "cannot tell whether", () => ({ baseUrl: "http://service.invalid/" })],
   ])("warns of %s", async (_, text, change) => {
     const created = await startCreated();
     const news = { onExisting: "fail" as const, ...change(created) };

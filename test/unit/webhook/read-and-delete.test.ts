@@ -32,7 +32,7 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-  test("shows a changed URL, status and bot URL in outputs and inputs, and keeps our own record", async () => {
+  test("returns changed URL, status and bot URL as drift, and keeps the record of the last set", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
     acme.change({
@@ -58,7 +58,7 @@ describe("read", () => {
     });
   });
 
-  test("never stores a key from a response: a changed one is marked until it is ours again", async () => {
+  test("never stores a key from a response, but marks a changed key until it is ours again", async () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
     const seen = await read(state);
@@ -82,13 +82,13 @@ describe("read", () => {
     [{ status: 503, retryAfterSeconds: 60 }, "unavailable"],
     ["html", "protocol"],
     [{ statusField: "error" }, "rejected"],
-  ])("with the response %j is an error, and never gone", async (fault, code) => {
+  ])("fails for the response %j instead of reporting the webhook as gone", async (fault, code) => {
     const { state, emulator } = await startCreated();
     emulator.injectFault({ operation: "get-webhook", fault, times: 9 });
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
-  test("of a deleted workspace names the command that removes it from the state; so does delete", async () => {
+  test("names the command that forgets a deleted workspace, like delete", async () => {
     const { state, emulator } = await startCreated();
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
@@ -98,7 +98,7 @@ describe("read", () => {
     }
   });
 
-  test("by id alone is rejected, with the way to read a registration", async () => {
+  test("requires a state, and names the function that reads without one", async () => {
     const error = await failureOf(lifecycle().read("some-id", { name: "acme" } as WebhookState));
     expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
     expect(error.message).toContain("getApiChatWebhook()");
@@ -107,8 +107,11 @@ describe("read", () => {
 
 describe("delete", () => {
   test.each<[string, (acme: Acme["acme"], url: string) => void]>([
-    ["what is ours", () => {}],
-    ["ours with a different key", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
+    ["our webhook", () => {}],
+    [
+      "our webhook with a different key",
+      (acme) => acme.change({ webhook_verification_key: "key-0123456789" }),
+    ],
     ["our webhook, not verified", (acme) => acme.change({ webhook_status: "failed" })],
     ["our webhook, written differently", (acme, url) => acme.change({ webhook_url: `${url}/` })],
   ])("removes %s", async (_, change) => {
@@ -139,7 +142,7 @@ describe("delete", () => {
     expect(lines).toEqual(states.map(() => line));
   });
 
-  test("with another API key that reaches a different workspace is a conflict, and deletes nothing", async () => {
+  test("fails with a conflict if a different API key reaches a different workspace", async () => {
     const { state, emulator, actions } = await startCreated();
     const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
     for (const registered of [FOREIGN, undefined]) {
@@ -151,7 +154,7 @@ describe("delete", () => {
     expect(actions()).toEqual([...GET, ...GET]);
   });
 
-  test("is repeated after a 503, after another get-webhook", async () => {
+  test("is retried after a 503 and another get-webhook", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: { status: 503 } });
     await remove(state);
@@ -159,7 +162,7 @@ describe("delete", () => {
     expect(actions().slice(0, 3)).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
   });
 
-  test("that is retried keeps a webhook that somebody else registered in between", async () => {
+  test("is not retried if somebody else has registered a webhook in between", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
     const removed = remove(state);
@@ -175,8 +178,8 @@ describe("delete", () => {
 describe("delete within a run of the program", () => {
   test.each([
     ["created", create, []],
-    ["only declared yet", checked, GET],
-  ])("does nothing for the old name of a resource that is %s, and says so", async (_, declare, calls) => {
+    ["only declared", checked, GET],
+  ])("keeps the webhook of an old name if the resource is %s under a new one", async (_, declare, calls) => {
     const { state, args, acme, actions } = await startCreated();
     await declare({ ...args, name: "renamed" });
     actions();
@@ -187,7 +190,7 @@ describe("delete within a run of the program", () => {
   });
 });
 
-test("a replacement that deletes first keeps the live webhook, and the create sets a changed URL", async () => {
+test("a delete before a replacement keeps the live webhook, and the create then sets the URL", async () => {
   const { state, args, acme, actions } = await startCreated();
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
   const inputs = await checked({ ...args, webhookUrl });
@@ -202,7 +205,7 @@ test("a replacement that deletes first keeps the live webhook, and the create se
 /** Adopts the existing registration. */
 const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
 
-describe("delete if the providers of a run cannot share their facts", () => {
+describe("if the providers of a run cannot share their facts, delete", () => {
   const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
   const STAYS =
     /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
@@ -219,11 +222,11 @@ describe("delete if the providers of a run cannot share their facts", () => {
 
   test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, RunLog, boolean]>([
     ["created it", ({ state }) => state, unshared, false],
-    ["adopted it, if they can share it", adopt, none, false],
+    ["adopted it, with shared facts", adopt, none, false],
     ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
-    ["adopted it and has set it since", setSince, unshared, false],
+    ["adopted it and later set it", setSince, unshared, false],
     ["adopted it with another key, and set it", adoptWithOtherKey, unshared, false],
-  ])("of a resource that %s", async (_, prepare, log, stays) => {
+  ])("is safe for a resource that %s", async (_, prepare, log, stays) => {
     const created = await startCreated();
     const state = await prepare(created);
     startRun({}, log);
@@ -234,7 +237,7 @@ describe("delete if the providers of a run cannot share their facts", () => {
   });
 });
 
-test("a resource that an alias renamed has its program's name in every error", async () => {
+test("errors name a renamed resource as the program does", async () => {
   const { state, args, emulator } = await startCreated();
   expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
   emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });
@@ -244,7 +247,7 @@ test("a resource that an alias renamed has its program's name in every error", a
 });
 
 describe("a replacement that the program declares", () => {
-  test("continues if nothing is registered for an API key other than the last used", async () => {
+  test("continues with a warning if a different API key finds nothing registered", async () => {
     const { state, args, acme } = await startCreated();
     await checked({ ...args, apiKey: ROTATED });
     acme.apiKey = ROTATED;
@@ -257,7 +260,7 @@ describe("a replacement that the program declares", () => {
     ]);
   });
 
-  test("of another API key removes the webhook of the previous one, if that still works", async () => {
+  test("with a different API key removes the webhook of the previous one, if that key still works", async () => {
     const { state, acme, emulator } = await startCreated();
     emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
     await checked({ ...inputsOf(state), apiKey: ROTATED });
@@ -266,7 +269,7 @@ describe("a replacement that the program declares", () => {
   });
 });
 
-describe("read and delete use the first API key that the service accepts:", () => {
+describe("if the recorded API key is rejected, read and delete use", () => {
   test.each<[string, string | undefined, Record<string, string>, string[]]>([
     ["the environment's", ROTATED, {}, [API_KEY, ROTATED]],
     [
@@ -275,7 +278,7 @@ describe("read and delete use the first API key that the service accepts:", () =
       { "apichat:apiKey": WRONG },
       [API_KEY, WRONG, ROTATED],
     ],
-  ])("%s, if the recorded one is rejected", async (_, environment, config, tried) => {
+  ])("%s key", async (_, environment, config, tried) => {
     const { state, acme, emulator } = await startCreated();
     acme.apiKey = ROTATED;
     vi.stubEnv("APICHAT_API_KEY", environment);

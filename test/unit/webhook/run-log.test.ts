@@ -30,9 +30,9 @@ beforeEach(async () => {
 const pathOfLog = (): string => join(folder, readdirSync(folder)[0] ?? "");
 
 test.each([
-  ["of one process", () => [memoryLog()] as const],
-  ["of two processes", () => [openRunLog(ADDRESS, folder), openRunLog(ADDRESS, folder)] as const],
-])("the facts %s", (_, open) => {
+  ["within a process", () => [memoryLog()] as const],
+  ["between two processes", () => [openRunLog(ADDRESS, folder), openRunLog(ADDRESS, folder)] as const],
+])("facts are shared %s", (_, open) => {
   const [one, other = one] = open();
   one.append(declared("ä"));
   other.append(declared("globex"));
@@ -51,7 +51,7 @@ test("a different engine's facts are not read", () => {
   expect(openRunLog("127.0.0.1:50124", folder).read().declarerOf("w")).toBeUndefined();
 });
 
-test("facts of an earlier engine with the same address end at a gap; own facts survive one", () => {
+test("facts of an earlier engine with the same address are ignored after a gap", () => {
   mkdirSync(folder, { mode: 0o700 });
   openRunLog(ADDRESS, folder);
   const early = JSON.stringify({ at: 1, ...declared("earlier") });
@@ -65,7 +65,7 @@ test("facts of an earlier engine with the same address end at a gap; own facts s
   expect(log.read().declarerOf("w", "now")).toBe("after");
 });
 
-test("a line is read once it is complete, and a damaged one is an error", () => {
+test("an incomplete line is ignored, and a damaged line is an error", () => {
   const log = openRunLog(ADDRESS, folder);
   log.append(declared("acme"));
   log.read();
@@ -96,6 +96,6 @@ test.each([
   expect(log.read().declarerOf("w")).toBe("acme");
 });
 
-test("without a home folder, nothing is written to the program's folder", () => {
+test("nothing is written without a home folder", () => {
   expect(openRunLog(ADDRESS, "pulumi-apichat/runs").problem).toBe("HOME is not set");
 });

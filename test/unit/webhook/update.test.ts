@@ -40,7 +40,7 @@ describe("a change of", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("the URL to one that the service rejects restores the live registration", async () => {
+  test("the URL restores the live registration if the service rejects the new URL", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
@@ -51,7 +51,7 @@ describe("a change of", () => {
   });
 });
 
-describe("a change behind our back:", () => {
+describe("a change behind our back", () => {
   type Change = Parameters<Acme["acme"]["change"]>[0];
 
   test.each<[Change | "gone", boolean]>([
@@ -62,7 +62,7 @@ describe("a change behind our back:", () => {
     [{ webhook_verification_key: "changed-key-0123456789" }, true],
     [{ webhook_url: FOREIGN.webhook_url }, true],
     [{ webhook_url: `${FOREIGN.webhook_url}?token=query-value` }, true],
-  ])("%j, refreshed: %j, is set again", async (change, refreshes) => {
+  ])("is reverted: %j, after a refresh: %j", async (change, refreshes) => {
     const { state, args, actions, acme } = await startCreated();
     const before = acme.registration;
     if (change === "gone") acme.removeRegistration();
@@ -76,7 +76,7 @@ describe("a change behind our back:", () => {
     expect(acme.registration).toEqual(before);
   });
 
-  test("the URL, with our key: a conflict until a refresh has shown it", async () => {
+  test("of the URL alone is a conflict until a refresh has shown it", async () => {
     const { state, args, actions, acme } = await startCreated();
     acme.change({ webhook_url: FOREIGN.webhook_url });
     expect(await failureOf(update(state, args))).toMatchObject({
@@ -88,7 +88,7 @@ describe("a change behind our back:", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("URL and key: somebody else's, a conflict even after a refresh, unless it may be replaced", async () => {
+  test("of URL and key is a conflict even after a refresh, unless onExisting is replace", async () => {
     const { state, args, acme } = await startCreated();
     acme.takeOver(FOREIGN);
     for (const seen of [state, await refresh(state)]) {
@@ -106,7 +106,7 @@ describe("a change behind our back:", () => {
     expect(lines).toEqual([expect.stringMatching(/^acme: replaced .*may be removed now$/)]);
   });
 
-  test("the URL, to the one that the program now wants: it is accepted", async () => {
+  test("to the URL that the program now wants is accepted", async () => {
     const { state, args, acme, actions } = await startCreated();
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     acme.change({ webhook_url: url });
@@ -114,7 +114,7 @@ describe("a change behind our back:", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("the bot's host: it is recorded, and nothing is set", async () => {
+  test("of the bot's host is recorded, and nothing is set", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botBaseUrl: "https://bots.example" });
     const { botUrl } = acme;
@@ -123,7 +123,7 @@ describe("a change behind our back:", () => {
     expect(actions()).toEqual([...GET, ...GET]);
   });
 
-  test("the bot: a conflict, even with onExisting replace", async () => {
+  test("of the bot is a conflict, even with onExisting replace", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect(await failureOf(update(state, { ...args, onExisting: "replace" }))).toMatchObject({
@@ -136,7 +136,7 @@ describe("a change behind our back:", () => {
 });
 
 describe("a changed address or API key", () => {
-  test("that reaches the same bot is recorded, and nothing is set", async () => {
+  test("is recorded if it reaches the same bot, and nothing is set", async () => {
     const { state, args, emulator, actions } = await startCreated();
     const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
     moved.change({ routeTo: "acme" });
@@ -149,8 +149,8 @@ describe("a changed address or API key", () => {
 
   test.each([
     ["another bot", FOREIGN],
-    ["an empty workspace: nothing shows whose it is", undefined],
-  ])("that reaches %s is a conflict, and nothing is written", async (_, registered) => {
+    ["an empty workspace, which does not show its bot", undefined],
+  ])("is a conflict if it reaches %s, and nothing is written", async (_, registered) => {
     const { state, args, emulator, actions } = await startCreated();
     const other = emulator.workspace("other");
     if (registered) other.takeOver(registered);

@@ -6,7 +6,7 @@ const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
 const NO_HEADER = `the first row must name the columns: ${NAMES}`;
 
 describe("a list of workspaces in CSV", () => {
-  test("returns for each workspace the values of its row, and omits empty cells", async () => {
+  test("returns the values of each row, and omits empty cells", async () => {
     setVariable("ACME_API_KEY", SECRET);
     const text = [
       ALL,
@@ -31,7 +31,7 @@ describe("a list of workspaces in CSV", () => {
   const marked = `\uFEFF${rows.join("\r\n")}\r\n`;
   test.each([
     ["columns in a different order", "list.csv", rows.join("\n")],
-    ["a byte order mark, CRLF, an extension in capitals", "LIST.CSV", marked],
+    ["a byte order mark, CRLF and an upper-case extension", "LIST.CSV", marked],
     ["CR alone", "list.csv", rows.join("\r")],
     ["line breaks of several kinds", "list.csv", `${rows[0]}\r\n${rows[1]}\n${rows[2]}\r\n`],
     ["blank lines and empty rows", "list.csv", `\n  \n${rows.join("\n\n,\n \t\n")}\n,\n\n`],
@@ -45,7 +45,7 @@ describe("a list of workspaces in CSV", () => {
     ]);
   });
 
-  test("reports all problems at once, each with line and column, and none of its values", async () => {
+  test("reports all problems at once, with line and column but without values", async () => {
     const lines = [
       "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
       `acme,${ADDRESS}/acme,,,`,
@@ -87,12 +87,12 @@ describe("a list of workspaces in CSV", () => {
       ["1: name: the column appears twice"],
     ],
     [
-      "a value instead of a column name",
+      "a value in place of a column name",
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
       [`1: the name of column 3 is not one of the columns ${NAMES}`],
     ],
     [
-      "a quote that is not closed, where its row begins",
+      "an open quote, at the start of its row",
       `name,baseUrl\n"a",${ADDRESS}/1\n\n"${SECRET},${ADDRESS}/2\nb,\n`,
       ["4: a quote is not closed, or is inside a cell"],
     ],
@@ -105,7 +105,7 @@ describe("a list of workspaces in CSV", () => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
   });
 
-  test("must contain the webhook URL of each workspace for a plan", async () => {
+  test("requires a webhook URL for each workspace of a plan", async () => {
     const row = `a b,${ADDRESS}/1`;
     expect(await problemsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
       "fleet.csv:1: webhookUrl: the column is missing",

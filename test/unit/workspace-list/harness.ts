@@ -11,7 +11,7 @@ export const ADDRESS = "https://platform.example";
 
 const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
 
-/** Returns what a reader finds in a file of this name. */
+/** Returns what a reader reads from a file of this name. */
 export async function read(
   fileName: string,
   content: string | Uint8Array,
@@ -23,7 +23,7 @@ export async function read(
   return READERS[reader](path);
 }
 
-/** Returns the lines of the failure, from the file's name on, without the hint. They must contain no secret. */
+/** Returns the lines of the error, from the file's name on, without the hint. Checks that they contain no secret. */
 export async function problemsOf(
   fileName: string,
   content: string,

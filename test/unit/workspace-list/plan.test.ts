@@ -8,7 +8,7 @@ import { findSecrets } from "../../support/secrets.ts";
 const TOKEN = "query-token-0123456789";
 const OTHER_API_KEY = "other-api-key-0123456789";
 
-test("a plan tells the states apart, shows no secrets, and only reads", async () => {
+test("a plan distinguishes the states of workspaces, shows no secrets, and only reads", async () => {
   const workspaces = ["acme", "globex", "initech"].map((name) => ({ name, apiKey: API_KEY }));
   const emulator = await startEmulator({ workspaces });
   afterTests(() => emulator.close());

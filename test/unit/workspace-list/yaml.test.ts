@@ -5,7 +5,7 @@ import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
 const WEBHOOK = "https://chat.example/hook";
 
 describe("a list of workspaces in YAML or JSON", () => {
-  test("uses the values at the top for each workspace, unless it has its own", async () => {
+  test("applies the values at the top to each workspace without its own", async () => {
     setVariable("FLEET_API_KEY", SECRET);
     const list = {
       webhookUrl: WEBHOOK,
@@ -23,7 +23,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await read("fleet.yaml", JSON.stringify(list, null, 2), "plan")).toStrictEqual(expected);
   });
 
-  test("needs no webhook URL for a fleet, whose program may create it; a plan compares with it", async () => {
+  test("requires a webhook URL for a plan, but not for a fleet", async () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
@@ -31,7 +31,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
-  test("accepts only names of resources for a fleet, and any for a plan", async () => {
+  test("accepts only resource names for a fleet, and any names for a plan", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
@@ -44,7 +44,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
-  test("sends only variables whose name contains API_KEY to a base URL", async () => {
+  test("reads only variables whose name contains API_KEY", async () => {
     setVariable("PULUMI_CONFIG_PASSPHRASE", SECRET);
     const workspace = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme\n`;
     const entry = `${workspace}    apiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n`;
@@ -96,34 +96,26 @@ const list = (top: object, ...[first, second]: [object, object]): string =>
 
 describe("two entries with one address", () => {
   test.each([
-    ["that of the environment", {}, {}, {}],
-    ["a name that both use", {}, { apiKey: SECRET }, { apiKey: SECRET }],
-    ["a value that the other has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
-  ])(
-    "and one API key, %s, are one workspace for a fleet, and both are named",
-    async (_, top, first, second) => {
-      setVariable("SAME_API_KEY", SECRET);
-      const text = list(top, first, second);
-      const lines = text
-        .split("\n")
-        .flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
-      expect(await problemsOf("fleet.json", text)).toEqual([
-        `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
-        `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
-      ]);
-    },
-  );
+    ["the environment's", {}, {}, {}],
+    ["of a variable that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
+    ["that the second has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
+  ])("are one workspace for a fleet if they share an API key: %s", async (_, top, first, second) => {
+    setVariable("SAME_API_KEY", SECRET);
+    const text = list(top, first, second);
+    const lines = text.split("\n").flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
+    expect(await problemsOf("fleet.json", text)).toEqual([
+      `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
+      `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
+    ]);
+  });
 
   test.each([
     ["fleet", { apiKey: "one" }, { apiKey: "two" }],
     ["fleet", { apiKey: "one" }, {}],
     ["plan", {}, {}],
-  ] as const)(
-    "are accepted by a %s with the keys %j and %j; a plan finds duplicates itself",
-    async (reader, first, second) => {
-      expect(await read("fleet.json", list({}, first, second), reader)).toHaveLength(2);
-    },
-  );
+  ] as const)("are accepted by a %s with the keys %j and %j", async (reader, first, second) => {
+    expect(await read("fleet.json", list({}, first, second), reader)).toHaveLength(2);
+  });
 });
 
 describe("the workspaces that a program passes", () => {
@@ -138,7 +130,7 @@ describe("the workspaces that a program passes", () => {
   });
 });
 
-test("a list of 3,000 workspaces is read, even if many entries repeat an anchor", async () => {
+test("a list of 3,000 workspaces can repeat an anchor", async () => {
   const names = Array.from({ length: 3000 }, (_, index) => `customer-${index}`);
   const toEntry = (name: string, index: number): string =>
     `  - { name: ${name}, baseUrl: ${ADDRESS}/${name}, webhookUrl: ${index < 300 ? "*hook" : WEBHOOK} }`;
@@ -148,7 +140,7 @@ test("a list of 3,000 workspaces is read, even if many entries repeat an anchor"
   expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
 });
 
-test("the error of a missing file says what may be given", async () => {
+test("the error for a missing file names the formats", async () => {
   await expect(readWorkspaceList("/none/fleet.csv")).rejects.toThrow(
     "/none/fleet.csv: cannot be read (ENOENT); give the path of a YAML, JSON or CSV file",
   );

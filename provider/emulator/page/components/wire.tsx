@@ -120,13 +120,13 @@ function Line({ entry }: { entry: Exchange }) {
   const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
   return (
     <>
-      <span aria-hidden="true">{kind === "request" ? "→" : "←"}</span>
+      <span aria-hidden="true">{kind === "request" ? "→" : "←"}</span>{" "}
       <strong>
         {nameOf(entry)}{" "}
         <small>
           <Text>{subjectOf(entry)}</Text>
         </small>
-      </strong>
+      </strong>{" "}
       <StatusBadge entry={entry} />
       <small class="facts hstack gap-2">
         {kind !== "request" && record.verdict !== "pending" && (
