@@ -31,7 +31,7 @@ const doors = [
   "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
   // The command line of a fleet, which the fleet's entry adds.
   "^provider/cli/fleet/program\\.ts$",
-  "^provider/emulator/open-points\\.ts$",
+  "^provider/emulator/(?:names|open-points)\\.ts$",
   "^provider/registration/(?:borrow|named)\\.ts$",
   "^provider/responder/(?:key-rules|lambda|node|watch)\\.ts$",
   "^provider/server/(?:addresses|listener|remote|spool/index)\\.ts$",

@@ -82,7 +82,6 @@ export function parseSentOutbound(body: string): ParsedOutbound {
   return { kind, message: parseShape(shapeOf(kind), raw), raw } as ParsedOutbound;
 }
 
-/** The schema of a kind; the four kinds of media share one. */
 function shapeOf(kind: OutboundKind): z.ZodType<OutboundMessage> {
   if (kind === "text") return outboundText;
   if (kind === "button_template") return outboundButtonTemplate;

@@ -43,10 +43,7 @@ function toConversationId(id: unknown): unknown {
   return Number.isSafeInteger(Number(id)) ? Number(id) : BigInt(id);
 }
 
-/**
- * Converts a delivery to the form in outbound.ts (section 2.4). Ids may be text or numbers, and optional fields may be
- * missing, null, an empty text or an empty list. Everything else is unchanged.
- */
+/** Ids may be text or numbers, and optional fields may be missing, null or empty. The rest is unchanged. */
 export function toSpecifiedForm(kind: OutboundKind, raw: unknown): unknown {
   const message = fill(raw, { message_type: "outgoing", private: false, ...OPTIONAL[kind] });
   if (!isObject(message)) return message;

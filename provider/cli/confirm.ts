@@ -29,10 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return orAborted(readLine(lines), signal).finally(() => lines.close());
 }
 
-/**
- * Asks for a secret on a terminal, without echo. Returns "" at the end of the input. A terminal without echo
- * does not turn Ctrl-C into a signal, so this does.
- */
+/** Returns "" at the end of the input. A terminal without echo does not turn Ctrl-C into a signal. */
 export async function askSecret(
   question: string,
   { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {

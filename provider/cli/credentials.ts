@@ -4,17 +4,14 @@ import { type Command, Option } from "commander";
 import { commandLine } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, formatUrl, isSameUrl, problemOfUrl } from "../lib/url.js";
-import { problemOfSecret } from "../lib/values.js";
+import { jsonOrText, problemOfSecret } from "../lib/values.js";
 import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
 const USE_KEY = "use the key alone, as the endpoint has it";
 
-/**
- * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and
- * the variable. `hint` says how to fix a malformed one.
- */
+/** The option that names the file, as commander gives it and as typed; `hint` is for a malformed one. */
 const SECRETS = {
   apiKey: {
     label: "API key",
@@ -50,7 +47,6 @@ type SecretSource = (typeof SECRETS)[SecretKind];
 
 type SecretKind = keyof typeof SECRETS;
 
-/** The sources of each address. */
 export const ADDRESSES = {
   baseUrl: {
     label: "base URL",
@@ -108,7 +104,6 @@ function rejectAsArgument(source: SecretSource): Option {
 const howToGive = ({ variable, fileFlag }: SecretSource): string =>
   `set ${variable}, or name a file that contains it: ${fileFlag} <file>`;
 
-/** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
 Where the credentials come from: apichat help credentials.
 `;
@@ -216,20 +211,10 @@ export async function readGiven(source: Source, path: string | undefined): Promi
     throw new UsageError(`${fileFlag}: ${error.message}; name a file that contains only the ${label}`);
   });
   warnOfMode(path, `the ${label}`);
-  if (isJson(text))
+  // A key may look like a number or a word of JSON, but not like a list or an object.
+  if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
-}
-
-/** A key may look like a number or a word of JSON, but not like a list or an object. */
-function isJson(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function requireValid({ hint }: Pick<Source, "hint">, name: string, secret: string): string {

@@ -18,7 +18,6 @@ const HINTS: Partial<Record<number, string>> = {
 
 interface DeliverOptions {
   to: string;
-  /** In seconds. */
   requestSeconds: number;
   json?: boolean;
 }

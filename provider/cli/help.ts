@@ -27,7 +27,6 @@ make it readable only by you (chmod 600):
   baseUrl, botUrl, apiKey, flowApiKey, verificationKey, earlierKey
 `;
 
-/** The width of the help on stdout. */
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY && columns > 0 ? columns : WIDTH;
 

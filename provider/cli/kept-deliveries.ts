@@ -90,7 +90,6 @@ const listCommand = (name: string, read: ReadPage): Command =>
     .option("--json", "print one JSON object per line, with headers and body")
     .action((options: ListOptions) => list(options, name.replace("-", " "), read));
 
-/** A command that works on the spool of a responder. */
 const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
@@ -252,14 +251,10 @@ interface KeptPlace {
   dataDir: string;
 }
 
-/** Does the work of a command on a spool, and ends the process. */
 const onSpool = (options: PlaceOptions, work: (place: KeptPlace) => unknown): Promise<void> =>
   runToExit({}, () => withSpool(options, work).then(() => EXIT.done));
 
-/**
- * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a
- * UsageError unless exactly one option names the data folder, or if there is no spool in it.
- */
+/** Its responder may be running. Throws a UsageError unless exactly one option names the data folder. */
 async function withSpool<T>(
   { dataDir: named, config }: PlaceOptions,
   work: (place: KeptPlace) => T | Promise<T>,

@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from "commander";
 import { problemOfUrl } from "../lib/url.js";
 import { DEFAULT_REQUEST_SECONDS } from "../lib/retry.js";
 
-/** Returns a parser of whole numbers, for commander. */
 export const parseWholeNumber =
   (min: number, max: number, accepted: string) =>
   (text: string): number => {
@@ -11,22 +10,18 @@ export const parseWholeNumber =
     throw new InvalidArgumentError(`It must be a whole number ${accepted}.`);
   };
 
-/** A port to listen on. */
 export const parsePort = parseWholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
 
-/** A count of at least one. */
 export const parseCount = parseWholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
 
 export const parseCountOrNone = parseWholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
 
-/** The number of a conversation. */
 export function parseConversationId(text: string): number {
   const id = Number(text);
   if (/^-?\d+$/.test(text) && Number.isSafeInteger(id)) return id;
   throw new InvalidArgumentError("It must be a whole number, at most 9007199254740991.");
 }
 
-/** An absolute http or https URL. */
 export function parseUrl(text: string): string {
   const problem = problemOfUrl(text, "https://chat.example/webhooks/apichat");
   if (problem === undefined) return text;
@@ -46,7 +41,6 @@ export function acceptHeaderWay(option: Option): Option {
 
 const MAX_SECONDS = 3_600;
 
-/** A time limit in seconds, for commander. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;

@@ -2,22 +2,18 @@ import { text as readText } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
-/** The exit codes of every command. */
 export const EXIT = { done: 0, failed: 1, usageError: 2, interrupted: 130 } as const;
 
 /** The effect of --json on a failure. */
 export const JSON_FAILURES =
   'With --json a failure is the last line of stderr: { "error": { "code", "message" } }.';
 
-/** Ends the help of a command. */
 export const ENDINGS = `
 Exit code: 0 success, 1 failure, 2 usage or configuration error, 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`;
 
-/** Prints the result, for people or scripts. */
 export const print = (text: string): void => void process.stdout.write(text);
 
-/** Prints the result as JSON with `--json`, else as text. */
 export const printResult = (
   { json }: { json?: boolean | undefined },
   value: unknown,
@@ -33,10 +29,8 @@ export function toJsonText(value: unknown): string {
 /** All of stdin, without the line break at its end. */
 export const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
 
-/** Adds colours and styles to a text. */
 export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
-/** Text in colours and styles, where the stream shows them. */
 const paintOn =
   (stream: NodeJS.WriteStream): Paint =>
   (style, text) =>
@@ -55,7 +49,6 @@ export const formatTime = (at: string): string =>
 /** Prints a line for people on stderr: scripts read stdout. */
 export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);
 
-/** Prints what works but should be fixed. */
 export const warn = (line: string): void => note(`warning: ${line}`);
 
 /** Ends the process once everything that it printed is written: a slow reader of a pipe takes it later. */

@@ -28,7 +28,6 @@ Help topics: apichat help credentials, apichat help open-points.
 The commands of a fleet are those of its program: node fleet.ts --help.
 ${ENDINGS}`;
 
-/** The whole command line. */
 export const apichatProgram = (): Command =>
   new Command("apichat")
     .description("Webhooks and messages of the API Channel service from a shell")
@@ -49,7 +48,6 @@ export const apichatProgram = (): Command =>
     .addCommand(credentialsTopic(), { hidden: true })
     .addCommand(openPointsTopic(), { hidden: true });
 
-/** Runs the command line of this process. */
 export async function runProgram(): Promise<void> {
   const program = apichatProgram();
   useOwnFormat(program);

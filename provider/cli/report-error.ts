@@ -16,21 +16,17 @@ function wantsJson(): boolean {
 /** Prints an error on stderr, and returns the exit code. Commander has already printed its own errors. */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
-  const code = codeOf(error);
+  const code = error instanceof UsageError ? "usage" : error instanceof ApiChatError ? error.code : "failed";
   printError({ code, message: textOf(error, audience) });
   return code === "usage" || code === "invalid_config" ? EXIT.usageError : EXIT.failed;
 }
 
-/** The text of an error for an audience. */
 export function textOf(error: unknown, audience: Audience = "command_line"): string {
   if (error instanceof ApiChatError) return renderFailure(error, audience);
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Makes commander report usage errors in this format, wrap its help, and mark required options in it; by
- * default it prints its own and exits with 1.
- */
+/** By default commander prints its own usage errors and exits with 1. */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),
@@ -71,12 +67,6 @@ export function reportInterruption(): void {
   else note("interrupted");
 }
 
-/** Prints one JSON object on one line with --json, else `error: …`. */
 function printError({ code, message }: { code: string; message: string }): void {
   note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof UsageError) return "usage";
-  return error instanceof ApiChatError ? error.code : "failed";
 }

@@ -10,10 +10,7 @@ interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
 }
 
-/**
- * The command `apichat responder`: the responder as a server, until SIGTERM or SIGINT. Its subcommands list
- * kept deliveries and forward dead letters again, whether it runs or not.
- */
+/** Its subcommands list kept deliveries and forward dead letters again, whether it runs or not. */
 export function responderCommand(): Command {
   return (
     new Command("responder")

@@ -5,17 +5,13 @@ import { type CredentialOptions, Credentials } from "./credentials.js";
 import { EXIT, endProcess, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 
-/** What the work of a command gets. */
 export interface CommandRun {
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
   credentials: Credentials;
 }
 
-/**
- * Runs a command's work, which returns the exit code, and ends the process: a connection attempt in progress
- * would keep it alive. Ctrl-C ends it at once with 130. A failure is reported on stderr.
- */
+/** Ends the process, which a connection attempt would keep alive. Ctrl-C ends it at once with 130. */
 export async function runToExit(
   options: CredentialOptions,
   work: (run: CommandRun) => Promise<number>,
@@ -57,7 +53,6 @@ export function untilStopped(): Promise<void> {
   });
 }
 
-/** Runs `work`, and prints on stderr what is in progress if it takes longer than two seconds. */
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   noticeIfSlow(() => note(describe()), work);
 

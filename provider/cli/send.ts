@@ -7,30 +7,26 @@ import { acceptHeaderWay, HEADER_WAY, parseConversationId, requestSecondsOption 
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
-/** What all kinds of messages have in common. */
 interface SendCommandOptions extends CredentialOptions {
   senderId: string;
   senderName: string;
   conversationId: number;
   flowApiKeyAs: FlowApiKeyAs;
-  /** In seconds. */
   requestSeconds: number;
   json?: boolean;
 }
 
-/** The sender and the conversation of a message. */
 type SenderAddress = Pick<Parameters<MessageClient["sendImage"]>[0], "sender" | "conversationId">;
 
-/** The command `apichat send`: sends one message as a contact (section 4.2). */
 export const sendCommand = (): Command =>
   new Command("send")
     .description("send a message to a bot as a contact")
     .addCommand(textCommand())
     .addCommand(buttonCommand())
-    .addCommand(mediaCommand("image", "sendImage"))
-    .addCommand(mediaCommand("audio", "sendAudio"))
-    .addCommand(mediaCommand("video", "sendVideo"))
-    .addCommand(mediaCommand("file", "sendFile"))
+    .addCommand(mediaCommand("image"))
+    .addCommand(mediaCommand("audio"))
+    .addCommand(mediaCommand("video"))
+    .addCommand(mediaCommand("file"))
     .addHelpText("after", SEND_HELP);
 
 const textCommand = (): Command =>
@@ -52,12 +48,12 @@ const buttonCommand = (): Command =>
       send(options, (client, address) => client.sendButton({ ...address, title, payload: options.payload })),
     );
 
-const mediaCommand = (kind: string, method: "sendImage" | "sendAudio" | "sendVideo" | "sendFile"): Command =>
+const mediaCommand = (kind: "image" | "audio" | "video" | "file"): Command =>
   messageCommand(kind, `send ${kind === "file" ? "a file" : kind}, given as a URL`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendCommandOptions) =>
-      send(options, (client, address) => client[method]({ ...address, url })),
+      send(options, (client, address) => client.send({ ...address, kind, url })),
     );
 
 const messageCommand = (name: string, description: string): Command =>
@@ -101,7 +97,6 @@ Examples:
   $ apichat send image https://files.example/1.png ${CONTACT} --credentials acme.yaml
 ${ENDINGS}`;
 
-/** Sends one message, prints the response, and ends the process. */
 const send = (
   options: SendCommandOptions,
   call: (client: MessageClient, address: SenderAddress) => Promise<MessageReceipt>,

@@ -10,7 +10,6 @@ interface SignOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat sign`: signs bytes as the service signs a delivery (section 5), or checks such a signature. */
 export const signCommand = (): Command =>
   addCredentialOptions(new Command("sign"), ["verificationKey"])
     .description("sign a body as the service does, or check its signature")

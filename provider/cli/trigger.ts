@@ -13,12 +13,10 @@ const MEDIA = new Set<Kind>(["image", "audio", "video", "file"]);
 interface TriggerOptions extends CredentialOptions {
   senderId: string;
   conversationId: number;
-  /** In seconds. */
   requestSeconds: number;
   json?: boolean;
 }
 
-/** The command `apichat trigger <url>`: sends one signed delivery, as the service would (section 6.2). */
 export const triggerCommand = (): Command =>
   addCredentialOptions(new Command("trigger"), ["verificationKey"])
     .description("send one signed delivery to an endpoint, as the service would")

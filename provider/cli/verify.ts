@@ -12,14 +12,9 @@ interface VerifyOptions extends CredentialOptions {
   json?: boolean;
   deliveries?: boolean;
   yes?: boolean;
-  /** In seconds. */
   timeout: number;
 }
 
-/**
- * The command `apichat verify <url>`: performs the handshake of section 6.1 and prints why it fails. Ends
- * with exit code 0 if the handshake passed, 1 if it failed.
- */
 export function verifyCommand(): Command {
   const command = new Command("verify")
     .description("perform the verification handshake with a webhook URL, and print why it fails")
@@ -90,7 +85,6 @@ async function verify(
   return passed ? EXIT.done : EXIT.failed;
 }
 
-/** The diagnosis for people: verdict, facts, warnings, and how to fix it. */
 function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[]): string {
   const { transcript, warnings } = diagnosis;
   const verdict = diagnosis.passed
@@ -120,7 +114,6 @@ async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: Abort
 
 const COLOURS = { right: "green", skipped: "gray", wrong: "yellow", unsafe: "red" } as const;
 
-/** A table of all checks, how many there are of each result, and what to fix. */
 function formatChecks(checks: readonly EndpointCheck[]): string {
   const rows = checks.map(({ result, rule, name, response }) => [result, String(rule), name, response]);
   const results = (["right", "wrong", "unsafe", "skipped"] as const)

@@ -27,12 +27,10 @@ const NOT_TAKEN_STATUS = new Set([429, 503]);
 /** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
 const LASTING_CAUSES = /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
 
-/** Why one attempt failed, and whether the next one may succeed. */
 export interface AttemptFailure {
   code: ApiChatErrorCode;
   text: string;
   retry: boolean;
-  /** How long `Retry-After` says to wait. */
   retryAfterMs?: number | undefined;
   /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
@@ -58,30 +56,23 @@ export const hintForConnection = (
 
 export type CallOutcome<Result> = { result: Result } | { failure: AttemptFailure };
 
-/** One call of the service, with all its attempts. */
 export interface ServiceCall<Result> {
   operation: ApiChatOperation;
   url: URL;
   /** The client's option that holds the address. Errors show it, with query values hidden. */
   address: string;
-  /** Sent as JSON. */
   message: object;
   /** Sent in addition to the JSON headers. */
   headers: Readonly<Record<string, string>>;
   /** Removes from a response what no error may show. */
   redact: Redact;
-  /**
-   * The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does
-   * not count.
-   */
+  /** The client's. The time limit is for all attempts; a pause of the origin does not count. */
   options: ClientOptions;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal: AbortSignal | undefined;
   /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
   statusSuffices?: boolean;
-  /** Reads a 2xx response. */
   read: (response: { status: number; text: string }) => CallOutcome<Result>;
-  /** Decides whether a failed attempt is retried. */
   judge: (failure: AttemptFailure) => AttemptFailure;
   /** Called before each retry. If it resolves to a result, the call ends with it instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
@@ -89,10 +80,7 @@ export interface ServiceCall<Result> {
   hintsFor: (failure: AttemptFailure) => Hint[];
 }
 
-/**
- * Posts JSON, and retries failures that may be temporary, within the time limit. Returns the result and the number of
- * attempts. Rejects with an ApiChatError or the signal's reason.
- */
+/** Retries what may be temporary. Rejects with an ApiChatError or the signal's reason. */
 export async function call<Result>(
   request: ServiceCall<Result>,
 ): Promise<{ result: Result; attempts: number }> {
@@ -252,12 +240,10 @@ const pausedUntil = new Map<string, number>();
 
 const pauseLeftMs = (origin: string): number => (pausedUntil.get(origin) ?? 0) - performance.now();
 
-/** Delays all calls to an origin that have not begun by this many milliseconds. */
 function pauseOrigin(origin: string, ms: number): void {
   pausedUntil.set(origin, Math.max(pausedUntil.get(origin) ?? 0, performance.now() + ms));
 }
 
-/** Waits for the end of an origin's pause. Rejects with the signal's reason if that fires first. */
 async function waitForOrigin(origin: string, signal: AbortSignal): Promise<void> {
   for (let ms = pauseLeftMs(origin); ms > 0; ms = pauseLeftMs(origin)) await sleep(ms, signal);
 }

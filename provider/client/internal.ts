@@ -1,5 +1,5 @@
 /** A second entry file, for what is not published. It omits the message client: a resource sends no messages. */
-export { invalidOptions, isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
+export { isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
 export {
   isRetryableRejection,
   mayMeanWrongKey,

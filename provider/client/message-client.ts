@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { isMap } from "../lib/values.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import { SECRET_CHARACTERS, secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call, hintForConnection } from "./call.js";
 import {
@@ -19,7 +19,6 @@ import {
   requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { jsonOrText } from "../lib/post.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
 /** The bot's address and key, and what is retried. */
@@ -81,9 +80,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /**
-   * Sends a message in wire format, exactly as given, or by its kind: `{ kind: "text", sender, conversationId, text }`.
-   */
+  /** Sends a message, in wire format or by its kind: `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
@@ -114,10 +111,7 @@ export class MessageClient {
   }
 }
 
-/**
- * Whether a 2xx response says that the message was rejected. The specification does not show the responses of
- * bot_url; this is the envelope of the registration interface (section 2.2).
- */
+/** The envelope of the registration (section 2.2): the specification shows no response of bot_url. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 /**
@@ -128,7 +122,6 @@ const isRejection = (body: unknown): boolean => isMap(body) && body["status"] ==
  */
 export type MessageRetry = "unsent" | "any";
 
-/** What to do next. */
 function hintsForMessage(failure: AttemptFailure): Hint[] {
   const { code, httpStatus, unsent, mayHaveTakenEffect } = failure;
   if (code === "timeout") {
@@ -142,10 +135,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
   return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/**
- * Returns the parts of a message that errors must not quote: contents and sender, except for short texts, which also
- * occur by chance.
- */
+/** The parts of a message that errors must not quote. Short texts also occur by chance. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

@@ -1,9 +1,8 @@
 import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf, type MediaKind } from "../../schema/message-kind.js";
 import { inboundShapes, type InboundMessage, type Sender } from "../../schema/inbound.js";
-import type { FieldProblem } from "../errors/index.js";
+import { invalidFields, type FieldProblem } from "../errors/index.js";
 import { parse } from "../lib/validate.js";
-import { invalidOptions } from "./options.js";
 
 /** Who sends a message, and in which conversation. */
 export interface MessageAddress {
@@ -42,10 +41,7 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-/**
- * The service's response to a message that it accepted. The specification defines neither status nor body (section
- * 4.2).
- */
+/** The service's response to an accepted message, which the specification does not define (section 4.2). */
 export interface MessageReceipt {
   /** Any of 200 to 299. */
   httpStatus: number;
@@ -70,20 +66,18 @@ export type MessageOfKind =
 /** A message in its shape on the wire (section 4.2), or by its kind. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/**
- * Checks a message, in either shape, against its shape of section 4.2. Throws `invalid_config` naming the
- * fields that are wrong, by the names that the caller knows, and none of their values.
- */
+/** Throws `invalid_config` naming wrong fields by the names that the caller knows, and no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
     const text = `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`;
-    throw invalidOptions("message", [{ field: "kind", text }], "message");
+    throw invalidFields([{ field: "kind", text }], { where: "message", operation: "message" });
   }
   const wire = ofKind ? toWire(ofKind) : message;
   const { data, problems } = parse(shapeOf(wire), wire);
   if (problems === undefined) return data;
-  throw invalidOptions("message", ofKind ? nameOptions(problems, ofKind) : problems, "message");
+  const named = ofKind ? nameOptions(problems, ofKind) : problems;
+  throw invalidFields(named, { where: "message", operation: "message" });
 }
 
 /** A value that is not an object is treated as wire format, so that its check rejects it. */

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import * as z from "zod";
-import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
+import { invalidFields, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
 import { formatGivenUrl, problemOfUrl } from "../lib/url.js";
@@ -23,28 +23,11 @@ export interface ClientOptions {
   ) => void;
 }
 
-/** `invalid_config`, for problems that show no value. */
-export const invalidOptions = (
-  what: string,
-  problems: readonly FieldProblem[],
-  operation: ApiChatOperation,
-  hints: readonly Hint[] = [],
-): ApiChatError =>
-  new ApiChatError("invalid_config", what, {
-    operation,
-    hints,
-    // A problem of a schema has more than these.
-    problems: problems.map(({ field, text }) => ({ field, text })),
-  });
-
-/**
- * Throws `invalid_config` naming the options of a client that are wrong, without their values; `keyHint` is
- * about its key.
- */
+/** Throws `invalid_config` naming the options that are wrong. `keyHint` is about the client's key. */
 export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
   const problems = problemsOf(schema, options);
   const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];
-  if (problems.length > 0) throw invalidOptions(client, problems, "check", hints);
+  if (problems.length > 0) throw invalidFields(problems, { where: client, hints });
 }
 
 /**
@@ -68,7 +51,6 @@ export type ApiKeyAs = "body" | "body-and-bearer";
 
 export const bearerHeaders = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
-/** What a message contains in addition to its own fields. */
 export function presentFlowKey(
   key: string,
   as: FlowApiKeyAs,
@@ -82,7 +64,6 @@ export function presentFlowKey(
 const RESERVED_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
 
-/** Whether a value is one of the ways to present a flow API key. */
 export function isFlowApiKeyAs(as: unknown): boolean {
   if (typeof as === "string") return ["bearer", "raw", "body"].includes(as);
   const header = typeof as === "object" && as !== null && "header" in as ? as.header : undefined;
@@ -109,7 +90,6 @@ const inHeader = (key: string, as: ApiKeyAs | FlowApiKeyAs): boolean =>
 const headerError =
   "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again";
 
-/** Returns what is wrong with the address of a registration interface, and how to fix it. */
 export function problemOfBaseUrl(value: unknown): string | undefined {
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;

@@ -6,14 +6,13 @@ import {
   type SetWebhookRequest,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import type { ApiChatError, Hint } from "../errors/index.js";
+import { invalidFields, type ApiChatError, type Hint } from "../errors/index.js";
 import { createRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
 import { parse } from "../lib/validate.js";
 import { call, hintForConnection, type AttemptFailure, type CallOutcome } from "./call.js";
 import {
   bearerHeaders,
-  invalidOptions,
   registrationOptions,
   requireOptions,
   type ApiKeyAs,
@@ -92,7 +91,7 @@ export class RegistrationClient {
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
     const { data, problems } = parse(SET_FIELDS, { webhook_url, webhook_verification_key });
-    if (problems !== undefined) throw invalidOptions("set-webhook", problems, "set-webhook");
+    if (problems) throw invalidFields(problems, { where: "set-webhook", operation: "set-webhook" });
     return this.#call("set-webhook", data, options);
   }
 
@@ -101,7 +100,6 @@ export class RegistrationClient {
     return this.#call("delete-webhook", {}, options);
   }
 
-  /** One call with its retries. */
   async #call(
     operation: RegistrationAction,
     fields: Partial<Omit<SetWebhookRequest, "ChaveApi">>,
@@ -138,9 +136,8 @@ export class RegistrationClient {
 const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
- * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a
- * service may reject a key with HTTP 200 and an envelope status other than `ok`, and a read has little else
- * to reject.
+ * The specification shows no errors (section 7): a service may reject a key with HTTP 200 and an envelope
+ * status other than `ok`, and a read has little else to reject.
  */
 export const mayMeanWrongKey = ({
   code,
@@ -185,20 +182,16 @@ function hintsFor(operation: RegistrationAction, url: URL, failure: AttemptFailu
   if (mayMeanWrongKey({ code, operation, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
-    return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
+    const forget: Hint[] = operation === "get-webhook" ? [{ id: "forget_workspace" }] : [];
+    return [{ id: "check_base_url" }, ...forget];
   }
   const isUnanswered = code === "unavailable" && httpStatus === undefined;
   return isUnanswered ? [hintForConnection(failure, "baseUrl")] : [];
 }
 
-const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
-
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 
-/**
- * Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service
- * rejected it.
- */
+/** A `status` other than `ok` means that the service rejected the request (section 2.2). */
 function readEnvelope(
   { status: httpStatus, text }: { status: number; text: string },
   redact: Redact,

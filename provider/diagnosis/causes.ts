@@ -1,9 +1,8 @@
-import { HANDSHAKE_RULES, type HandshakeCause } from "../errors/index.js";
+import type { HandshakeCause } from "../errors/index.js";
 
 interface CauseFacts {
   /** What was seen, in words. Absent if the status or the address is enough. */
   finding?: string;
-  /** One line on how to fix it. */
   hint: string;
   /** Whether waiting rarely helps: somebody must change something first. */
   isLasting?: true;
@@ -18,7 +17,6 @@ export const FORMS_FAIL =
   "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
 
-/** All texts about each cause, in one place. */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
   name_not_resolved: {
@@ -146,8 +144,3 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
 };
 
 export const isLasting = (cause: HandshakeCause): boolean => CAUSES[cause].isLasting ?? false;
-
-const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
-
-/** How much a cause tells of the endpoint, compared with the others. */
-export const weightOf = (cause: HandshakeCause): number => CAUSES_BY_WEIGHT.indexOf(cause);

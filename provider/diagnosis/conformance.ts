@@ -8,10 +8,7 @@ import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
-import { causeOfFailure, sendHandshake } from "./handshake.js";
-
-/** How much of a response is read, in bytes. */
-const READ_BYTES = 4096;
+import { causeOfFailure, READ_BYTES, sendHandshake } from "./handshake.js";
 
 /** How an endpoint took one request of `schema/vectors.json`. */
 export interface EndpointCheck {
@@ -138,11 +135,9 @@ interface Target {
   secrets: string[];
 }
 
-/** What came back. */
 interface Seen {
   outcome: "accepted" | "rejected" | "redirected" | "failed" | "other";
   response: string;
-  /** How long it took, in milliseconds. */
   ms: number;
 }
 
@@ -220,7 +215,6 @@ async function deliver(vector: DeliveryVector, key: string, target: Target): Pro
   return seen;
 }
 
-/** The body with the text "x" repeated until it has the length that the vector asks for. */
 const pad = ({ body, padTo = 0 }: DeliveryVector): string =>
   padTo === 0 ? body : body.replace('"x"', `"${"x".repeat(padTo - body.length + 1)}"`);
 

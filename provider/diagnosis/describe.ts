@@ -19,7 +19,6 @@ function describeOutcome(step: HandshakeStep): string {
   return `HTTP ${httpStatus}${type}${target}${page}${body}${rule === undefined ? ", passed" : ""}`;
 }
 
-/** The outcome of a step: "form: HTTP 404". */
 const describeStep = (step: HandshakeStep): string => `${step.encoding}: ${describeOutcome(step)}`;
 
 /** The outcome of a step and what it means: "form: getaddrinfo ENOTFOUND chat.example (the name does not resolve)". */
@@ -28,7 +27,6 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
-/** The addresses of the endpoint, or that there are none. */
 export const describeAddresses = (addresses: readonly string[]): string =>
   addresses.length === 0 ? "the name does not resolve" : listNames(addresses, SHOWN_ADDRESSES);
 
@@ -50,7 +48,6 @@ export function quoteResponse({ body, isComplete }: PostResponse, secrets: reado
   return cut(isComplete ? line : untilLastMask(line));
 }
 
-/** Quotes any other text of a response in at most 200 bytes. */
 export const quoteText = (text: string, secrets: readonly string[]): string =>
   cut(quote(text, secrets, Infinity));
 
@@ -68,7 +65,6 @@ function untilLastMask(line: string): string {
   return last < 0 ? line : line.slice(0, last + MASK.length);
 }
 
-/** The title of an HTML page. */
 export function titleOf(page: string): string | undefined {
   const title = /<title\b[^>]*>([^<]*)/i.exec(page)?.[1]?.trim();
   return title === "" ? undefined : title;
@@ -98,10 +94,7 @@ export interface HandshakeWarning {
 const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
   cause === "server_error" && encoding === "form";
 
-/**
- * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
- * reached from outside.
- */
+/** A response that takes `slowMs` or longer is slow; `privateAddresses` cannot be reached from outside. */
 export function findHandshakeWarnings({
   steps,
   slowMs,

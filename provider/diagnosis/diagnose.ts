@@ -11,7 +11,7 @@ import {
 import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
-import { CAUSES, weightOf } from "./causes.js";
+import { CAUSES } from "./causes.js";
 import {
   describeAddresses,
   explainStep,
@@ -105,7 +105,6 @@ async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   return sent;
 }
 
-/** Performs one handshake. */
 const send = async (request: HandshakeRequest) => ({ request, step: await sendHandshake(request) });
 
 type Sent = Awaited<ReturnType<typeof send>>;
@@ -128,6 +127,7 @@ async function judge(
   const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
   const steps = sent.map(({ step }) => step);
   const passed = sent.find(({ step }) => step.rule === undefined);
+
   const warnings = findHandshakeWarnings({
     steps,
     slowMs,
@@ -154,7 +154,10 @@ async function findTelling(
   return { ...step, cause: "signature_demanded" };
 }
 
-const weigh = ({ step }: Sent): number => (step.cause === undefined ? -1 : weightOf(step.cause));
+const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
+
+/** How much a step tells of the endpoint; -1 if it passed. */
+const weigh = ({ step }: Sent): number => CAUSES_BY_WEIGHT.indexOf(step.cause ?? "");
 
 function fail(
   record: HandshakeTranscript,
@@ -173,11 +176,9 @@ function failAsPrivate(url: string, addresses: string[], serviceUrl: string): Fa
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }
 
-/** Sends a handshake again with a random token. Returns whether it still passes. */
 const isWrongTokenAnswered = (request: HandshakeRequest): Promise<boolean> =>
   passes({ ...request, token: randomBytes(16).toString("hex") });
 
-/** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
   // Loaded here, because most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/internal.js");
@@ -206,7 +207,6 @@ for (const range of [
   notPublic.addSubnet(net, Number(prefix), isIPv6(net) ? "ipv6" : "ipv4");
 }
 
-/** Whether an IP address can be reached from the internet. */
 const isPublicAddress = (address: string): boolean =>
   !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 

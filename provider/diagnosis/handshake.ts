@@ -1,18 +1,12 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { errors } from "undici";
-import {
-  HANDSHAKE_RULES,
-  type HandshakeCause,
-  type HandshakeEncoding,
-  type HandshakeStep,
-} from "../errors/index.js";
+import { HANDSHAKE_RULES, type HandshakeCause, type HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
-import { encodeHandshake, type HandshakeFields } from "../lib/handshake-encoding.js";
+import { encodeHandshake, type HandshakeToSend } from "../lib/handshake-encoding.js";
 import {
   type PostResponse,
   connectionCode,
   describeConnectionError,
-  jsonOrText,
   NOT_TLS,
   PROXY_FAILED,
   postOnce,
@@ -20,36 +14,25 @@ import {
   type PostPhase,
 } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
+import { jsonOrText } from "../lib/values.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { quoteResponse, quoteText, titleOf } from "./describe.js";
 
-/** How much of a response's body is read: challenges and quotations are shorter. */
-const READ_BYTES = 4096;
+/** How much of a response's body is read, in bytes: challenges and quotations are shorter. */
+export const READ_BYTES = 4096;
 
-/** One handshake to perform. */
-export interface HandshakeRequest {
+export interface HandshakeRequest extends HandshakeToSend {
   url: string;
-  encoding: HandshakeEncoding;
-  /** Sent as `hub_verify_token`. */
-  token: string;
-  /** Sent as `hub_challenge`. */
-  challenge: string;
-  /** Sent instead of the three parameters. */
-  fields?: HandshakeFields | undefined;
   /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
   /** The time for the whole exchange, in milliseconds. */
   limitMs: number;
-  /** Ends it at once. */
   signal?: AbortSignal | undefined;
   /** Secrets that the step must not show, verbatim or in the usual encodings. */
   secrets: readonly string[];
 }
 
-/**
- * Performs the handshake of section 6.1 once, in one encoding. Failures are recorded in the step. Rejects only with the
- * signal's reason.
- */
+/** Records failures in the step. Rejects only with the signal's reason. */
 export async function sendHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
   const begun = performance.now();
   const outcome = await attempt(request);
@@ -116,15 +99,13 @@ export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
 /**
- * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser
- * returns them and drops the rest; then come letters of both cases, so that any change of case is visible.
- * Letters and digits only: every encoding writes them as they are. (`e` and `x` would continue a number: the
- * first letter is neither.)
+ * Starts with digits, so that a number parser returns them and drops the rest; then come letters of both
+ * cases, so that any change of case is visible, and no `e` or `x`, which would continue the number. Letters
+ * and digits only: every encoding writes them as they are.
  */
 export const createChallenge = (): string =>
   `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;
 
-/** The number at the start of a challenge. */
 export const numberOf = (challenge: string): string => String(Number.parseInt(challenge, 10));
 
 const STATUS_CAUSES: Record<number, HandshakeCause> = {
@@ -141,10 +122,7 @@ const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
 type ReceivedResponse = Pick<PostResponse, "status" | "headers" | "body">;
 
-/**
- * Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge
- * (section 6.1).
- */
+/** Undefined if the status is 2xx and the body is exactly the challenge (section 6.1). */
 export function causeOfAnswer(answer: ReceivedResponse, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
@@ -174,7 +152,7 @@ function causeOfBody({ headers, body }: ReceivedResponse, challenge: string): Ha
   if (unquote(core).trim() === challenge) return "challenge_in_quotes";
   if (!core.includes(challenge)) return "other_body";
   if (core.includes("hub_challenge") && core.includes("hub_verify_token")) return "body_echoed";
-  return isJson(core) ? "challenge_in_json" : "challenge_among_more";
+  return typeof jsonOrText(core) === "object" ? "challenge_in_json" : "challenge_among_more";
 }
 
 /** `parseInt` and its like stop at the first letter; `Number` makes "NaN" of the whole; some write 4.2e+7. */
@@ -192,12 +170,7 @@ function unquote(core: string): string {
   return typeof value === "string" ? value : "";
 }
 
-const isJson = (core: string): boolean => typeof jsonOrText(core) === "object";
-
-/**
- * The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first
- * match counts.
- */
+/** Codes of the system, of OpenSSL as Node writes them, and of undici. The first match counts. */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/, "name_not_resolved"],
   [/^ECONNREFUSED$/, "connection_refused"],
@@ -213,7 +186,6 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, "closed_early"],
 ];
 
-/** Why there is no response. */
 export function causeOfFailure(error: unknown): HandshakeCause {
   if (error instanceof PostError) {
     return error.failure === "timeout" ? TIMED_OUT[error.phase].cause : causeOfFailure(error.cause);

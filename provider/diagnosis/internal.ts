@@ -1,7 +1,4 @@
-/**
- * A second entry file: what is not published, and the handshake alone, because a resource tests no other rule of
- * an endpoint.
- */
+/** A second entry file: what is not published, and the handshake without the other rules of an endpoint. */
 export { CAUSES, isLasting } from "./causes.js";
 export { describeRecord } from "./describe.js";
 export {

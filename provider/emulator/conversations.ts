@@ -4,7 +4,6 @@ import {
   HISTORY_LIMIT,
   keep,
   nextRecord,
-  type Conversation,
   type EmulatorState,
   type MessageRecord,
   type Place,
@@ -28,7 +27,7 @@ export function getOrCreateConversation(
   { contactId, contactName = "", conversationId: id }: Party,
 ): Place {
   const conversationId = String(id);
-  const key = conversationKeyOf({ contactId, conversationId });
+  const key = `${conversationId} ${contactId}`;
   const { conversations, name } = workspace;
   let conversation = conversations.get(key);
   if (conversation === undefined) {
@@ -43,15 +42,10 @@ export function getOrCreateConversation(
   if (idle) {
     conversations.delete(idle[0]);
     void idle[1].queue.end();
-    state.changes.publish({ type: "conversation-dropped", conversation: idle[1] });
   }
   conversations.set(key, conversation);
   return { state, workspace, conversation };
 }
-
-/** The key in `WorkspaceState.conversations`. */
-export const conversationKeyOf = (of: Pick<Conversation, "contactId" | "conversationId">): string =>
-  `${of.conversationId} ${of.contactId}`;
 
 /** A message as it is recorded. JSON has no bigint, and a number would lose digits. */
 export function withDigits(message: OutboundMessage): OutboundMessage {
@@ -60,13 +54,12 @@ export function withDigits(message: OutboundMessage): OutboundMessage {
   return shown as OutboundMessage;
 }
 
-type NewMessage = Pick<MessageRecord, "from" | "body"> &
-  Partial<Pick<MessageRecord, "delivery" | "unanswered">>;
+type NewMessage = Pick<MessageRecord, "from" | "body"> & Partial<Pick<MessageRecord, "delivery">>;
 
 /** Adds a message to a conversation and publishes both. */
 export function addMessage(
   { state, conversation }: Place,
-  { from, body, delivery = null, unanswered = false }: NewMessage,
+  { from, body, delivery = null }: NewMessage,
 ): MessageRecord {
   const message: MessageRecord = {
     ...nextRecord(state, "message"),
@@ -75,7 +68,6 @@ export function addMessage(
     from,
     body: "conv_id" in body ? withDigits(body) : body,
     delivery,
-    unanswered,
   };
   keep(conversation.messages, message);
   conversation.lastAt = message.at;

@@ -6,16 +6,13 @@ import { VERSION } from "../lib/version.js";
 import { createControl } from "./control/app.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
-import { queueDelivery } from "./deliveries/delivery.js";
 import { invalidOption, parseOptions } from "./usage-errors.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
-import { createFlows, flowNameOf } from "./flows/flows.js";
-import { runFlow } from "./flows/run-flow.js";
 import {
   emulatorOptions,
   workspaceOptions,
   type EmulatorOptions,
-  type EmulatorSettings,
+  type Settings,
   type WorkspaceOptions,
 } from "./options.js";
 import {
@@ -37,7 +34,6 @@ import {
   type RecordedRequest,
   type WorkspaceState,
 } from "./state.js";
-import { EmulatorStore } from "./store.js";
 import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
 import { createWorkspaceHandle, type Workspace } from "./workspace-handle.js";
 import { createWorkspace, findWorkspace, removeWorkspace, resetState } from "./workspaces.js";
@@ -121,7 +117,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const closing = new AbortController();
   const state = createState(checked, closing.signal);
   const ready = Promise.withResolvers<void>();
-  const store = checked.data === undefined ? undefined : new EmulatorStore(checked.data);
   const listeners: HttpListener[] = [];
   const open = async (port: number, respond: RequestHandler): Promise<string> => {
     const listener = await listen({ host: checked.host, port, ready: ready.promise }, respond);
@@ -129,13 +124,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     return listener.origin;
   };
   const close = async (): Promise<void> => {
-    // The next emulator on the same data resumes what is interrupted now.
-    store?.detach();
     closing.abort();
     ready.resolve();
     await Promise.all(listeners.map((listener) => listener.close()));
     await state.outgoing.dispatcher.destroy();
-    store?.close();
   };
   try {
     state.origins.bot = await open(checked.botPort, createService(state, "bot", identifyMessage));
@@ -144,17 +136,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     state.origins.registration = await open(checked.port, (incoming, outgoing) =>
       isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
     );
-    // Name the flows first: the data, which is read next, refers to functions only by name.
-    for (const { name, flow } of checked.workspaces) {
-      flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
-    }
-    store?.attach(state);
-    const kept = new Set(state.directory.keys());
-    for (const workspace of checked.workspaces)
-      if (!kept.has(workspace.name)) createWorkspace(state, workspace);
+    for (const workspace of checked.workspaces) createWorkspace(state, workspace);
     const emulator = createEmulator(state, close);
     for (const fault of checked.faults) emulator.injectFault(fault);
-    resume(state);
     ready.resolve();
     return emulator;
   } catch (error) {
@@ -163,17 +147,14 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
-function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorState {
+function createState(settings: Settings, closing: AbortSignal): EmulatorState {
   const changes = new ChangeHub();
-  const flows = createFlows(options.flows, options);
-  const flow = flowNameOf(flows, options.flow, { for: "default", otherwise: "echo" });
   return {
-    settings: { ...options, flow },
+    settings,
     directory: new Map(),
     faults: new FaultList((active) => changes.publish({ type: "faults", faults: active })),
     requests: [],
     turns: new KeyedQueue(),
-    flows,
     changes,
     lastOrder: 0,
     origins: { registration: "", bot: "" },
@@ -233,24 +214,4 @@ function createEmulator(state: EmulatorState, close: () => Promise<void>): Emula
     reset: (options) => resetState(state, options),
     close,
   };
-}
-
-/**
- * After a restart: resumes pending deliveries and runs the flows for unanswered messages. A delivery that the
- * endpoint accepted just before the end is sent again, because its response was not seen.
- */
-function resume(state: EmulatorState): void {
-  for (const workspace of state.directory.values()) {
-    const pending = Map.groupBy(
-      workspace.deliveries.filter(({ verdict }) => verdict === "pending"),
-      ({ conversation }) => conversation,
-    );
-    for (const conversation of workspace.conversations.values()) {
-      const place = { state, workspace, conversation };
-      for (const delivery of pending.get(conversation.id) ?? []) void queueDelivery({ ...place, delivery });
-      for (const message of conversation.messages) {
-        if (message.unanswered) void runFlow({ ...place, message });
-      }
-    }
-  }
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { MAX_TIMER_MS } from "../lib/abort.js";
-import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.js";
+import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
@@ -75,10 +75,6 @@ export type Fault = AnswerFault | DeliveryFault;
 /** The faults that an operation can have. */
 type FaultOf<Operation extends FaultOperation> = Operation extends "delivery" ? DeliveryFault : AnswerFault;
 
-const count = z.union([z.int().min(1), z.literal(Infinity)], {
-  error: "must be a whole number from 1, or Infinity",
-});
-
 const fault = z.union([...answerFault.options, ...deliveryFault.options], {
   error:
     "must be { status }, { delayMs }, { statusField }, 'broken-json', 'html', 'truncated', 'close-before', " +
@@ -92,7 +88,7 @@ export const faultRule = z
     /** Only calls of this workspace. Default: all workspaces. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
     /** How many calls the fault applies to. Default 1; with `every` unlimited. */
-    times: count.optional(),
+    times: z.int().min(1).optional(),
     /** The fault applies to every n-th matching call. Default 1: every call. */
     every: z.int().min(1).optional(),
     /** What goes wrong. */
@@ -104,7 +100,7 @@ export const faultRule = z
     { path: ["fault"], error: "is not a fault of this operation" },
   );
 
-/** A fault to inject. Plain JSON except for `times: Infinity`; `every` without `times` means the same. */
+/** A fault to inject. `every: 1` alone is for all calls. */
 export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */
@@ -136,11 +132,9 @@ export class FaultList {
   }
 
   /** Appends a rule. */
-  add(id: string, { times, ...rule }: FaultRule): FaultView {
-    const most = times ?? (rule.every === undefined ? 1 : Infinity);
-    // JSON has no Infinity: unlimited is null in `left`, and omits `times`.
-    const left = most === Infinity ? null : most;
-    const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
+  add(id: string, rule: FaultRule): FaultView {
+    const left = rule.times ?? (rule.every === undefined ? 1 : null);
+    const view = { ...rule, id, matched: 0, left };
     this.#rules.push({ view, seen: 0 });
     this.#onChange(this.views);
     return view;

@@ -1,8 +1,7 @@
 import "../lib/require-node.js";
 export { startEmulator, type Emulator } from "./emulator.js";
 export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule, FaultView } from "./faults.js";
-export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js";
-export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";
+export type { Flow, FlowContext, FlowReply } from "./flows/flows.js";
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
 export { readSeed, type Seed } from "./seed.js";
 export type {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { faultRule } from "./faults.js";
-import type { Flow } from "./flows/flow.js";
-import type { Scenario } from "./flows/scenario.js";
+import type { Flow } from "./flows/flows.js";
+import { FLOW_NAMES } from "./names.js";
 import { switches } from "./open-point-options.js";
 
 /** A name that needs no encoding in a path. */
@@ -14,8 +14,8 @@ const query = z
   .string()
   .refine(isOwnQuery, { error: "must be like 'tenant=acme', without '?' and without 'action'" });
 
-const flow = z.union([z.string().min(1), z.custom<Flow>((value) => typeof value === "function")], {
-  error: "must be the name of a flow or a function",
+const flow = z.union([z.enum(FLOW_NAMES), z.custom<Flow>((value) => typeof value === "function")], {
+  error: `must be ${FLOW_NAMES.join(", ")} or a function`,
 });
 
 const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
@@ -45,7 +45,7 @@ export const workspaceOptions = z.strictObject({
   flowApiKey: flowApiKey.optional(),
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). Default true. */
   mayManageFlow: z.boolean().optional(),
-  /** The name of a flow or scenario, or a function. Default: the emulator's `flow`. */
+  /** The name of a built-in flow, or a function. Default: the emulator's `flow`. */
   flow: flow.optional(),
   /** Registered and `verified` from the start, without a handshake. Default: none. */
   registration: registrationFields.optional(),
@@ -53,12 +53,6 @@ export const workspaceOptions = z.strictObject({
 
 /** One workspace: its name, its keys, its flow, and what is registered at the start. */
 export interface WorkspaceOptions extends z.input<typeof workspaceOptions> {}
-
-/** The content of a scenario is checked when the flows are created, with its name in the message. */
-const namedFlow = z.custom<Scenario | Flow>(
-  (value) => typeof value === "function" || (typeof value === "object" && value !== null),
-  { error: "must be a scenario or a function" },
-);
 
 export const emulatorOptions = z.strictObject({
   /** Port of the registration interface, the control API and the page. Default 0: any free port. */
@@ -78,14 +72,10 @@ export const emulatorOptions = z.strictObject({
         "must contain only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
     })
     .optional(),
-  /** The workspaces at the start. A workspace that is already in `data` takes precedence. Default: none. */
+  /** The workspaces at the start. Default: none. */
   workspaces: z.array(workspaceOptions).default([]),
   /** The default flow of workspaces. Default `echo`. */
   flow: flow.default("echo"),
-  /** Additional flows by name: a scenario, or a function. */
-  flows: z.record(z.string().min(1), namedFlow).default({}),
-  /** File (SQLite) that keeps the state between runs; created if it is missing. Default: in memory. */
-  data: z.string().min(1).optional(),
   /** Faults at the start. Default: none. */
   faults: z.array(faultRule).default([]),
   ...switches,
@@ -95,12 +85,7 @@ export const emulatorOptions = z.strictObject({
 export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 
 /** The options with every default filled in. */
-export type EmulatorSettings = z.output<typeof emulatorOptions>;
-
-/** The same, the default flow by its name. */
-export interface Settings extends EmulatorSettings {
-  flow: string;
-}
+export type Settings = z.output<typeof emulatorOptions>;
 
 function isOwnQuery(text: string): boolean {
   if (text === "" || /[?#\s]/.test(text)) return false;

@@ -1,17 +1,17 @@
 import * as z from "zod";
 import { readYamlFile } from "../lib/yaml-file.js";
 import { faultRule } from "./faults.js";
-import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";
+import { FLOW_NAMES } from "./names.js";
 import { switches } from "./open-point-options.js";
 
 /** The options that a seed file can set. */
-export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
+export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token">>;
 
 /**
  * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` for a key in the environment), `flow`,
- * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws
- * `invalid_config` with line and field of every problem, and none of the values.
+ * `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with line and field
+ * of every problem, and none of the values.
  *
  * @example
  * const emulator = await startEmulator({ ...(await readSeed("emulator.yaml")), port: 8080 });
@@ -20,11 +20,13 @@ export function readSeed(path: string): Promise<Seed> {
   return readYamlFile(path, seed);
 }
 
+const flow = z.enum(FLOW_NAMES).optional();
+
 const seedWorkspace = workspaceOptions
   .extend({
     apiKey: workspaceOptions.shape.apiKey.optional(),
     apiKeyEnv: z.string().min(1).optional(),
-    flow: z.string().min(1).optional(),
+    flow,
   })
   .transform(({ apiKey, apiKeyEnv, ...given }, context): WorkspaceOptions => {
     const reject = (field: string, message: string): string => {
@@ -46,7 +48,6 @@ const seedWorkspace = workspaceOptions
 const seed = z.strictObject({
   ...switches,
   workspaces: z.array(seedWorkspace).optional(),
-  flow: z.string().min(1).optional(),
-  flows: z.record(z.string().min(1), scenario).optional(),
+  flow,
   faults: z.array(faultRule).optional(),
 });

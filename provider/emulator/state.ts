@@ -4,12 +4,11 @@ import type { WebhookConfiguration } from "../../schema/registration.js";
 import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList, FaultView } from "./faults.js";
-import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/** A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets. */
+/** A record has one form, JSON, in memory and on the wire. The control API masks its secrets. */
 export interface Numbered {
   /** Unique in one emulator. */
   id: string;
@@ -29,8 +28,6 @@ export interface RecordedRequest extends Numbered {
   action?: string;
   /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
-  /** The conversation of an accepted message. */
-  conversation: string | null;
   /** The HTTP method. */
   method: string;
   /** The full URL. */
@@ -61,8 +58,6 @@ export interface MessageRecord extends Numbered {
   delivery: string | null;
   /** The verdict of its delivery, which may no longer be kept. Missing until there is one. */
   verdict?: "delivered" | "failed";
-  /** Whether the flow still has to reply. A restart resumes it. */
-  unanswered: boolean;
 }
 
 /** A handshake that the emulator made (section 6.1). */
@@ -85,8 +80,6 @@ export interface HandshakeRecord extends Numbered {
   fault?: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
-  /** The status of the webhook URL's response; missing if there was none. */
-  status?: number;
   /** The webhook URL's response; null if there was none. */
   response: ReceivedResponse | null;
   /** How long it took, in milliseconds. */
@@ -111,10 +104,6 @@ export interface DeliveryRecord extends Numbered {
   workspace: string;
   /** The id of its conversation. */
   conversation: string;
-  /** `sender_id` of the message. */
-  contactId: string;
-  /** `conv_id` of the message, as digits. */
-  conversationId: string;
   /** Such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a string here. */
   message: OutboundMessage;
   /** The `webhook_url` of the last attempt, or before the first the registered one. */
@@ -131,8 +120,6 @@ export interface DeliveryRecord extends Numbered {
   status?: number;
   /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
-  /** The next attempt is not made before this moment. */
-  dueAt: string;
   /** The delivery whose bytes it sends again. */
   resendOf: string | null;
 }
@@ -172,8 +159,8 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
-/** The part of a workspace that the store keeps: all but its records. */
-export interface WorkspaceRecord {
+/** A workspace in memory: plain data, changed by the functions of this folder. */
+export interface WorkspaceState {
   /** The name, as in the options. */
   readonly name: string;
   /** The path of `baseUrl`, such as `/acme/apichat`. */
@@ -186,8 +173,8 @@ export interface WorkspaceRecord {
   flowApiKey: string;
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: boolean;
-  /** The name of the flow that replies: built-in, a scenario, or `custom-…` for a function. */
-  flow: string;
+  /** The flow that replies. */
+  flow: Settings["flow"];
   /** The last segment of `bot_url`. */
   botCode: string;
   botBaseUrl: string;
@@ -200,10 +187,6 @@ export interface WorkspaceRecord {
   verifiesAtMs: number | null;
   /** The workspace that receives calls to this one's address, if it is a different one. */
   routeTo: string | null;
-}
-
-/** A workspace in memory: plain data, changed by the functions of this folder. */
-export interface WorkspaceState extends WorkspaceRecord {
   handshakes: HandshakeRecord[];
   deliveries: DeliveryRecord[];
   /** By conversation id and contact, the one idle longest first. */
@@ -278,7 +261,6 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
       /** The name of the workspace. */
       name: string;
     }
-  | { type: "conversation-dropped"; conversation: Talk }
   | {
       type: "flow-failed";
       /** Why the message got no reply. */
@@ -286,10 +268,7 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
     }
   | { type: "reset" };
 
-/**
- * Notifies all listeners synchronously, so that the store has written a record before the request gets its
- * response.
- */
+/** Notifies all listeners synchronously: a change is reported before the request that made it gets its response. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -315,8 +294,6 @@ export interface EmulatorState {
   readonly requests: RecordedRequest[];
   /** Runs these one at a time: calls to a workspace's registration interface, replies of a conversation's flow. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
-  /** By the name that a workspace chooses. */
-  readonly flows: Map<string, Flow>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
   lastOrder: number;
@@ -326,7 +303,6 @@ export interface EmulatorState {
 
 const PREFIXES = { conversation: "c", message: "m", handshake: "h", delivery: "d", request: "r", fault: "f" };
 
-/** Numbers a new record. */
 export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): Numbered {
   state.lastOrder += 1;
   const order = state.lastOrder;

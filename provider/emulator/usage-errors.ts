@@ -7,9 +7,9 @@ export function invalidOption(message: string, cause?: unknown): ApiChatError {
   return new ApiChatError("invalid_config", message, { operation: "check", cause });
 }
 
-/** Checks the options of `method`. The error names each wrong field and contains no values. */
-export function parseOptions<T>(method: string, schema: z.ZodType<T>, options: unknown): T {
+/** Checks options, or the body or query of a request. The error names each wrong field and contains no values. */
+export function parseOptions<T>(of: string, schema: z.ZodType<T>, options: unknown): T {
   const { data, problems } = parse(schema, options);
   if (problems === undefined) return data;
-  throw invalidOption(`${method}: ${describeProblems(problems).join("; ")}`);
+  throw invalidOption(`${of}: ${describeProblems(problems).join("; ")}`);
 }

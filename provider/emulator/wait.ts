@@ -79,7 +79,6 @@ function isDone(record: object, match: object): boolean {
   return "verdict" in match && match.verdict === "pending";
 }
 
-/** Whether a value has all wanted fields, at any depth. */
 function matchesPartially(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
@@ -92,7 +91,6 @@ export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: 
   return [...directory.values()].flatMap(recordsOf[kind]).toSorted((a, b) => a.order - b.order);
 }
 
-/** How many records an error names. */
 const SHOWN = 5;
 
 /** Names the latest records, or explains why there are none. */

@@ -11,7 +11,6 @@ import type {
   EmulatorState,
   HandshakeRecord,
   RegisteredWebhook,
-  WorkspaceRecord,
   WorkspaceState,
 } from "./state.js";
 import {
@@ -24,14 +23,10 @@ import {
 } from "./workspaces.js";
 
 /** The settings of a workspace that a test may assign. */
-type Assignable = Pick<WorkspaceRecord, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
+type Assignable = Pick<WorkspaceState, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
 
-/**
- * A workspace of the emulator, for tests. Assigning a setting changes it; an unknown `flow` throws
- * `invalid_config`.
- */
-export interface Workspace
-  extends Assignable, Readonly<Pick<WorkspaceRecord, "name" | "botCode" | "flowNs">> {
+/** A workspace of the emulator, for tests. Assigning a setting changes it; a wrong value throws `invalid_config`. */
+export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "name" | "botCode" | "flowNs">> {
   /** The address of its registration interface (section 4.1), including its own query if it has one. */
   readonly baseUrl: string;
   /** The address of its bot (section 4.2), even while nothing is registered. */

@@ -3,7 +3,6 @@ import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import { withoutNulls } from "../lib/values.js";
 import { invalidOption, parseOptions } from "./usage-errors.js";
-import { flowNameOf } from "./flows/flows.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";
 import {
   currentRegistration,
@@ -23,8 +22,8 @@ export const workspaceChange = z.strictObject({
   flowApiKey: shape.flowApiKey,
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: shape.mayManageFlow,
-  /** The name of the flow that replies. */
-  flow: text.optional(),
+  /** A different flow. */
+  flow: shape.flow,
   /** A different bot: `bot_url` ends in this code. */
   botCode: shape.botCode,
   /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
@@ -48,22 +47,24 @@ const anyChange = workspaceChange.extend({
 /** A change without the client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof anyChange> {}
 
-/** Creates a workspace without records. `flow` is the name of its flow, which the options may lack. */
-export function newWorkspace(
-  options: Omit<WorkspaceOptions, "registration">,
-  { botBaseUrl, flow }: { botBaseUrl: string; flow: string },
-): WorkspaceState {
-  return {
-    name: options.name,
-    path: `/${options.path ?? options.name}/apichat`,
+function deriveCode(purpose: string, name: string): string {
+  return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
+}
+
+/** Adds a workspace. Throws `invalid_config` if its name, bot code or address is already used. */
+export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
+  const { name } = options;
+  const workspace: WorkspaceState = {
+    name,
+    path: `/${options.path ?? name}/apichat`,
     query: options.baseUrlQuery ?? "",
     apiKey: options.apiKey,
-    flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", options.name),
+    flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", name),
     mayManageFlow: options.mayManageFlow ?? true,
-    flow,
-    botCode: options.botCode ?? deriveCode("bot", options.name),
-    botBaseUrl,
-    flowNs: deriveCode("flow", options.name),
+    flow: options.flow ?? state.settings.flow,
+    botCode: options.botCode ?? deriveCode("bot", name),
+    botBaseUrl: state.origins.bot,
+    flowNs: deriveCode("flow", name),
     registration: null,
     everSet: false,
     verifiesAtMs: null,
@@ -73,20 +74,6 @@ export function newWorkspace(
     conversations: new Map(),
     requestTimes: [],
   };
-}
-
-function deriveCode(purpose: string, name: string): string {
-  return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
-}
-
-/**
- * Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is
- * already used.
- */
-export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
-  const { name } = options;
-  const flow = flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow });
-  const workspace = newWorkspace(options, { botBaseUrl: state.origins.bot, flow });
   if (state.directory.has(name)) throw invalidOption(`there is already a workspace named "${name}"`);
   assertPossible(state, workspace, workspace);
   state.directory.set(name, workspace);
@@ -190,17 +177,14 @@ export function takeOver(
   publishWorkspace(state, workspace);
 }
 
-/** Throws `invalid_config` for an unknown flow or routeTo, and for another workspace's bot code or address. */
+/** Throws `invalid_config` for an unknown routeTo, and for another workspace's bot code or address. */
 function assertPossible(
-  { flows, directory }: EmulatorState,
+  { directory }: EmulatorState,
   workspace: WorkspaceState,
-  { flow, botCode, apiKey, routeTo }: Partial<WorkspaceState>,
+  { botCode, apiKey, routeTo }: Pick<Partial<WorkspaceState>, "botCode" | "apiKey" | "routeTo">,
 ): void {
   const { name, path, query } = workspace;
   const others = [...directory.values()].filter((other) => other !== workspace);
-  if (flow !== undefined && !flows.has(flow)) {
-    throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
-  }
   const sameBot = others.find((other) => other.botCode === botCode);
   if (sameBot) throw invalidOption(`bot code "${botCode}" belongs to workspace "${sameBot.name}"`);
   const atAddress = others.filter((other) => other.path === path && other.query === query);

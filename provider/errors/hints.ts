@@ -20,17 +20,13 @@ const ISSUED =
 const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
-interface HintData {
-  check_address: {
+interface HintData extends Record<
+  "check_address" | "check_connection" | "start_emulator" | "set_final_address",
+  {
     /** The option with the address that was called. */
     address: "baseUrl" | "botUrl";
-  };
-  check_connection: {
-    /** The option with the address that was called. */
-    address: "baseUrl" | "botUrl";
-  };
-  start_emulator: { address: "baseUrl" | "botUrl" };
-  set_final_address: { address: "baseUrl" | "botUrl" };
+  }
+> {
   remove_other: {
     /** The workspace's address; query values are hidden. */
     baseUrl: string;
@@ -160,7 +156,7 @@ const HINTS = {
     program: "Run pulumi refresh and try again",
     command_line: () => `See what ${commandLine()} webhook get shows, and try again`,
   },
-  fix_endpoint: ({ fix }: Context) => capitalize(fix),
+  fix_endpoint: ({ fix }: Context) => fix.charAt(0).toUpperCase() + fix.slice(1),
   free_port: ({ port }: HintData["free_port"]) =>
     `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
   set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
@@ -191,8 +187,6 @@ export function renderHint(hint: Hint, context: Context): string {
   const words = isOneForAll ? row : findFor(context.audience, (one) => row[one]);
   return typeof words === "function" ? words({ ...hint, ...context } as never) : (words ?? "");
 }
-
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
  * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the

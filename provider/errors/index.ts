@@ -56,13 +56,23 @@ export class ApiChatError extends Error {
     return this.#failure;
   }
 
-  /**
-   * Makes the SDK treat this as its own `RunError`: if it ends a program, only the message is printed, without a stack.
-   */
+  /** Makes the SDK treat this as its own `RunError`: only the message is printed, without a stack. */
   get __pulumiRunError(): true {
     return true;
   }
 }
+
+/** `invalid_config` for fields, whose problems show no value. `where` says what has them, such as a client. */
+export const invalidFields = (
+  problems: readonly FieldProblem[],
+  { where = "", ...details }: Partial<ApiChatErrorDetails> & { where?: string } = {},
+): ApiChatError =>
+  new ApiChatError("invalid_config", where, {
+    operation: "check",
+    ...details,
+    // A problem of a schema has more than these.
+    problems: problems.map(({ field, text }) => ({ field, text })),
+  });
 
 /**
  * The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. Without a
@@ -94,13 +104,12 @@ export const renderProblem = ({ field, text }: FieldProblem, audience: Audience 
 /** Characters that could control a terminal, end a line or change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
 /**
  * Escapes characters that could control a terminal or end a line, as in `\u001b`. Every untrusted text is
  * passed through this before it is printed.
  */
-export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
+export const toPlainText = (text: string): string =>
+  text.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const joinSentences = (sentences: readonly string[]): string =>
   sentences

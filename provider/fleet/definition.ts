@@ -20,7 +20,7 @@ export interface FleetDefinition {
    * each 500 workspaces of the list.
    */
   stacks?: number;
-  /** The workspaces, or the file that lists them (YAML, JSON or CSV). A relative path starts at the current folder. */
+  /** The workspaces, or the file that lists them (YAML or JSON). A relative path starts at the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
    * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
@@ -59,7 +59,6 @@ export interface WebhookArguments extends Plain<
 /** The arguments of a `VerificationKey`, as plain values. The command `rotate` sets the `rotation` of random keys. */
 export type KeyArguments = Plain<Omit<VerificationKeyArgs, "rotation">>;
 
-/** The same without Outputs. */
 type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
 
 const name = expected(
@@ -67,7 +66,6 @@ const name = expected(
   'for example "production"',
 );
 
-/** A schema of whole numbers. */
 export function wholeNumberShape(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodInt {
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   const error = expected(`a whole number ${range}`, `for example ${min + 1}`);
@@ -83,7 +81,7 @@ const definitionShape = z.strictObject({
   stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom((value) => (typeof value === "string" && value !== "") || Array.isArray(value), {
     error: ({ input }) =>
-      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
+      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.yaml"`,
   }),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>
@@ -106,7 +104,6 @@ export interface ResolvedFleet extends Omit<z.output<typeof definitionShape>, "w
   workspaces: readonly ListedWorkspace[];
 }
 
-/** Checks a definition and reads the list. Throws `invalid_config` with everything that is wrong. */
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
   const { data, problems = [] } = parse(definitionShape, definition);
   // The list is checked even if the rest of the definition is wrong.

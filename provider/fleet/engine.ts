@@ -14,19 +14,15 @@ import type { StackReport } from "./reports.js";
 import { countRandomKeys, type Webhooks } from "./webhooks.js";
 import { outputsProgram, toYaml } from "./yaml-program.js";
 
-/** One command of the engine for one stack of a fleet. */
 export interface StackTask {
   action: "preview" | "up" | "refresh" | "destroy";
   stack: PlacedStack;
-  /** Whether the backend has the stack. */
   exists: boolean;
   /** The arguments of the stack's webhooks; empty for a command without a program. */
   webhooks: Webhooks;
   /** The name of a rotation, which random keys follow. */
   rotation?: string;
-  /** Queries the service first. */
   refresh?: boolean;
-  /** How many calls to one origin the stack may have in progress. */
   callsPerOrigin: number;
   signal: AbortSignal;
   onEvent: (event: StackEvent) => void;
@@ -40,7 +36,6 @@ export class Engine {
   readonly apiKey: string | undefined;
   /** Whether states are written after each resource, even without a random key. */
   readonly #checkpoints: boolean;
-  /** Removes the API keys from what the engine prints. */
   readonly #redact: Redact;
 
   constructor(fleet: ResolvedFleet, environment: Readonly<Record<string, string>>) {
@@ -57,20 +52,17 @@ export class Engine {
     this.#checkpoints = !["true", "1"].includes(all["PULUMI_SKIP_CHECKPOINTS"] ?? "true");
   }
 
-  /** The names of the project's stacks in the backend. */
   async listStacks(): Promise<string[]> {
     const stacks = JSON.parse(await this.#ask("stack", "ls", "--json")) as { name: string }[];
     // Some backends return organization/project/name.
     return stacks.map(({ name }) => name.split("/").at(-1) ?? name).toSorted();
   }
 
-  /** The outputs of a stack that exists. */
   async readOutputs(stack: string): Promise<Record<string, unknown>> {
     const outputs = await this.#ask("stack", "output", "--json", "--show-secrets", "--stack", stack);
     return JSON.parse(outputs) as Record<string, unknown>;
   }
 
-  /** Replaces the outputs of a stack without resources. Creates it if it does not exist. */
   async writeOutputs(stack: string, outputs: Record<string, unknown>, exists: boolean): Promise<void> {
     if (!exists) await this.#init(stack);
     await withProgram(this.#fleet, outputsProgram(outputs), (folder) =>
@@ -78,12 +70,10 @@ export class Engine {
     );
   }
 
-  /** Removes a stack with all its resources. */
   async removeStack(stack: string): Promise<void> {
     await this.#ask("destroy", "--yes", "--skip-preview", "--remove", "--stack", stack);
   }
 
-  /** Runs one task. The report contains its failures. */
   async run(task: StackTask): Promise<StackReport> {
     const started = performance.now();
     const { action, exists, signal, onEvent } = task;
@@ -135,7 +125,6 @@ export class Engine {
     return { args, folder: this.#fleet.folder, environment: this.#environment };
   }
 
-  /** Returns what a command prints. Throws with its own reason if it fails. */
   async #ask(...args: string[]): Promise<string> {
     return outputOf(await callPulumi(this.#toCall(args)));
   }

@@ -14,7 +14,6 @@ import type {
   WebhookReport,
 } from "./reports.js";
 
-/** The resource types of a fleet. */
 const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
 
 const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
@@ -23,7 +22,6 @@ const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWe
 const isOurResource = (urn: string | undefined): urn is string =>
   urn !== undefined && OURS.test(urn.split("::")[2]?.split("$").at(-1) ?? "");
 
-/** The engine's marks for colours. */
 const COLOURS = /<\{%.*?%\}>/g;
 
 /** What an operation of the engine means for a resource. The others are parts of one of these. */
@@ -35,7 +33,6 @@ const CHANGES: Partial<Record<string, WebhookChange>> = {
   "create-replacement": "update",
 };
 
-/** What happens in one stack. */
 export type StackEvent =
   | { type: "webhook"; webhook: WebhookReport }
   | { type: "failure"; failure: FleetFailure }
@@ -52,7 +49,6 @@ export interface EventReaderOptions {
   onEvent: (event: StackEvent) => void;
 }
 
-/** Reads the events of one engine command as they come. */
 export class EventReader {
   readonly #options: EventReaderOptions;
   /** Results of the refresh, which precedes the other steps. */
@@ -71,7 +67,6 @@ export class EventReader {
     else if (diagnosticEvent) this.#readDiagnostic(diagnosticEvent);
   }
 
-  /** Summarizes all events. */
   result(): Pick<StackReport, "webhooks" | "others" | "failures"> {
     const { isRefresh } = this.#options;
     // A webhook that is gone and has left the list has no other step.
@@ -155,10 +150,8 @@ function readDrift(after?: Shown | null): Drift | undefined {
   return { kind: isTakenOver ? "taken-over" : "changed", properties };
 }
 
-/** A value that is neither secret nor unknown. */
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** The name of a resource. */
 export const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
 
 /** A preview does not know the bot URL of a new webhook. */

@@ -1,7 +1,6 @@
 import { renderFailure, type Failure } from "../errors/index.js";
 import type { FleetFailure } from "./reports.js";
 
-/** A failure that the provider or a call of this process reported as data. */
 export const toFailure = (error: Failure, where: Pick<FleetFailure, "stack" | "workspace">): FleetFailure => {
   const { subject: _, ...bare } = error;
   return { ...where, message: renderFailure(bare, "fleet"), error: bare };

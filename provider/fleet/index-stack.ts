@@ -14,10 +14,8 @@ export interface FleetIndex {
   stackOf: Record<string, string>;
 }
 
-/** What the index stack needs of a run. */
 type Backend = Pick<FleetRun, "fleet" | "engine" | "existing">;
 
-/** Reads the index; empty if there is none yet. */
 export async function readIndex({ fleet, engine, existing }: Backend): Promise<FleetIndex> {
   const stack = indexStackName(fleet.name);
   const outputs: Partial<FleetIndex> = existing.has(stack) ? await engine.readOutputs(stack) : {};
@@ -33,9 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws `invalid_config` if the index lists workspaces of a stack that is not in the backend: a run would
- * give them new keys. A killed engine can leave a state as a copy only, if it was about to rewrite it for
- * another `PULUMI_DIY_BACKEND_GZIP`.
+ * A new stack would give its workspaces new keys. A killed engine can leave a state as a copy only, if it was
+ * about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -50,7 +47,6 @@ export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackO
   ]);
 }
 
-/** The deployed workspaces of the run's stacks that have left the list, by the index. */
 export function findRemovals({ fleet, stacks }: FleetRun, { stackOf }: FleetIndex): string[] {
   const listed = new Set(fleet.workspaces.map(({ name }) => name));
   const own = new Set(stacks.map(({ name }) => name));
@@ -69,10 +65,7 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   throw wrongOption("maxRemovals", text);
 }
 
-/**
- * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A
- * rotation is an `up`, so it would register the first without a plan, and delete the others.
- */
+/** A rotation is an `up`, so it would register what is new without a plan, and delete what left the list. */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
@@ -89,7 +82,6 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   ]);
 }
 
-/** Whether the index differs from what the stacks contain, by their previews. */
 export function isStale(previous: FleetIndex, previews: readonly StackReport[]): boolean {
   // Webhooks to be deleted are still registered; webhooks to be created have no bot URL yet.
   const now = previews.map(({ webhooks, ...report }) => ({

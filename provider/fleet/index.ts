@@ -37,9 +37,8 @@ export async function openFleet(definition: FleetDefinition, options?: OpenFleet
 }
 
 /**
- * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws
- * `invalid_config` with everything that is wrong with it, each with file, line and field, and none of its
- * values.
+ * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config` with everything that is
+ * wrong with it, each with file, line and field, and none of its values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
   const list = await import("../workspace-list/index.js");

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import * as z from "zod";
-import { ApiChatError } from "../errors/index.js";
+import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { wholeNumberShape } from "./definition.js";
 import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
 
@@ -101,17 +101,15 @@ export type FleetEvent =
 
 /** The failure of an option that does not fit what was found. The command line names the option in its own way. */
 export const wrongOption = (field: keyof UpOptions | keyof RotateOptions, text: string): ApiChatError =>
-  new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field, text }] });
+  invalidFields([{ field, text }]);
 
 const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
-/** The two numbers of a shard such as "2/4". */
 export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
 
 /** Each running stack is an engine with its provider: more than 32 need too much memory on any machine. */
 export const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
-/** All options, with their defaults. */
 export const optionsShape = z.strictObject({
   stacksAtOnce: wholeNumberShape(1, 32).default(STACKS_AT_ONCE),
   callsPerOrigin: wholeNumberShape(1).default(32),
@@ -148,5 +146,4 @@ export const OPTIONS_OF: Record<FleetAction, z.ZodType> = {
   watch: runShape,
 };
 
-/** The options of a run, with their defaults. */
 export type FilledOptions = z.output<typeof optionsShape>;

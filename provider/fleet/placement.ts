@@ -2,9 +2,8 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
- * Which stack of `count` has a workspace, from 0. Only its name and the count decide, so that adding or
- * removing a workspace moves no other. With rendezvous hashing, a larger count moves only the workspaces of
- * the new stacks.
+ * Only the name and the count decide, so that adding or removing a workspace moves no other. With rendezvous
+ * hashing, a larger count moves only the workspaces of the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {
   let best = { index: 0, score: -1 };
@@ -21,7 +20,6 @@ export function stackName(fleet: string, index: number, count: number): string {
   return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
 }
 
-/** The stack that exports the bot URLs of the whole fleet. */
 export const indexStackName = (fleet: string): string => `${fleet}-index`;
 
 /** The count in the name of a stack of this fleet; undefined for every other name. */
@@ -40,7 +38,6 @@ export interface PlacedStack {
   workspaces: ListedWorkspace[];
 }
 
-/** All stacks of a split, including those without workspaces. */
 export function placeWorkspaces(
   fleet: string,
   workspaces: readonly ListedWorkspace[],
@@ -54,7 +51,6 @@ export function placeWorkspaces(
   }));
 }
 
-/** The waves of a rotation: one stack alone, then `waveSize` stacks each. */
 export function splitIntoWaves(stacks: readonly PlacedStack[], waveSize: number): PlacedStack[][] {
   const waves = stacks.length === 0 ? [] : [stacks.slice(0, 1)];
   for (let from = 1; from < stacks.length; from += waveSize) waves.push(stacks.slice(from, from + waveSize));

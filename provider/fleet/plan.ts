@@ -10,9 +10,9 @@ import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, typ
 import { countRandomKeys } from "./webhooks.js";
 
 /**
- * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, which `up` leaves
- * as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says.
- * `unknown`: a failure says why, or the plan was stopped.
+ * The registrations of workspaces whose webhook would be created. `free`: nothing. `adopted`: our URL, which `up`
+ * leaves as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says. `unknown`: a
+ * failure says why, or the plan was stopped.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -28,10 +28,7 @@ export interface FleetPlan extends FleetReport<"plan"> {
   index: "current" | "stale";
 }
 
-/**
- * Previews every stack that `up` would run, and queries the service where a webhook would be created. Changes
- * nothing. Throws `invalid_config` if more workspaces would be removed than `up` may remove.
- */
+/** Throws `invalid_config` if more workspaces would be removed than `up` may remove. */
 export async function planFleet(context: FleetContext, options: UpOptions): Promise<FleetPlan> {
   const run = await beginRun(context, "plan", options);
   const { refresh, maxRemovals } = run.options;
@@ -55,10 +52,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   };
 }
 
-/**
- * Queries each workspace where a webhook would be created, and counts. Names nobody's registration. Ends
- * early when there are too many failures: a wrong key is wrong for all.
- */
+/** Ends early when there are too many failures: a wrong key is wrong for all. */
 async function observeCreates(
   run: FleetRun,
   stacks: readonly StackReport[],
@@ -83,7 +77,6 @@ async function observeCreates(
   return { creates, failures };
 }
 
-/** Throws an `ApiChatError` if the service rejects the query or does not respond, or if there is no API key. */
 async function observeCreate(
   { engine, stop: { signal }, webhooks }: FleetRun,
   workspace: string,

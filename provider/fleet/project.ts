@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { invalidConfig, makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { invalidConfig, makeFolders, readFileIfExists, removeStale, writePrivateFile } from "../lib/files.js";
 import type { ResolvedFleet } from "./definition.js";
 import type { YamlProgram } from "./yaml-program.js";
 
@@ -29,7 +29,7 @@ export async function prepareProject(fleet: ResolvedFleet): Promise<void> {
   await Promise.all(
     Object.entries(files).map(([name, text]) => writePrivateFile(join(folder, name), `${text}\n`)),
   );
-  await removeStale(folder);
+  removeStale(folder, OF_A_RUN);
 }
 
 /** Calls `work` with a folder that has the program. The folder contains secrets, and is removed afterwards. */
@@ -71,17 +71,5 @@ async function writeFiles(folder: string, project: object, program: YamlProgram)
   await writePrivateFile(join(folder, PROJECT_FILE), JSON.stringify(project));
 }
 
-/** No run lasts this long: what is older was left by one that was killed. In milliseconds. */
-const STALE_MS = 24 * 60 * 60 * 1000;
-
 /** The folder of a run, or `<file>.<uuid>`, which a killed writer leaves. */
 const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-async function removeStale(folder: string): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => OF_A_RUN.test(name));
-  for (const file of files.map((name) => join(folder, name))) {
-    // Another command may have removed it by now.
-    const written = await stat(file).catch(() => undefined);
-    if (written && Date.now() - written.mtimeMs > STALE_MS) await rm(file, { recursive: true, force: true });
-  }
-}

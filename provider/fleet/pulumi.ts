@@ -5,13 +5,12 @@ import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 
 // Why not the Automation API: see CONTRIBUTING.md.
 
-/** One call of the command `pulumi`. */
 export interface PulumiCall {
   args: readonly string[];
-  /** The project's folder. */
   folder: string;
   /** Set in addition to the variables of this process. */
   environment: Readonly<Record<string, string>>;
@@ -25,9 +24,7 @@ export interface PulumiEnd {
   call: Pick<PulumiCall, "args" | "folder">;
   /** null if a signal ended it. */
   code: number | null;
-  /** Its stdout without the events. */
   output: string;
-  /** Its stderr. */
   errors: string;
 }
 
@@ -47,11 +44,9 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end
-    // the engine at once.
+    // A Ctrl-C on the terminal reaches this process alone: a second one would end the engine at once.
     detached: !isWindows,
-    // On Windows a hidden console of the engine's own has that effect; a detached process would have none,
-    // and its children open some.
+    // On Windows a hidden console has that effect; a detached process has none, and its children open some.
     windowsHide: true,
   });
   // First of all: a command that cannot be started has no streams, and says so in an event.
@@ -63,7 +58,6 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
       // Windows has no such signal: Node would end the engine at once, with its lock and without its state.
-      // So it finishes.
       () => isWindows || child.kill("SIGINT"),
     );
   signal?.addEventListener("abort", interrupt, { once: true });
@@ -91,14 +85,10 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   }
 }
 
+/** Undefined for text, and for the last line of an engine that was killed. */
 function parseEvent(line: string): EngineEvent | undefined {
-  if (!line.startsWith('{"sequence":')) return undefined;
-  try {
-    return JSON.parse(line) as EngineEvent;
-  } catch {
-    // The last line of an engine that was killed.
-    return undefined;
-  }
+  const event = line.startsWith('{"sequence":') ? jsonOrText(line) : undefined;
+  return isMap(event) ? (event as unknown as EngineEvent) : undefined;
 }
 
 function explainMissing(cause: NodeJS.ErrnoException): never {

@@ -37,11 +37,10 @@ export interface RotationReport extends FleetReport<"rotate"> {
 }
 
 /**
- * Rotates the verification key of each workspace: one stack first, then wave by wave. Each wave is verified
- * at the service before the next starts, and one that fails is the last. Meanwhile both keys are accepted, as
- * long as the receiver keeps earlier ones. An interrupted rotation continues under its name. Only what is
- * deployed is rotated. Throws `invalid_config` before anything runs if the list and the stacks differ, or if
- * `webhook` does not pass the rotation to derived keys.
+ * Each wave is verified at the service before the next starts, and one that fails is the last. Both keys are
+ * accepted as long as the receiver keeps earlier ones. An interrupted rotation continues under its name.
+ * Throws `invalid_config` before anything runs if the list and the stacks differ, or if `webhook` does not
+ * pass the rotation to derived keys.
  */
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
@@ -85,7 +84,7 @@ function chooseRotation(run: FleetRun): string {
   );
 }
 
-/** Throws `invalid_config` if a derived key would stay as it is. If a string does, only its update shows it. */
+/** Throws `invalid_config` if a derived key would not change. For a string, only the update can show this. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -132,7 +131,6 @@ async function runWaves(
   return { ...toFleetReport(run, all), outcome, ...(outcome !== "done" && { stoppedBy }), rotation, waves };
 }
 
-/** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
 async function runWave(
   run: FleetRun,
   rotation: string,
@@ -152,7 +150,6 @@ async function runWave(
   return { ...up, stacks, failures: stacks.flatMap(({ failures }) => failures) };
 }
 
-/** Merges what `up` did with a stack and what the verification found. */
 function toVerified(
   { webhooks, stop }: FleetRun,
   up: StackReport,

@@ -1,5 +1,6 @@
-import { invalidOptions } from "../client/internal.js";
+import { invalidFields } from "../errors/index.js";
 import { invalidConfig } from "../lib/files.js";
+import { listNames } from "../lib/plain-text.js";
 import { parse } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
@@ -15,10 +16,8 @@ import { countInName, type PlacedStack } from "./placement.js";
 import type { FleetAction, FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { callWebhook, webhooksOf, type Webhooks } from "./webhooks.js";
 
-/** What every run of an open fleet needs. */
 export interface FleetContext {
   fleet: ResolvedFleet;
-  /** All stacks, including those without workspaces. */
   stacks: readonly PlacedStack[];
   engine: Engine;
 }
@@ -27,11 +26,9 @@ export interface FleetContext {
 export interface FleetRun<Action extends FleetAction = FleetAction> extends FleetContext {
   action: Action;
   options: FilledOptions;
-  /** The stacks that it runs. */
   places: readonly PlacedStack[];
   /** Whether it has all stacks. If not, it leaves the index stack alone: two such runs at once would both write it. */
   isWhole: boolean;
-  /** The stacks of the project in the backend. */
   existing: ReadonlySet<string>;
   /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
   webhooks: Webhooks;
@@ -40,14 +37,13 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   stop: RunStop;
 }
 
-/** Checks the options and what is in the backend. Throws `invalid_config`. */
 export async function beginRun<Action extends FleetAction>(
   { fleet, stacks: all, engine }: FleetContext,
   action: Action,
   given: RunOptions,
 ): Promise<FleetRun<Action>> {
   const { problems } = parse(OPTIONS_OF[action], given);
-  if (problems) throw invalidOptions(action, problems, "check");
+  if (problems) throw invalidFields(problems, { where: action });
   const options = optionsShape.parse(given);
   const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
@@ -73,10 +69,10 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
   if (first === undefined) return;
-  const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
+
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${first}${more}; a different number would move workspaces to ` +
-      "other stacks, and delete their live webhooks on the way. Nothing was changed. " +
+    `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move ` +
+      "workspaces to other stacks, and delete their live webhooks on the way. Nothing was changed. " +
       `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
       "old stacks",
   ]);
@@ -88,9 +84,7 @@ class RunStop {
   readonly #onEvent: RunOptions["onEvent"];
   /** Fires when no more stacks may start and running ones must end. */
   readonly signal: AbortSignal = this.#controller.signal;
-  /** Why the run ends; undefined until it ends. */
   why: string | undefined;
-  /** The first error that `onEvent` threw. */
   thrown: { error: unknown } | undefined;
 
   constructor({ signal, onEvent }: RunOptions) {
@@ -118,7 +112,6 @@ class RunStop {
   }
 }
 
-/** The results of a run's stacks. */
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
@@ -171,7 +164,6 @@ export async function runStacks(
   };
 }
 
-/** How a report lists a stack that did not run. */
 export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["skipped"][number] => ({
   stack,
   workspaces: workspaces.length,

@@ -31,10 +31,7 @@ export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "sta
   checked: number;
 }
 
-/**
- * Checks whether the service, the stacks and the list agree. Changes nothing, neither at the service nor in
- * the stacks. Throws `invalid_config` if the backend has stacks of another split.
- */
+/** Changes nothing. Throws `invalid_config` if the backend has stacks of another split. */
 export async function watchFleet(context: FleetContext, options: RunOptions = {}): Promise<DriftReport> {
   const run = await beginRun(context, "watch", options);
   const { stacks, outcome, ...report } = toFleetReport(
@@ -55,7 +52,6 @@ export async function watchFleet(context: FleetContext, options: RunOptions = {}
 
 type Seen = Pick<StackReport, "stack" | "webhooks" | "others">;
 
-/** What a preview of a stack that does not exist yet would report. */
 const toUndeployed = ({ name: stack, workspaces }: PlacedStack): Seen => ({
   stack,
   webhooks: workspaces.map(({ name: workspace }) => ({ workspace, change: "create" })),

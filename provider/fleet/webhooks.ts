@@ -3,10 +3,8 @@ import { createRedactor } from "../lib/redact.js";
 import type { ResolvedFleet, WebhookArguments } from "./definition.js";
 import type { PlacedStack } from "./placement.js";
 
-/** The arguments of each webhook, by workspace. */
 export type Webhooks = ReadonlyMap<string, WebhookArguments>;
 
-/** Calls the definition's `webhook` for each workspace. Throws `invalid_config` with what is wrong with the results. */
 export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: readonly PlacedStack[]): Webhooks {
   const webhooks = new Map<string, WebhookArguments>();
   const problems: string[] = [];
@@ -30,7 +28,6 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
 /** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
 const MAX_LISTED = 5;
 
-/** Throws `invalid_config` if there are problems with what `webhook` returns. */
 export function rejectAny(problems: readonly string[]): void {
   const more = problems.length - MAX_LISTED;
   const rest = more > 0 ? [`webhook: ${more} more problems like these`] : [];
@@ -68,7 +65,6 @@ function isPlain(value: unknown): boolean {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** The webhooks of a stack. */
 export function webhooksOf({ workspaces }: PlacedStack, webhooks: Webhooks): Webhooks {
   const names = new Set(workspaces.map(({ name }) => name));
   return new Map([...webhooks].filter(([name]) => names.has(name)));

@@ -2,17 +2,14 @@ import { SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack, in YAML: for it the engine loads neither Node nor the SDK, which are more than half
-// of a stack's cost.
+// The program of a stack, in YAML: the engine then loads neither Node nor the SDK, half of a stack's cost.
 
-/** A Pulumi program in YAML. */
 export interface YamlProgram {
   variables: Record<string, unknown>;
   resources: Record<string, unknown>;
   outputs: Record<string, unknown>;
 }
 
-/** A program without resources. */
 export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram => ({
   variables: {},
   resources: {},
@@ -20,9 +17,8 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 });
 
 /**
- * Writes a key and a webhook for each workspace. `rotation` rotates random keys. Labels within the program
- * are numbered, because YAML may read a name as something else. Secrets are variables, because an error of
- * the YAML host quotes the line of a property.
+ * `rotation` rotates random keys. Labels within the program are numbered, because YAML may read a name as
+ * something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

@@ -14,7 +14,6 @@ export const authorityOf = (host: string, port: number): string =>
 /** The port of an ID from {@link authorityOf}; 0 for any other ID, such as one from a user's mocks. */
 export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
-/** The inputs that determine the addresses of a process. In a preview, each may be the unknown value. */
 interface AddressParts {
   host?: string | undefined;
   port: number | typeof UNKNOWN;
@@ -39,11 +38,9 @@ export function healthUrlOf(place: Pick<AddressParts, "host" | "port">): string 
   return origin === UNKNOWN ? UNKNOWN : joinUrl(origin, HEALTH_PATH);
 }
 
-/** The origin at which a process on this machine can be reached. */
 const originOf = ({ host = DEFAULT_HOST, port }: Pick<AddressParts, "host" | "port">): string =>
   typeof port === "string" || host === UNKNOWN
     ? UNKNOWN
     : `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;
 
-/** Appends a path to a base, which may have its own path. */
 const joinUrl = (base: string, path: string): string => base.replace(/\/+$/, "") + path;

@@ -65,7 +65,6 @@ const SHAPE = z
   .superRefine(rejectTogether, onAnyObject)
   .superRefine(requirePublicUrl, onAnyObject);
 
-/** Inputs whose values the engine must not print. */
 const SECRETS = ["workspaces", "derivedFrom", "rotations", "publicUrl"];
 
 /** A CI machine is removed after its job, and the process with it, so the service would get a dead address. */
@@ -84,10 +83,7 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
   });
 }
 
-/**
- * Resolves the defaults and returns all problems at once. Starts and writes nothing. Accepts values that a preview does
- * not know.
- */
+/** Starts and writes nothing. Accepts values that a preview does not know. */
 export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
@@ -109,9 +105,8 @@ export async function check(
 }
 
 /**
- * Returns the default folder: one for each resource, in the user's state folder. A resource keeps a default
- * folder even if stack or resource are renamed: it contains the process and the deliveries that are not
- * forwarded yet.
+ * A resource keeps a default folder even if stack or resource are renamed: it contains the process and the
+ * deliveries that are not forwarded yet.
  */
 function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
@@ -120,7 +115,6 @@ function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKe
 
 type Derivation = Pick<Values, "derivedFrom" | "rotations">;
 
-/** Resolves the default path and the keys of each workspace that a preview knows. */
 async function resolveWorkspaces(workspaces: unknown, derivation: Derivation): Promise<unknown> {
   if (!isMap(workspaces)) return workspaces;
   const entries = Object.entries(workspaces).map(async ([name, one]) => {
@@ -146,10 +140,7 @@ async function resolveKeys(
 
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
-/**
- * Compares inputs and state. Updates are always in place. Whether the process has ended is not inspected
- * here, because a preview uses the state only: refresh inspects it.
- */
+/** A preview uses the state only: whether the process has ended is inspected by refresh. */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;

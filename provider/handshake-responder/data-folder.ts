@@ -3,6 +3,7 @@ import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError, commandLine } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import {
   fileShape,
   type FileConfig,
@@ -16,13 +17,11 @@ import type { ProcessInputs, ProcessState } from "./inputs.js";
 /** Contains the instance key of the resource that owns the folder. */
 const OWNER_FILE = "owner.txt";
 
-/** The files that the process and this resource write to the folder. */
 const OUR_FILE =
   /^(owner\.txt|config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
 
 const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
 
-/** The files that stay: the deliveries and the owner. */
 const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file) && file !== RESERVE_FILE);
 
 /** Whether a folder is inside another one, or the same. Neither needs to exist. */
@@ -31,7 +30,6 @@ export function isWithin(folder: string, parent: string): boolean {
   return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** The path with the links of the part that exists resolved. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);
@@ -42,9 +40,8 @@ function realPathOf(path: string): string {
 }
 
 /**
- * Creates the folder with mode 0700. Throws `invalid_config` if it contains other files, and `conflict` if it belongs
- * to another stack; `previous` is the state of the resource, if it has one. The folder of another resource of the stack
- * is accepted, because that may be its previous name: see {@link recordOwner}.
+ * Throws `invalid_config` if the folder contains other files, and `conflict` if it belongs to another stack.
+ * The folder of another resource of the stack is accepted, because that may be the previous name.
  */
 export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -75,14 +72,12 @@ const dataDirError = (code: "invalid_config" | "conflict", but: string): ApiChat
     problems: [{ field: "dataDir", text: `must be a separate folder, ${but}` }],
   });
 
-/** Records in a folder that it belongs to this resource. */
 export const recordOwner = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
   writePrivateFile(join(dataDir, OWNER_FILE), `${instanceKey}\n`);
 
 const readOwner = (dataDir: string): string | undefined =>
   readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
-/** The stack part of an instance key. */
 const stackKeyOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
 /** The resource that owns a folder now, if another resource has taken over the state's process. */
@@ -94,13 +89,11 @@ export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | u
 /** The file that the process reads; it contains the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
-/** The configuration of the process, as stored in its file. */
 export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port: number): string {
   const config: FileConfig = { host, port, dataDir, workspaces };
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** The configuration in a folder, if any. */
 export const readConfigFile = (dataDir: string): string | undefined =>
   readFileIfExists(configPathOf(dataDir));
 
@@ -112,20 +105,14 @@ export async function writeConfigFile(dataDir: string, config: string | undefine
 
 /** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
-  try {
-    return fileShape.shape.port.parse(
-      (JSON.parse(readConfigFile(dataDir) ?? "") as Partial<FileConfig>).port,
-    );
-  } catch {
-    // There is none, or it was edited by hand and is about to be replaced.
-    return undefined;
-  }
+  const config = jsonOrText(readConfigFile(dataDir) ?? "");
+  // One that was edited by hand is about to be replaced.
+  return isMap(config) ? fileShape.shape.port.safeParse(config["port"]).data : undefined;
 }
 
 /**
- * Cleans up a folder whose process has ended: removes its files, including the keys, but keeps deliveries that were
- * acknowledged but not forwarded, along with the record of their owner. Returns a warning if deliveries are kept, or if
- * the folder belongs to another responder and was left unchanged.
+ * Keeps deliveries that were acknowledged but not forwarded, and the record of their owner. Returns a warning
+ * if deliveries are kept, or if the folder belongs to another responder and is unchanged.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;

@@ -1,5 +1,5 @@
 import * as pulumi from "../pulumi/sdk.js";
-import { ApiChatError } from "../errors/index.js";
+import { invalidFields } from "../errors/index.js";
 import { isMap } from "../lib/values.js";
 import { keepQuerySecret, providerSource, rejectUnknownArgs } from "../pulumi/class-arguments.js";
 import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
@@ -125,10 +125,7 @@ const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.
     return name === undefined ? {} : { name };
   });
 
-/**
- * Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet: their names and
- * fields are known while the program runs, and only the values may resolve later.
- */
+/** The names and fields of workspaces are known while the program runs; only the values may resolve later. */
 function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   rejectUnknownArgs(name, args, RESPONDER_ARGS);
   const workspaces = Object.entries(args.workspaces ?? {});
@@ -141,11 +138,7 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
   const text =
     "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, " +
     "where verificationKeys may be an Output";
-  throw new ApiChatError("invalid_config", "", {
-    operation: "check",
-    subject: name,
-    problems: [{ field: wrong[0], text }],
-  });
+  throw invalidFields([{ field: wrong[0], text }], { subject: name });
 }
 
 const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
@@ -160,12 +153,7 @@ function organizationName(): string {
   }
 }
 
-const PROVIDER_SOURCE = providerSource("ResponderProcess");
-
-/**
- * The process of a `HandshakeResponder`. Its id is the address at which it was started, known in previews of
- * an update.
- */
+/** Its id is the address at which it was started, known in previews of an update. */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;
@@ -173,7 +161,7 @@ class ProcessResource extends pulumi.CustomResource {
   constructor(name: string, args: HandshakeResponderArgs, opts: pulumi.CustomResourceOptions) {
     const seed = args.derivedFrom === undefined ? undefined : pulumi.secret(args.derivedFrom);
     const properties = {
-      __provider: PROVIDER_SOURCE,
+      __provider: providerSource("ResponderProcess"),
       name,
       instanceKey: instanceKeyOf([pulumi.getProject(), pulumi.getStack(), name]),
       organization: organizationName(),

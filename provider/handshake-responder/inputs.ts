@@ -5,13 +5,11 @@ import type { ServerConfig } from "../server/remote.js";
 
 /** The inputs as check leaves them, with the keys and paths of the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
-  /** The resource's name, for messages. */
   name: string;
   /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */
   instanceKey: string;
   /** The port to listen on. If absent or 0: the previous port of the process, or any. */
   port?: number;
-  /** The base of the URLs to register. */
   publicUrl?: string;
   __provider?: string;
 }
@@ -33,20 +31,18 @@ const secretTargets = (workspaces: unknown): Path[] =>
     .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
     .map(([name]) => ["workspaces", name, "forwardTo"]);
 
-/** The arguments of the class. */
-export const RESPONDER_ARGS = {
-  workspaces: true,
-  derivedFrom: true,
-  rotations: true,
-  port: true,
-  host: true,
-  publicUrl: true,
-  dataDir: true,
-} as const;
+export const RESPONDER_ARGS = [
+  "workspaces",
+  "derivedFrom",
+  "rotations",
+  "port",
+  "host",
+  "publicUrl",
+  "dataDir",
+];
 
-/** The process as a resource of the dynamic provider. */
 export const PROCESS_SPEC: ResourceSpec = {
-  args: Object.keys(RESPONDER_ARGS),
+  args: RESPONDER_ARGS,
   added: ["instanceKey", "organization"],
   secretsIn: ({ workspaces }) => [
     ["derivedFrom"],

@@ -1,4 +1,5 @@
 import { ApiChatError } from "../errors/index.js";
+import { joinQuotedNames } from "../lib/plain-text.js";
 import { printLine, printWarning } from "../lib/progress.js";
 import { type CheckResult, type DiffResult, type RawInputs, fail } from "../pulumi/check-and-diff.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
@@ -44,10 +45,8 @@ export class ResponderLifecycle {
     this.#folders.set(name, dataDir);
     const other = this.#twinOf(inputs);
     if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
-    // The engine checks them in any order.
-    const names = [other, name].toSorted().map((one) => `"${one}"`);
     const text =
-      `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; ` +
+      `dataDir: ${joinQuotedNames([other, name])} share ${dataDir}, and a folder belongs to one process; ` +
       "give one of them its own";
     return { inputs, failures: [fail(text, "dataDir")] };
   }
@@ -57,10 +56,7 @@ export class ResponderLifecycle {
     return diff(id, state, inputs);
   }
 
-  /**
-   * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended
-   * between two steps. Listens on the program's port, or else on the previous one, or else on any free port.
-   */
+  /** Adopts a process that runs on the folder already, because an earlier run ended between two steps. */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
     // Of a process that runs, that a refresh found gone, or that this run stopped.
@@ -72,9 +68,8 @@ export class ResponderLifecycle {
   }
 
   /**
-   * Returns the state of the process if it answers. An empty result tells the engine that it has ended or
-   * that another one has its place; the next `up` then starts it again. A process on another machine cannot
-   * be inspected, so its state stays as it is, with a warning. The inputs stay those of the last `up`.
+   * An empty result tells the engine that the process has ended, or that another one has its place. A process
+   * on another machine cannot be inspected, so its state stays as it is, with a warning.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
@@ -92,10 +87,7 @@ export class ResponderLifecycle {
     return { id, props: { ...state, host, port, pid } };
   }
 
-  /**
-   * Applies the program's settings to the process. A process that has ended is started again on the same port. If the
-   * folder changes, deliveries that were not forwarded stay in the old one, with a warning.
-   */
+  /** If the folder changes, deliveries that were not forwarded stay in the old one, with a warning. */
   async update(id: string, state: ProcessState, inputs: ProcessInputs): Promise<{ outs: ProcessState }> {
     requireVersion(state);
     const { name } = inputs;
@@ -116,7 +108,6 @@ export class ResponderLifecycle {
     return { outs: toProcessState(inputs, started) };
   }
 
-  /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
   async delete(_id: string, state: ProcessState): Promise<void> {
     requireVersion(state);
     const { name, dataDir, machine, pid } = state;
@@ -130,15 +121,11 @@ export class ResponderLifecycle {
     await this.#end(state);
   }
 
-  /** The name of another resource of the program that declares this one's folder. */
   #twinOf({ name, dataDir }: Pick<ProcessInputs, "name" | "dataDir">): string | undefined {
     return [...this.#folders].find(([other, folder]) => folder === dataDir && other !== name)?.[0];
   }
 
-  /**
-   * Ends our process on a folder, if it still runs, and removes its files; deliveries that were not forwarded stay. If
-   * the folder belongs to another resource now, or another responder runs there, both stay.
-   */
+  /** If the folder belongs to another resource now, or another responder runs there, both stay. */
   async #end(state: ProcessState): Promise<void> {
     const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
@@ -169,14 +156,12 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
   stateVersion: 1,
 });
 
-/** A process that is stopped, and its folder. */
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * Applies the inputs to the process of a folder. A running process is reloaded, without a rejected request,
- * or restarted if its host or port changes; without one, a new one is started. If the folder changes, our
- * process on the previous one ends first, because the new one needs its port. On failure, the previous
- * configuration is restored, and what was stopped is started again.
+ * A running process is reloaded, without a rejected request, or restarted if its host or port changes. If the
+ * folder changes, our process on the previous one ends first, because the new one needs its port. On failure,
+ * the previous configuration is restored, and what was stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,
@@ -208,7 +193,6 @@ async function applyInputs(
   }
 }
 
-/** Our process on a folder that still belongs to this resource. */
 async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   if (state.machine !== thisMachine() || otherOwnerOf(state) !== undefined) return undefined;
   const running = await findRunning(state.dataDir);

@@ -12,10 +12,7 @@ export const instanceKeyOf = (parts: readonly [project: string, stack: string, n
 
 const DIGEST_CHARACTERS = 12;
 
-/**
- * Appends a digest to the stack in an instance key (project, stack and name), because other backends and organizations
- * may have a stack of the same name.
- */
+/** Other backends and organizations may have a stack of the same name, so the stack gets a digest. */
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
@@ -23,10 +20,7 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-/**
- * Returns the address of the stack's backend. The engine does not pass it on, so it is looked up where the
- * engine looks: environment, project file, login. Empty if none of them has it.
- */
+/** The engine does not pass the backend on, so it is looked up where the engine looks. Empty if not found. */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];

@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ApiChatErrorCode } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { quote } from "../lib/redact.js";
 import {
@@ -30,21 +29,14 @@ let programWords = (): readonly string[] => [
   fileURLToPath(new URL("../cli/main.js", import.meta.url)),
 ];
 
-/**
- * Sets the command that starts responders; `responder --config …` is appended to it. A bundle does not contain the
- * package's bin, so it runs itself.
- */
+/** `responder --config …` is appended. A bundle runs itself: it does not contain the package's bin. */
 export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/**
- * The variables that the process inherits: the provider's environment also contains the config passphrase and cloud
- * credentials.
- */
+/** The provider's environment also contains the config passphrase and cloud credentials. */
 const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
-/** An error of the process's lifecycle. */
 const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
   new ApiChatError(code, summary, { operation: "responder", cause });
 
@@ -52,10 +44,9 @@ const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown):
 export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
- * Starts the process on a folder, and waits until it answers. It outlives the provider: it has its own
- * session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first,
- * or `timeout` if it does not answer within 20 seconds; it is killed in that case. `instance` identifies this
- * start.
+ * The process outlives the provider: it has its own session and keeps nothing of the provider's open. Throws
+ * `unavailable` with its output if it exits first, or `timeout` if it does not answer within 20 seconds; it
+ * is killed in that case. `instance` identifies this start.
  */
 export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
   const child = await spawnDetached(folder.dataDir, instance);
@@ -118,10 +109,7 @@ async function readPrinted({ dataDir, workspaces }: Folder): Promise<string> {
   return quote(text.replace(/^error: /, ""), keys, QUOTED_CHARACTERS);
 }
 
-/**
- * Stops a responder gracefully, and waits until the system has released its folder. Throws `timeout` if that takes
- * longer than 20 seconds.
- */
+/** Waits until the system has released the folder. Throws `timeout` after 20 seconds. */
 export async function stopProcess({ dataDir }: Pick<Folder, "dataDir">, running: Instance): Promise<void> {
   await requestStop(running);
   await waitUntilReleased(dataDir, STOP_MS);

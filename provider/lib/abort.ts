@@ -1,15 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 
-/** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
 /** The longest delay of a timer, in milliseconds: a longer one fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Returns a signal that fires with the first of these. `AbortSignal.any` is slow, and most calls pass one
- * signal or none.
- */
+/** Fires with the first of these. `AbortSignal.any` is slow, and most calls pass one signal or none. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
@@ -28,10 +24,7 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/**
- * Resolves after this many milliseconds, at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires
- * first.
- */
+/** Waits at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
   // It would reject with its own error.
   await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());

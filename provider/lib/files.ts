@@ -1,15 +1,24 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import type { Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { ApiChatError } from "../errors/index.js";
+import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { sleep } from "./abort.js";
 
 /**
- * Atomically writes a file that only its owner can read (0600): readers see the old or the new file, never a partial
- * one. Throws an error that names the path and has the file system's `code`; nothing of the new text is on the disk
- * then.
+ * Writes a file atomically (0600): readers see the old or the new one. Throws an error that names the path
+ * and has the file system's `code`; nothing of the new text is on the disk then.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
@@ -39,10 +48,7 @@ async function replace(path: string, temporary: string): Promise<void> {
   }
 }
 
-/**
- * Returns a warning if other users can open a file or a folder that contains secrets. A pipe belongs to one process, so
- * it gets none.
- */
+/** Warns of a file or folder with secrets that others can open. A pipe belongs to one process. */
 export function warningOfMode(path: string, what: string): string | undefined {
   const stats = statSync(path);
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
@@ -52,10 +58,7 @@ export function warningOfMode(path: string, what: string): string | undefined {
   return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
 }
 
-/**
- * Creates an empty file that only its owner can access (0600). An existing file is not opened, because closing it would
- * release this process's locks on it.
- */
+/** Has mode 0600. An existing file is not opened: closing it would release this process's locks on it. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -74,7 +77,6 @@ export function readFileIfExists(path: string): string | undefined {
   }
 }
 
-/** Whether an error of the file system has one of these codes. */
 export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
   codes.includes((error as NodeJS.ErrnoException).code ?? "");
 
@@ -98,7 +100,21 @@ export function makeFolders(folder: string): void {
 
 const findStats = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** The user's folder for what this package keeps on the machine. */
+/** The size of a file in bytes; 0 if there is none. */
+export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
+
+/** No run lasts this long, in milliseconds. */
+const STALE_MS = 24 * 60 * 60 * 1000;
+
+/** Removes what runs have left in a folder more than a day ago: what has such a name, with all that is in it. */
+export function removeStale(folder: string, name = /./): void {
+  for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
+    // Another process may have removed it by now.
+    const writtenMs = findStats(path)?.mtimeMs ?? Date.now();
+    if (Date.now() - writtenMs > STALE_MS) rmSync(path, { recursive: true, force: true });
+  }
+}
+
 export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
   // The XDG specification says to ignore a relative path.
@@ -114,10 +130,7 @@ export function findProjectFile(folder = process.cwd()): string | undefined {
   return file ?? (above === folder ? undefined : findProjectFile(above));
 }
 
-/**
- * Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML
- * or JSON".
- */
+/** Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
@@ -133,7 +146,4 @@ export async function readTextFile(path: string, wanted: string): Promise<string
 
 /** Returns the failure for wrong input, with a line for each problem. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
-  new ApiChatError("invalid_config", "", {
-    operation: "check",
-    problems: problems.map((text) => ({ field: "", text })),
-  });
+  invalidFields(problems.map((text) => ({ field: "", text })));

@@ -1,7 +1,6 @@
 import type { HandshakeEncoding } from "../errors/index.js";
 import { appendQuery } from "./url.js";
 
-/** A handshake as it is sent (section 6.1). */
 export interface EncodedHandshake {
   /** With the parameters behind its own query, where they travel in it. */
   url: string;
@@ -12,7 +11,7 @@ export interface EncodedHandshake {
 /** Fields in the order in which they are sent. A name may repeat, except in JSON. */
 export type HandshakeFields = [name: string, value: unknown][];
 
-interface HandshakeToSend {
+export interface HandshakeToSend {
   encoding: HandshakeEncoding;
   token: string;
   challenge: string;
@@ -20,7 +19,6 @@ interface HandshakeToSend {
   fields?: HandshakeFields | undefined;
 }
 
-/** Puts the three parameters into a form, into JSON, into a multipart form, or behind the URL's own query. */
 export function encodeHandshake(
   url: string,
   { encoding, token, challenge, fields = parametersOf(token, challenge) }: HandshakeToSend,

@@ -16,7 +16,6 @@ export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Yields the entries of a record in slices. */
 export const entriesInSlices = <T>(record: Readonly<Record<string, T>>): AsyncGenerator<[string, T]> =>
   inSlices(entriesOf(record));
 

@@ -1,7 +1,4 @@
-/**
- * Runs the tasks of one key one after the other, in the order in which they were added; keys do not wait for
- * each other.
- */
+/** Runs the tasks of one key one after the other; keys do not wait for each other. */
 export class KeyedQueue<Key = string> {
   /** The last task of each key that has one. It never rejects. */
   readonly #last = new Map<Key, Promise<unknown>>();
@@ -17,7 +14,6 @@ export class KeyedQueue<Key = string> {
     return done;
   }
 
-  /** Resolves when no task is left, those included that are added meanwhile. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }

@@ -2,10 +2,8 @@ import { toPlainText } from "../errors/index.js";
 
 export { toPlainText };
 
-/** The same for a text of several lines, each of which is its own. */
 export const toPlainLines = (text: string): string => text.split("\n").map(toPlainText).join("\n");
 
-/** Like {@link toPlainText}, but returns only the start. */
 export function toShortText(text: string, characters: number): string {
   const start = Array.from(text.slice(0, characters * 2)).slice(0, characters);
   const shown = toPlainText(start.join(""));
@@ -14,6 +12,13 @@ export function toShortText(text: string, characters: number): string {
 
 /** Formats one line of NDJSON that is safe for a terminal: JSON itself does not escape C1 controls. */
 export const toJsonLine = (value: unknown): string => `${toPlainText(JSON.stringify(value))}\n`;
+
+/** Quotes resource names in sorted order, because the engine processes resources in any order. */
+export const joinQuotedNames = (names: readonly string[]): string =>
+  names
+    .toSorted()
+    .map((name) => `"${name}"`)
+    .join(" and ");
 
 /** The first names of a list, and how many more it has. */
 export const listNames = (names: readonly string[], most = 5): string =>

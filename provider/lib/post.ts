@@ -31,7 +31,6 @@ export interface PostResponse extends ResponseHead {
 /** How far a POST got. From `sent` on, the other side may have accepted the request. */
 export type PostPhase = "connecting" | "sent" | "answering";
 
-/** Why a POST has no complete response: the connection failed, it timed out, or its signal fired. */
 export type PostFailure = "connection" | "timeout" | "aborted";
 
 /** A POST without a complete response. The message contains nothing that the other side sent; the cause may. */
@@ -42,7 +41,6 @@ export class PostError extends Error {
   /** The status and headers of the response, if they arrived. */
   readonly head: ResponseHead | undefined;
 
-  /** The cause is undici's or the system's error, or the signal's reason. */
   constructor(
     message: string,
     { failure, phase, head, cause }: Omit<PostError, keyof Error> & { cause?: unknown },
@@ -80,7 +78,6 @@ export async function postOnce(
     if (head === undefined) fail("connection", "the answer has no status");
     else resolve({ ...head, body: Buffer.concat(chunks).subarray(0, limitBytes), isComplete });
   };
-  /** Ends the request, even before it has a connection. */
   const disconnect = (): void => {
     ended = new Error("the exchange has ended");
     connection?.abort(ended);
@@ -144,16 +141,12 @@ export function connectionCode(error: unknown): string {
 /** OpenSSL's codes for bytes that are not TLS, such as a plain HTTP response. */
 export const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/**
- * OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL
- * routines:ssl3_read_bytes:reason:file.c:77:".
- */
+/** OpenSSL's own line: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
 const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 
 /** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
-/** Returns the message of a connection error with its code, without details for the library's developers. */
 export function describeConnectionError(error: unknown): string {
   const code = connectionCode(error);
   if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
@@ -171,10 +164,7 @@ const PROXY_VARIABLES = {
 /** The code of a connection that a proxy refuses, or that does not reach the proxy. */
 export const PROXY_FAILED = "ERR_PROXY";
 
-/**
- * If the environment's proxy is why a connection failed, returns an error that names it. Otherwise returns
- * the same error.
- */
+/** Names the environment's proxy if that is why a connection failed. */
 function blameProxy(error: Error, { protocol, port }: URL): Error {
   const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");
@@ -196,7 +186,6 @@ interface SocketError extends Error {
 
 let shared: Dispatcher | undefined;
 
-/** Returns the connection pool of this process, which uses the environment's proxies. */
 export function sharedDispatcher(): Dispatcher {
   return (shared ??= createDispatcher());
 }
@@ -206,14 +195,4 @@ export function createDispatcher(settings: { connections?: number; allowH2?: boo
   const options = { ...settings, keepAliveTimeout: 30_000 };
   const proxied = PROXY_VARIABLES["https:"].some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
-}
-
-/** Reads a response of unknown form: JSON, or else its text; undefined if it is empty. */
-export function jsonOrText(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

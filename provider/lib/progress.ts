@@ -1,6 +1,5 @@
 import { ApiChatError, toPlainText } from "../errors/index.js";
 
-/** Work that takes longer than this is announced, in milliseconds. */
 const WORTH_A_LINE_MS = 2_000;
 
 /** `info`: what was done. `warning`: something that works but should be fixed. `progress`: what is being waited for. */
@@ -14,7 +13,6 @@ let printer: Printer = (kind, name, text) =>
 
 const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), text);
 
-/** Prints one line of the run, for a resource. */
 export const printLine = (name: string, text: string): void => print("info", name, toPlainText(text));
 
 /** Like {@link printLine}, for something that works but should be fixed. The lines of a failure's text may follow. */
@@ -28,10 +26,7 @@ export function printLinesWith(next: Printer): Printer {
   return previous;
 }
 
-/**
- * Runs `work`, and prints once what is in progress if it takes longer than two seconds. If `signal` ends it,
- * the failure says what was in progress.
- */
+/** Announces work of more than two seconds. If `signal` ends it, the failure says what was in progress. */
 export async function printIfSlow<T>(
   name: string,
   describe: () => string,
@@ -46,7 +41,6 @@ export async function printIfSlow<T>(
   }
 }
 
-/** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
 export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {
   const timer = setTimeout(notice, WORTH_A_LINE_MS);
   try {

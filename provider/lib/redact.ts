@@ -3,21 +3,17 @@ import { toPlainText } from "../errors/index.js";
 /** How many characters of an untrusted body an error quotes. */
 const QUOTED_CHARACTERS = 500;
 
-/** The placeholder for a secret. */
 export const MASK = "[redacted]";
 
 /** Shorter pieces of base64 or hex also occur in harmless texts. */
 const TELLING_CHARACTERS = 8;
 
-/**
- * Spellings are searched in pieces of at most this many characters, which bounds the work at each position of
- * a text.
- */
+/** Bounds the work at each position of a text. */
 const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
 
-/** How many characters of a text decide whether to search for a piece there. */
+/** The number of characters by which candidates for a piece are found. */
 const HEAD_CHARACTERS = 8;
 
 /** Redacts the secrets that it was created for. It never throws. */
@@ -32,10 +28,7 @@ function toQuote(text: string, characters: number): string {
   return line.length > characters ? `${line.slice(0, characters)}…` : line;
 }
 
-/**
- * Matches the places where an untrusted text may contain a secret that is not known here: a query, any escape (of JSON,
- * URLs, HTML, forms), and a key.
- */
+/** Where an untrusted text may contain a secret that is not known: a query, any escape, and a key. */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
 const KEY_FIELD = "webhook_verification_key";
@@ -53,10 +46,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
 
-/**
- * Maps the names and strings of JSON, and masks verification keys. Returns undefined for invalid or too
- * deeply nested JSON.
- */
+/** Masks verification keys. Returns undefined for invalid or too deeply nested JSON. */
 function mapTexts(json: string, map: (text: string) => string): string | undefined {
   const replace = (_: string, value: unknown): unknown => {
     if (typeof value === "string") return map(value);
@@ -154,10 +144,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/**
- * Returns base64 of the bytes alone, and at each of three offsets in a longer text the characters that depend
- * only on them.
- */
+/** Of the bytes, and at each of three offsets in a longer text the characters that depend only on them. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

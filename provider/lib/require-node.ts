@@ -1,6 +1,4 @@
-/**
- * Import this before anything that loads undici: on an older Node, loading undici fails with an unhelpful stack trace.
- */
+/** Import this before anything that loads undici, which fails on an older Node with an unhelpful stack. */
 import { ApiChatError } from "../errors/index.js";
 import { oldNodeProblem } from "./version.js";
 

@@ -1,21 +1,13 @@
 /** The time that one operation may take by default, in seconds, with all its retries. */
 export const DEFAULT_REQUEST_SECONDS = 30;
 
-/** The first and the longest pause of a back-off, in milliseconds. */
-export interface BackOffRange {
-  firstMs: number;
-  longestMs: number;
-}
-
-const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
+/** The first and the longest pause between the attempts of a call, in milliseconds. */
+const CALL_BACK_OFF = { firstMs: 250, longestMs: 8_000 };
 
 /** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/**
- * The minimum time for an attempt, in milliseconds: with less, a timeout would hide the reason of the
- * previous failure.
- */
+/** In milliseconds: with less, a timeout would hide the reason of the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
 /** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */
@@ -28,7 +20,7 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
 /** Returns the pause after this many attempts: exponential, with jitter, so that clients do not return at once. */
 export function backOffMs(
   attempts: number,
-  { firstMs, longestMs }: BackOffRange = CALL_BACK_OFF,
+  { firstMs, longestMs } = CALL_BACK_OFF,
   random = Math.random,
 ): number {
   const ceiling = Math.min(longestMs, firstMs * 2 ** (attempts - 1));

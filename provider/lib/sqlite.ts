@@ -1,6 +1,6 @@
-import { accessSync, chmodSync, statSync } from "node:fs";
+import { accessSync, chmodSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { createPrivateFile } from "./files.js";
+import { createPrivateFile, fileSize } from "./files.js";
 import { VERSION } from "./version.js";
 
 /**
@@ -27,39 +27,29 @@ export interface SqliteOptions {
   applicationId: string;
   /** The `user_version` that this release reads and writes. */
   version: number;
-  /** Creates the tables of a new file. */
   tables: string;
   /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
   migrations: readonly string[];
-  /**
-   * Run on each opening, before the tables are created. They must not write to a file that has tables: the
-   * disk may be full.
-   */
+  /** Run on each opening. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
   /** Run before those, and only in a file without tables. */
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
-  /**
-   * Whether the file is for this process alone, until it is closed or the process ends, however it ends.
-   * Default false.
-   */
-  exclusive?: boolean;
   /** Whether a missing file is created, and the file of an earlier release converted. Default true. */
   create?: boolean;
 }
 
 /**
- * Opens a file of ours. Creates it (0600) if it is missing, and converts it if an earlier release has written
- * it. The file of a killed process opens as it is. Throws a SqliteError that names the path; a file that is
- * rejected is unchanged then.
+ * Creates a missing file (0600), and converts that of an earlier release. The file of a killed process opens
+ * as it is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
-    if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) {
+    if (fileSize(`${path}-wal`) > 0) {
       // A process was killed or runs. To close a connection that writes would move its log into a file that
       // is rejected.
       database = connect(path, options.lockTimeoutMs, true);
@@ -67,7 +57,6 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
       database.close();
     }
     database = connect(path, options.lockTimeoutMs);
-    if (options.exclusive) database.exec("PRAGMA locking_mode = EXCLUSIVE");
     if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
     checkFormat(database, options);
     // Another program may have changed it. SQLite gives its two other files the mode of this one.
@@ -82,7 +71,6 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   }
 }
 
-/** A lock that one process holds. The kernel releases it when that process ends. */
 export interface FileLock {
   release(): void;
 }
@@ -105,10 +93,7 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
   }
 }
 
-/**
- * Loads node:sqlite on first use and suppresses the warning that Node 22 prints, which would appear among errors and
- * logs.
- */
+/** Loads node:sqlite on first use, without the warning that Node 22 prints among errors and logs. */
 function connect(path: string, timeout: number, readOnly = false): DatabaseSync {
   // oxlint-disable-next-line typescript/unbound-method -- it is restored unchanged
   const { emitWarning } = process;
@@ -144,10 +129,7 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
   throw new SqliteError("older", `${versions}: ${how}`);
 }
 
-/**
- * Creates the tables of a new file, or converts those of an older one. Each step is one transaction with the
- * new version, so after a kill the next start continues.
- */
+/** Each step is one transaction with the new version, so after a kill the next start continues. */
 function updateTables(database: DatabaseSync, options: SqliteOptions): void {
   const { applicationId, version, tables, migrations } = options;
   while (readPragma(database, "user_version") < version) {
@@ -169,7 +151,6 @@ function updateTables(database: DatabaseSync, options: SqliteOptions): void {
 
 const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();
 
-/** Runs `work` in a transaction, which is rolled back if it throws or cannot be committed. */
 export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -182,7 +163,6 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Reads a numeric setting of SQLite. */
 export function readPragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }

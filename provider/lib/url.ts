@@ -14,7 +14,6 @@ export const printTarget = (location: string, from: string): string =>
 /** Shorter values are not redacted, because that would mask unrelated words. */
 export const SECRET_CHARACTERS = 8;
 
-/** The query values of a URL that may be secret. */
 export function secretsOfUrl(url: string): string[] {
   const values = URL.parse(url)?.searchParams.values() ?? [];
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
@@ -86,7 +85,6 @@ export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === 
 
 export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);
 
-/** Returns what is wrong with a URL to call, and how to fix it. */
 export function problemOfUrl(value: unknown, example: string): string | undefined {
   const hint = `for example "${example}"`;
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
@@ -102,7 +100,6 @@ const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/
 /** A host name alone. With digits or capital letters it may be a key. */
 const HOST_NAME = /^[a-z-]+(?:\.[a-z-]{2,})+$/;
 
-/** Returns what an invalid URL must be. */
 function acceptedUrl(value: string): string | undefined {
   const url = URL.parse(value);
   if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
@@ -116,7 +113,6 @@ function acceptedUrl(value: string): string | undefined {
 export const warningOfUrl = (url: string): string | undefined =>
   isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
-/** Whether a URL leaves this machine without encryption. */
 export function isClearText(url: string): boolean {
   const { protocol, hostname = "" } = URL.parse(url) ?? {};
   return protocol === "http:" && !isLoopback(hostname);

@@ -15,7 +15,6 @@ export interface Problem {
   text: string;
 }
 
-/** Names of types as people say them. */
 const TYPES = new Map([
   ["string", "a string"],
   ["array", "a list"],
@@ -27,10 +26,7 @@ const TYPES = new Map([
   ["boolean", "true or false"],
 ]);
 
-/**
- * The error map for issues whose schema has no message of its own: says what is accepted and what kind of value was
- * given.
- */
+/** For issues whose schema has no message of its own. */
 export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;
@@ -73,7 +69,6 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 /** Returns what is wrong with a value, one text for each problem. */
 type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 
-/** A schema that gets its error messages from a function. */
 export const validatedBy = <T>(describe: DescribeProblems<unknown>): z.ZodType<T> =>
   z.unknown().superRefine(refineWith(describe)) as z.ZodType<T>;
 
@@ -84,7 +79,6 @@ export const refineWith =
     for (const message of [describe(value) ?? []].flat()) context.addIssue({ code: "custom", message });
   };
 
-/** A URL that may be called. */
 export const httpUrl = (example: string): z.ZodType<string> =>
   validatedBy((value) => problemOfUrl(value, example));
 
@@ -93,10 +87,8 @@ export const onAnyObject = {
   when: ({ value }: { value: unknown }): boolean => typeof value === "object" && value !== null,
 };
 
-/** A parsed value, or everything that is wrong with it. */
 export type Parsed<T> = { data: T; problems?: never } | { data?: never; problems: Problem[] };
 
-/** Parses a value, with the messages of this file. */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap): Parsed<T> {
   const { data, error } = schema.safeParse(value, { error: words });
   return error === undefined
@@ -104,11 +96,9 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap)
     : { problems: error.issues.flatMap((issue) => problemsOfIssue(issue, [])) };
 }
 
-/** Formats each problem on a line that starts with its field. */
 export const describeProblems = (problems: readonly Problem[]): string[] =>
   problems.map((problem) => renderProblem(problem));
 
-/** Returns everything that is wrong with a value. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] =>
   parse(schema, value).problems ?? [];
 
@@ -129,7 +119,6 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
   return deep.toSorted((a, b) => a.length - b.length)[0];
 }
 
-/** Writes a path as people read it. */
 export const toField = (path: readonly PropertyKey[]): string =>
   z.core.toDotPath(path.map((part) => (typeof part === "string" && !mayShow(part) ? "*" : part)));
 
@@ -140,7 +129,6 @@ export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const mayShow = (name: string): boolean =>
   WORKSPACE_NAME.test(name) || (name !== "" && name.length < 32 && !/\d/.test(name));
 
-/** Formats a name that the user chose, unless it may be a key in the wrong place. */
 export const showName = (name: string): string =>
   name === "" || mayShow(name) ? JSON.stringify(name) : "one that is not shown, because it may be a key";
 

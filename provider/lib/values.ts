@@ -1,7 +1,4 @@
-/**
- * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An
- * item of a list keeps its place.
- */
+/** An argument that is secret and resolves to undefined arrives as null. An item of a list stays. */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(
     Object.entries(values)
@@ -9,10 +6,19 @@ export const withoutNulls = <T extends object>(values: T): T =>
       .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
   ) as T;
 
+/** Reads text of unknown form: JSON, or else the text itself; undefined if it is empty. */
+export function jsonOrText(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 export const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Names the kind of a value, without the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

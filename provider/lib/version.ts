@@ -1,7 +1,6 @@
 /** The version in package.json. A test keeps them equal, so that nothing is read at run time. */
 export const VERSION = "0.1.0";
 
-/** The user agent of our clients. */
 export const USER_AGENT = `pulumi-apichat/${VERSION}`;
 
 /** The user agent of our handshakes, so that a receiver can tell them from the service's. */
@@ -33,9 +32,6 @@ export function isOlder(version: string, least: string): boolean {
   const different = b.findIndex((number, index) => (a[index] ?? 0) !== number);
   return different >= 0 && (a[different] ?? 0) < (b[different] ?? 0);
 }
-
-/** Returns the first number of a version. */
-export const majorOf = (version: string): number => numbersOf(version)[0] ?? 0;
 
 const numbersOf = (version: string): number[] =>
   (/\d+(\.\d+)*/.exec(version)?.[0] ?? "0").split(".").map(Number);

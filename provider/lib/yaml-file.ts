@@ -73,10 +73,7 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
   return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
 }
 
-/**
- * The offset of the value at a path, or of its name if `isKey`. For a missing field, that of what should
- * contain it.
- */
+/** The offset of the value at a path, or of its name if `isKey`. If it is missing, its parent's. */
 function findPlace(document: Document, { path, isKey }: Pick<Problem, "path" | "isKey">): number {
   const holder = isKey ? document.getIn(path.slice(0, -1), true) : undefined;
   const pair = isMap(holder)

@@ -14,7 +14,6 @@ const NAMES = Object.keys(SETTINGS);
 /** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
-/** The given values. An empty string counts as not given. */
 const givenOf = (values: PropertyValues): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
@@ -22,27 +21,23 @@ const givenOf = (values: PropertyValues): Record<string, string | undefined> =>
 export const checkConfig = (values: PropertyValues): CheckFailure[] =>
   toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
-/** Prints what should be fixed in the stack's configuration, from which the engine makes the default provider. */
 export function warnOfConfig(values: PropertyValues, urn: string): void {
   const name = urn.split("::").at(-1) ?? "";
   if (!DEFAULT_PROVIDER.test(name)) return;
   const keys = Object.keys(values).map((key) => `apichat:${key}`);
-  const isSecret = (key: string): boolean => !isUnencrypted(key, readStackFile(urn.split(/::?/)[2] ?? ""));
+  const file = readStackFile(urn.split(/::?/)[2] ?? "");
+  // The engine marks no secrets in what it has checked, so this looks for a value in the line of the key.
+  const isSecret = (key: string): boolean =>
+    !new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
   for (const { text, hint } of warningsOfConfiguration(keys, isSecret))
     printWarning(name, `${text}; ${hint}`);
 }
 
-/** Whether a stack's file has a value in the line of its key. The engine marks no secrets in what it has checked. */
-const isUnencrypted = (key: string, file: string): boolean =>
-  new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
-
-/** The content of the stack's file in the project's folder. Empty if it is elsewhere. */
 function readStackFile(stack: string): string {
   const project = findProjectFile();
   return (project && readFileIfExists(join(dirname(project), `Pulumi.${stack}.yaml`))) ?? "";
 }
 
-/** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
   ["apiKey"],
   ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),
@@ -55,14 +50,12 @@ export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
 export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
-/** The configuration of a provider, and what it holds as secret. */
 export interface ProviderConfig extends Configuration {
   /** Check copies it into the stored inputs. */
   secretBaseUrl: unknown;
   secretTexts: readonly string[];
 }
 
-/** Reads the configuration of a provider. */
 export function readProviderConfig({ values, secrets, secretTexts }: ReceivedProperties): ProviderConfig {
   const given = givenOf(values);
   return {

@@ -31,10 +31,7 @@ export class EngineClient {
     this.#client = connect(address);
   }
 
-  /**
-   * Handles a request, for a resource if the URN names one. Its log lines pass through `redact`. When it settles, the
-   * engine has received all of them.
-   */
+  /** Log lines pass through `redact`. When this settles, the engine has received all of them. */
   async serve<T>(urn: string, redact: Redact, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#requests.run({ urn, redact }, work);

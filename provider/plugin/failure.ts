@@ -9,10 +9,7 @@ import { describeFailure } from "../pulumi/provider-process.js";
 import { UnfinishedError } from "../webhook/provider.js";
 import type { encodeValues } from "./wire.js";
 
-/**
- * Converts a failure to an error that gRPC takes. Its texts pass through `redact`. For a partially created or updated
- * resource, it includes the state for the engine to keep.
- */
+/** For a partially created or updated resource, the error includes the state for the engine to keep. */
 export function toServiceError(
   error: unknown,
   redact: Redact,

@@ -1,8 +1,5 @@
 #!/usr/bin/env node
-/**
- * The program that the engine starts. This file must run on any Node version: everything else is loaded after the
- * version check.
- */
+/** The program that the engine starts. It runs on any Node version: the rest is loaded after the check. */
 import { isAbsolute, join } from "node:path";
 import { oldNodeProblem } from "../lib/version.js";
 

@@ -1,7 +1,6 @@
 /**
- * `pulumi-resource-apichat`, which the engine starts for programs in every language. With the address of the engine it
- * serves until the engine ends, and prints its port; with `responder …` it runs a responder, because the bundle
- * contains no other program.
+ * `pulumi-resource-apichat`, which the engine starts. With its address it serves until the engine ends, and
+ * prints its port; with `responder …` it runs a responder, because the bundle contains no other program.
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -9,9 +9,7 @@ export interface ResourceCall extends OperationContext {
   urn: string;
   project: string;
   stack: string;
-  /** The name of the resource in the program of this run. */
   name: string;
-  /** What the run knows of its responders. */
   responders: ResponderLifecycle;
   /** Fires at Ctrl-C and at the time limit of the operation; its reason is an `ApiChatError`. */
   signal: AbortSignal;
@@ -19,9 +17,7 @@ export interface ResourceCall extends OperationContext {
   secretBaseUrl: unknown;
 }
 
-/**
- * One resource of the plugin. Inputs and state have the name of the resource; the server adds it and takes it out.
- */
+/** Inputs and state have the name of the resource; the server adds it and takes it out. */
 export interface PluginResource {
   /** The same as those of the dynamic provider. */
   properties: ResourceSpec;

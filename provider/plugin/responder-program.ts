@@ -2,10 +2,7 @@ import { parseArgs } from "node:util";
 import { ApiChatError, renderFailure } from "../errors/index.js";
 import { serveUntilSignal } from "../server/index.js";
 
-/**
- * Runs a responder as `apichat responder` does, from the arguments after `responder`: `--config <file> --instance
- * <id>`. Ends the process: 0 stopped, 1 could not start, with the reason on stderr.
- */
+/** Runs a responder as `apichat responder` does. Ends the process: 0 stopped, 1 could not start. */
 export async function runResponder(words: readonly string[]): Promise<never> {
   process.exit(await serve(words).then(() => 0, reportFailure));
 }

@@ -55,7 +55,6 @@ export const responderResource: PluginResource = {
   ],
 };
 
-/** Whether an input is a part of the process's own address. */
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
 /** Whether an input is a part of the URLs to register. A path may be marked with its workspace. */
@@ -64,7 +63,6 @@ const isInUrls = (input: Path): boolean => {
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");
 };
 
-/** Adds the addresses of the process, as far as host and port are known. */
 function withAddresses(values: ProcessInputs): PropertyValues {
   const known = { ...values, port: values.port || UNKNOWN } as const;
   return { ...known, urls: urlsOf(known), healthUrl: healthUrlOf(known) };

@@ -7,8 +7,7 @@ import {
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
-import type { ApiChatOperation } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { ResponderLifecycle } from "../handshake-responder/provider.js";
 import { MAX_TIMER_MS, anySignal } from "../lib/abort.js";
 import { type Redact, createRedactor } from "../lib/redact.js";
@@ -45,7 +44,6 @@ const RESOURCES: Record<string, PluginResource> = {
 /** The largest message that the engine accepts, in bytes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
-/** Serves an engine on a port of this machine. */
 export function serve(engine: EngineClient): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
   server.addService(services.ResourceProviderService, createPluginService(engine));
@@ -56,10 +54,7 @@ export function serve(engine: EngineClient): Promise<{ port: number; stop(): voi
   });
 }
 
-/**
- * Answers the engine: converts, and calls the lifecycle of the resource. Only the methods that the engine needs are
- * implemented.
- */
+/** Only the methods that the engine needs are implemented. */
 function createPluginService(engine: EngineClient): UntypedServiceImplementation {
   let run = new Run(openRunLog(engine.address));
   let responders = new ResponderLifecycle();
@@ -157,9 +152,9 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
         named(call, news),
       );
       const ignored = request.getIgnorechangesList();
-      const counted = new Set(
-        [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
-      );
+      // A state that the dynamic provider has written holds its source. Update takes it out.
+      const leftover = "__provider" in olds ? ["__provider"] : [];
+      const counted = new Set([...changed, ...leftover].filter((name) => !ignored.includes(name)));
       const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
       return response.setDeletebeforereplace(deleteBeforeReplace);
     }),
@@ -213,15 +208,13 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
   } satisfies Partial<IResourceProviderServer>;
 }
 
-/** The getters of properties that requests have. */
 const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInputs", "getArgs"] as const;
 
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts every value that program, state or configuration marks as secret, in any property: two may have
- * been swapped. Beside the program's own values, a URL of the state whose query a refresh has hidden stays
- * readable: a conflict must name it.
+ * Redacts in any property, because two may have been swapped. Beside the program's own values, a URL of the
+ * state whose query a refresh has hidden stays readable: a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are no secrets.
@@ -239,7 +232,6 @@ interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> 
 
 type Struct = ReturnType<typeof encodeValues>;
 
-/** The resource that a request concerns. */
 interface Target {
   resource: PluginResource;
   call: ResourceCall;
@@ -258,7 +250,6 @@ function findResource(urn: string) {
   return { resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
 }
 
-/** Aborts at the time limit of `customTimeouts`, if there is one. */
 function limitOf(
   request: ResourceRequest,
   operation: ApiChatOperation,
@@ -295,10 +286,6 @@ const named = ({ name }: ResourceCall, values: PropertyValues): never =>
 const omitNameAndSource = (values: object): object =>
   Object.fromEntries(Object.entries(values).filter(([name]) => name !== "name" && name !== "__provider"));
 
-/** A state that the dynamic provider has written holds its source. Update takes it out. */
-const leftoverSource = (state: PropertyValues): string[] => ("__provider" in state ? ["__provider"] : []);
-
-/** The paths that the program marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>
   decodeValues(request.getNews?.() ?? request.getProperties?.()).secrets;
 
@@ -316,9 +303,7 @@ function toCheckResponse(
 const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
-/**
- * Updates are always in place. The engine would show a changed output as deleted, so only inputs are listed.
- */
+/** The engine would show a changed output as deleted, so only inputs are listed. */
 function toDiffResponse(
   changed: readonly string[],
   olds: PropertyValues,

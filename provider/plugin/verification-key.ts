@@ -8,7 +8,6 @@ import {
 } from "../verification-key/provider.js";
 import type { PluginResource } from "./resource.js";
 
-/** `VerificationKey`. Nothing is remote. */
 export const verificationKeyResource: PluginResource = {
   properties: KEY_SPEC,
   lifecycle: () => verificationKeyLifecycle,

@@ -21,7 +21,6 @@ import {
 import type { PluginResource, ResourceCall } from "./resource.js";
 import type { PropertyValues } from "./wire.js";
 
-/** `ApiChatWebhook`. */
 export const webhookResource: PluginResource = {
   properties: WEBHOOK_SPEC,
 
@@ -72,10 +71,7 @@ const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: " +
   "set it to the registered key before you change anything else";
 
-/**
- * An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook does not change, because nothing is
- * set then.
- */
+/** {@link IMPORTED_KEY} passes while the webhook does not change, because nothing is set then. */
 const isAsImported = (olds: Partial<WebhookInputs>, news: PropertyValues): boolean =>
   (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 

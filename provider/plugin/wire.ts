@@ -7,9 +7,7 @@ import { isMarked, markSecrets, type Path } from "../pulumi/secret-values.js";
 /** Unwrapped property values, as the lifecycles use them. An unknown value is {@link UNKNOWN}. */
 export type PropertyValues = Record<string, unknown>;
 
-/**
- * The engine's placeholders for an unknown value of each kind: string, boolean, number, list, asset, archive, object.
- */
+/** The engine's placeholders: for a string, boolean, number, list, asset, archive, object. */
 const UNKNOWNS = new Set([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -24,7 +22,6 @@ export interface ReceivedProperties {
   values: PropertyValues;
   /** Where the engine marked a secret. */
   secrets: Path[];
-  /** The strings in these secrets. */
   secretTexts: string[];
 }
 
@@ -60,6 +57,5 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Marks the values at these paths as secret. */
 export const encodeValues = (values: object, secrets: readonly Path[] = []): protobuf.Struct =>
   protobuf.Struct.fromJavaScript(markSecrets(values, secrets) as never);

@@ -1,19 +1,15 @@
 import type * as z from "zod";
-import { ApiChatError, toPlainText, type FieldProblem } from "../errors/index.js";
+import { invalidFields, toPlainText, type FieldProblem } from "../errors/index.js";
 import { problemsOf, type Problem } from "../lib/validate.js";
 import { withReport } from "./provider-process.js";
 import { isUnknown, UNKNOWN } from "./unknown.js";
 
-/**
- * One failure of check. `property` stays empty for keys and URLs, because the engine prints the value of a named
- * property.
- */
+/** `property` is empty for keys and URLs, because the engine prints the value of a named property. */
 export interface CheckFailure {
   property: string;
   reason: string;
 }
 
-/** The result of `check`: the inputs with their defaults, and all their problems. */
 export interface CheckResult<Inputs> {
   inputs: Inputs;
   failures: CheckFailure[];
@@ -34,7 +30,6 @@ const SOURCE = "__provider";
 export const missingSource = (state: object, inputs: object): string[] =>
   SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 
-/** There are changes if anything is named. */
 export const toDiff = (changed: readonly string[]): DiffResult => ({
   changes: changed.length > 0,
   changed: [...new Set(changed)],
@@ -44,7 +39,6 @@ export const toDiff = (changed: readonly string[]): DiffResult => ({
 /** Inputs as the engine hands them over: anything. */
 export type RawInputs = Record<string, unknown> & { name: string };
 
-/** One failure. */
 export const fail = (reason: string, property = ""): CheckFailure => ({
   property,
   reason: toPlainText(reason),
@@ -57,9 +51,7 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map(({ field, text }) => ({
     property: secret.includes(field) || /[.[]/.test(field) ? "" : field,
-    reason: withReport(
-      new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field, text }] }),
-    ),
+    reason: withReport(invalidFields([{ field, text }])),
   }));
 
 /** Returns all problems with a value, except at paths whose value a preview does not know. */

@@ -5,15 +5,12 @@ import { mayHoldQuery } from "../lib/url.js";
 
 // What the resource classes share in a Pulumi program.
 
-/** The resource types that provider/dynamic.ts exports. Every state contains their names, so they are never renamed. */
-export type DynamicType = "ApiChatWebhook" | "VerificationKey" | "ResponderProcess";
-
 /**
  * The source of a dynamic provider, the same for every resource of a type, every program and every version. It is
  * stored in each resource's state, so that delete and refresh run the installed package, not the code from when the
  * resource was created. If the package is missing or Node is too old, it says so without a stack trace.
  */
-export const providerSource = (type: DynamicType): string =>
+export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "ResponderProcess"): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
   'catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}';
 
@@ -36,10 +33,7 @@ export function toProperties(
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
 
-/**
- * A user's options of a resource that the plugin has too, with the type that it has there as an alias, as the generated
- * SDKs have the dynamic type.
- */
+/** Adds the type that the resource has on the plugin as an alias, as the generated SDKs do the reverse. */
 export const toOptions = (
   type: keyof typeof INPUTS,
   { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,
@@ -55,12 +49,7 @@ function protect(kind: string | undefined, value: pulumi.Input<unknown>): pulumi
 }
 
 /** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
-export function rejectUnknownArgs(
-  name: string,
-  args: object,
-  known: Readonly<Record<string, unknown>>,
-): void {
-  const names = Object.keys(known);
+export function rejectUnknownArgs(name: string, args: object, names: readonly string[]): void {
   const unknown = Object.keys(args).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
   throw invalidConfig([

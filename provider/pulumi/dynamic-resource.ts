@@ -24,13 +24,11 @@ export interface Lifecycle {
 
 type Named = { name: string };
 
-/** What is known of a resource's properties. */
 export interface ResourceSpec {
   /** The arguments of the class, for people. */
   args: readonly string[];
   /** Inputs that check or the class adds, in addition to the name. An import and `ignoreChanges` return them. */
   added: readonly string[];
-  /** Where secrets are in inputs or outputs. */
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
   /** The name that this run uses for a state. Default: the one in the state. */
   nameOf?: (props: never) => string;
@@ -57,7 +55,6 @@ export function guardDynamic<L extends Lifecycle>(
 ): L {
   const mark = (values: object): object =>
     markSecrets(values, resource.secretsIn(values as Record<string, unknown>));
-  /** Marks the secrets in what the engine is to store, also in the failure of a resource that is partly done. */
   const markStored = <T extends object>(result: T): T => {
     for (const [name, values] of Object.entries(result))
       if (STORED.has(name) && isMap(values)) Object.assign(result, { [name]: mark(values) });
@@ -91,9 +88,8 @@ export function guardDynamic<L extends Lifecycle>(
 }
 
 /**
- * An ApiChatError with the resource's name. For check, diff, read and delete, the SDK prints
- * `${error}: ${stack}` in addition to the engine's message; this shortens it to one line, such as
- * "ApiChatError: acme: unauthorized".
+ * For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition to the engine's message;
+ * this shortens it to one line, such as "ApiChatError: acme: unauthorized".
  */
 function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   const named = error.with({ subject: name });
@@ -104,5 +100,4 @@ function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   });
 }
 
-/** What the engine stores of a result, and of a failure that leaves a resource partly done. */
 const STORED = new Set(["inputs", "props", "outs", "properties"]);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
 import type { ApiChatError, Failure } from "../errors/index.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -11,34 +12,22 @@ const OWN_MARK = randomUUID();
 
 const startOfReport = (): string => `apichat-${process.env[REPORT_VARIABLE] || OWN_MARK}: `;
 
-/**
- * Environment variables for programs that start the engine and read the provider process's reports. Without them,
- * reports are plain text.
- */
+/** For a program that starts the engine and reads the provider process's reports. */
 export const reportVariables = (): Record<string, string> => ({
   [REPORT_VARIABLE]: process.env[REPORT_VARIABLE] || OWN_MARK,
 });
 
-/** Whether the reports of this process are read by a program. */
 export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE]);
 
-/** One line with a failure as JSON. */
 export const formatReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
 
-/**
- * Reads the line of a text that {@link formatReport} made, whatever the engine puts before it; undefined if
- * there is none.
- */
+/** Finds what {@link formatReport} made in a line, whatever the engine puts before it. */
 export function findReport(text: string): Failure | undefined {
   const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
-  try {
-    return json === undefined ? undefined : (JSON.parse(json) as Failure);
-  } catch {
-    return undefined;
-  }
+  const report = jsonOrText(json ?? "");
+  return isMap(report) ? (report as unknown as Failure) : undefined;
 }
 
-/** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
 export const describeFailure = (name: string, error: ApiChatError): string =>
   withReport(error.with({ subject: name }));
 
@@ -49,7 +38,6 @@ export const withReport = (error: ApiChatError): string =>
 /** The SDK's script that the engine starts. Any other process that loads this module belongs to the user. */
 const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;
 
-/** Whether this is the SDK's provider process. */
 export const isProviderOfSdk = (): boolean => PROVIDER_SCRIPT.test(process.argv[1] ?? "");
 
 /** The address of the engine that has started this provider. Flags for logs and traces may precede it. */

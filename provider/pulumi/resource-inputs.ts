@@ -1,7 +1,6 @@
 /**
- * The inputs of the resources, by the class of the npm package, in the order of the documentation. `url`:
- * secret if it has a query, which may hold a token. The schema of the resource plugin is generated from this,
- * so nothing is imported here.
+ * In the order of the documentation. `url`: secret if it has a query, which may hold a token. The schema of
+ * the resource plugin is generated from this, so nothing is imported here.
  */
 export const INPUTS = {
   ApiChatWebhook: {
@@ -24,11 +23,9 @@ export const INPUTS = {
   },
 } as const satisfies Record<string, Record<string, "plain" | "secret" | "url">>;
 
-/** The names of the inputs of a kind. */
 const namesOf = (inputs: Record<string, string>, kind: "secret" | "url"): string[] =>
   Object.keys(inputs).filter((name) => inputs[name] === kind);
 
-/** The inputs that are secret if they have a query. */
 export const URL_INPUTS = namesOf(INPUTS.ApiChatWebhook, "url");
 
 /** The properties that are always secret, in and out. */

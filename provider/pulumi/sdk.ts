@@ -1,11 +1,8 @@
-/**
- * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before
- * any of our code runs, so the SDK is loaded here.
- */
+/** A static import of this optional peer would fail with a stack before any of our code runs. */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { MIN_PULUMI, majorOf } from "../lib/version.js";
+import { MIN_PULUMI } from "../lib/version.js";
 
 export type {
   Alias,
@@ -35,7 +32,6 @@ export const {
   unsecret,
 } = loadSdk();
 
-/** Throws `invalid_config` with what to install if the SDK is missing. */
 function loadSdk(): typeof sdk {
   const require = createRequire(import.meta.url);
   const name = "@pulumi/pulumi";
@@ -44,7 +40,7 @@ function loadSdk(): typeof sdk {
   } catch {
     const text =
       `${name} is not installed, which programs with pulumi-apichat need; run: ` +
-      `npm install ${name}@^${majorOf(MIN_PULUMI)}`;
+      `npm install ${name}@^${MIN_PULUMI.split(".", 1)[0]}`;
     throw new ApiChatError("invalid_config", text, { operation: "check" });
   }
   return require(name) as typeof sdk;

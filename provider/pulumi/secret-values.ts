@@ -6,7 +6,6 @@ export type Path = readonly string[];
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-/** Whether the engine has marked a value as a secret. */
 export const isMarked = (value: object): value is { value: unknown } =>
   SIGNATURE in value && value[SIGNATURE] === SECRET;
 

@@ -1,7 +1,6 @@
 import { ApiChatError } from "../errors/index.js";
 import { VERSION } from "../lib/version.js";
 
-/** What the outputs of every resource say about themselves. */
 interface Versioned {
   /** Absent in a read by ID, which has no state. */
   stateVersion?: number;
@@ -9,10 +8,7 @@ interface Versioned {
   neededRelease?: string;
 }
 
-/**
- * Throws `invalid_config`, with `instead`, if the outputs in a state have no version or one that this release
- * does not read.
- */
+/** `instead` is for a read by ID. */
 export function requireStateVersion(
   { stateVersion, neededRelease }: Versioned,
   version: number,

@@ -4,10 +4,7 @@ import { isSameBot, isSameUrl } from "../lib/url.js";
 import { looksMasked } from "../responder/key-rules.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
-/**
- * The registration that the last set-webhook or adoption saw. `read` never changes it; `update` and `delete`
- * check it before they touch anything.
- */
+/** What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it. */
 export interface Applied {
   /** The webhook URL as it was sent. */
   url: string;
@@ -27,21 +24,18 @@ export interface Applied {
   claimId: string;
 }
 
-/** A registration that we set or adopted. */
 export interface Ours {
   baseUrl: string;
   webhookVerificationKey: string;
   applied: Applied;
 }
 
-/** How a registration was applied: the API key in force, the state's claim, and whether it was only adopted. */
 export interface AppliedBy {
   apiKey: string;
   claimId: string;
   adopted?: boolean;
 }
 
-/** What to record of a registration that was set or adopted. */
 export function toApplied(
   { webhookUrl: url, webhookVerificationKey: key }: WantedWebhook,
   { botUrl, webhookUrl: shownUrl, webhookVerificationKey: shownKey }: Registration,
@@ -61,32 +55,24 @@ export function toApplied(
 /** The URL that get-webhook shows while nothing has changed since we set or adopted it. */
 export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
 
-/** Whether a registration is the one that we last set, tried to set, or adopted: by its URL and its bot. */
 export const isOurs = (seen: Registration, applied: Applied): boolean =>
   isSameBot(seen.botUrl, applied.botUrl) &&
   (seen.webhookUrl === expectedUrl(applied) ||
     [applied.url, ...(applied.attempted ?? [])].some((our) => isSameUrl(seen.webhookUrl, our)));
 
-/** Whether the service still shows the key as it did when we last set or adopted it. */
 export const showsOurKey = (seen: Registration, { webhookVerificationKey: key, applied }: Ours): boolean =>
   applied.echoKey === undefined
     ? seen.webhookVerificationKey === key
     : digest(key, seen.webhookVerificationKey) === applied.echoKey;
 
-/** Whether this API key is the one that last reached the workspace. */
 export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }: Ours): boolean =>
   digest(webhookVerificationKey, apiKey) === applied.apiKey;
 
-/**
- * Keyed with the verification key, which is secret in the state, so that values cannot be tried out against the digest.
- */
+/** Keyed with the verification key, which is secret in the state, so that values cannot be tried out. */
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 
-/**
- * Whether nothing is left to set. A service may normalize URLs and mask keys, so what is ours is compared with what the
- * service returned when we last set it.
- */
+/** A service may normalize URLs and mask keys: what is ours is compared with what it showed after the set. */
 export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
   const { webhookUrl, webhookVerificationKey: key } = wanted;
   if (seen.status !== VERIFIED || seen.botUrl === "") return false;
@@ -97,10 +83,7 @@ export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours 
   return (isAsApplied || seen.webhookUrl === webhookUrl) && hasKey;
 }
 
-/**
- * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined
- * if it is not known, because the service masks keys.
- */
+/** The registration to restore if set-webhook removes it. The key is undefined if it is masked and not ours. */
 export function toRestorable(seen: Registration, ours: Ours | undefined) {
   const { webhookUrl: url, webhookVerificationKey: shown } = seen;
   const isRecorded = ours !== undefined && url === expectedUrl(ours.applied);

@@ -13,9 +13,8 @@ export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * Returns what a service shows after set-webhook. The first webhook of an origin finds out whether
-   * get-webhook returns the same as the response to set-webhook; if so, the others are not looked at. If that
-   * fails, the next one finds out.
+   * The first webhook of an origin finds out whether get-webhook returns the same as set-webhook; if so, the
+   * others are not looked at. If that fails, the next one finds out.
    */
   async confirmOnce(
     origin: string,
@@ -37,10 +36,7 @@ export class Confirmations {
   }
 }
 
-/**
- * Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. If that fails,
- * returns the last registration that the service returned.
- */
+/** Reads the registration until it is `verified`. On failure, returns the last one that was shown. */
 export async function confirmUntilVerified(
   options: SetRequest,
   response: Registration | undefined,

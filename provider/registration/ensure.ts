@@ -6,7 +6,6 @@ import { tryHandshake } from "./try-handshake.js";
 import { settle, type SetRequest, type SetResult, type Uncertain } from "./settle.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
-/** What to ensure, and what is known. */
 export interface EnsureOptions extends SetRequest {
   /** What is known of the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
@@ -14,7 +13,6 @@ export interface EnsureOptions extends SetRequest {
   rejectedRounds?: number | undefined;
 }
 
-/** What is registered now, and what was done for it. */
 export interface Ensured {
   registration: Registration;
   /**
@@ -26,17 +24,16 @@ export interface Ensured {
 }
 
 /**
- * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
- * tries the handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a
- * failure, the previous registration is restored if it is lost. Throws an ApiChatError if the webhook is
- * certainly not registered.
+ * Registers the wanted webhook within `readySeconds`: tries the handshake, calls set-webhook while the
+ * service rejects the endpoint, and confirms it. After a failure, the previous registration is restored if it
+ * is lost. Throws an ApiChatError if the webhook is certainly not registered.
  */
 export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
   const { wanted, seen, ours, rejectedRounds, signal } = options;
   if (seen && isInPlace(seen, wanted, ours)) return { registration: seen, how: "unchanged" };
   const deadline = performance.now() + readySecondsOf(wanted) * 1000;
   const isNewKey = ours !== undefined && ours.webhookVerificationKey !== wanted.webhookVerificationKey;
-  // The endpoint gets a key of this run only now.
+  // The endpoint may need time to load a key that this run has changed.
   await tryHandshake(wanted, { deadline, rejectedRounds: isNewKey ? Infinity : rejectedRounds, signal });
   const result = await setAndConfirm(options, deadline);
   if (result.failure) return result;

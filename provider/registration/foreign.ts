@@ -4,10 +4,7 @@ import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
 import { type Ours, isLastApiKey, isOurs, showsOurKey } from "./applied.js";
 import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
-/**
- * Throws `conflict` if another URL is registered, unless `onExisting` is "replace". `holder` is the resource
- * of this stack that registered it, if that is known.
- */
+/** `holder` is the resource of this stack that registered what is there, if that is known. */
 export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
   const { baseUrl, onExisting } = wanted;
   if (onExisting === "replace" || hasWantedUrl(seen, wanted)) return;
@@ -26,9 +23,8 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Throws `conflict` if someone else's webhook took the place of ours, unless `onExisting` is "replace". A
- * different URL with our key is ours, changed by hand: it is repaired once a refresh has shown it
- * (`shownUrl`), because then the preview named it.
+ * Throws `conflict` if someone else's webhook took the place of ours. A different URL with our key is ours,
+ * changed by hand: it is repaired once a refresh has shown it (`shownUrl`), because a preview named it then.
  */
 export function rejectTakeover(
   seen: Registration,
@@ -51,21 +47,16 @@ export function rejectTakeover(
   throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered }, hints });
 }
 
-/** The hint for removing someone else's webhook. */
 export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
   id: "remove_other",
   baseUrl: formatUrl(baseUrl),
   webhookUrl: formatUrl(webhookUrl),
 });
 
-/** Whether a read with this API key reached our workspace: the bot is the same, or the API key is the one last used. */
 export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
   isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
 
-/**
- * Throws `conflict` if the current base URL and API key lead to a different workspace than the recorded one. An empty
- * workspace has no bot code, so only an unchanged base URL and API key show that it is the same.
- */
+/** An empty workspace has no bot code, so only an unchanged base URL and API key show that it is the same. */
 export function requireSameWorkspace(
   { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
   ours: Ours,

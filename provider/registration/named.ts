@@ -10,10 +10,8 @@ import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
 
-/** A workspace as the user names it. */
 export interface NamedWorkspace {
   baseUrl: string;
-  /** The expected bot, if it is named. */
   botUrl: string | undefined;
   client: WorkspaceClient;
 }
@@ -46,8 +44,7 @@ export async function setNamed(
   const { registration } = ensured;
   const otherBot = describeOtherBot(registration, workspace);
   if (previous !== undefined || otherBot === undefined) return { ...ensured, previous };
-  // With "replace" nothing is undone if reading the registration failed: it is not known what was there
-  // before.
+  // With "replace" it may not be known what was there before.
   const mayUndo = isObserved || wanted.onExisting !== "replace";
   const now = mayUndo
     ? await undo(registration, workspace)
@@ -115,7 +112,6 @@ function rejectOtherBot(
   throw new ApiChatError("conflict", `${otherBot}, and nothing was written`, { operation, hints });
 }
 
-/** Describes how the workspace's bot differs from the named one. Returns undefined if it does not. */
 export function describeOtherBot(
   seen: Registration,
   { botUrl }: Pick<NamedWorkspace, "botUrl">,

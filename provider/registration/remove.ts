@@ -3,10 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/**
- * Removes the registration. Before each retry, it reads the registration and asks `mayRemove` whether to go on. Throws
- * `protocol` if the service shows that something is left.
- */
+/** Asks `mayRemove` before each retry. Throws `protocol` if the service shows that something is left. */
 export async function remove(
   client: WorkspaceClient,
   baseUrl: string,
@@ -23,10 +20,7 @@ export async function remove(
   );
 }
 
-/**
- * After delete-webhook lost its response: if nothing is registered now, it took effect. Otherwise throws what
- * was lost.
- */
+/** If nothing is registered, a delete-webhook whose response was lost took effect. */
 async function requireRemoved(client: WorkspaceClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !lost.mayHaveTakenEffect) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {

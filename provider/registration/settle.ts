@@ -6,19 +6,15 @@ import { type Ours, toRestorable } from "./applied.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl, showsWanted } from "./wanted.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/** The webhook to set, and the registration before it. */
 export interface SetRequest {
   client: Pick<WorkspaceClient, "getWebhook" | "setWebhook">;
   wanted: WantedWebhook;
   /** The registration that was read. The caller has decided that it may be replaced. */
   seen: Registration | undefined;
-  /** What we last set or adopted in this workspace, if anything. */
   ours?: Ours | undefined;
-  /** Ends the work at once. */
   signal?: AbortSignal | undefined;
 }
 
-/** The result of set-webhook: the current registration, or a failure after which it is unknown. */
 export type SetResult = { registration: Registration; failure?: never } | Uncertain;
 
 /** A failure after which the webhook may be registered anyway. */
@@ -30,9 +26,8 @@ export interface Uncertain {
 }
 
 /**
- * After set-webhook failed: looks once at what is registered. Returns it if the call took effect although its
- * response was lost. Throws the failure, with what is registered now, if the webhook is certainly not
- * registered.
+ * Looks once at what is registered after set-webhook failed. Returns it if the call took effect although its
+ * response was lost. Throws the failure if the webhook is certainly not registered.
  */
 export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {
   const { client, wanted, signal, seen } = options;
@@ -60,7 +55,6 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
   return { failure: settled, standing: now };
 }
 
-/** The failure with one sentence more. */
 export const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
   failure.with({ summary: `${failure.summary}. ${sentence}` });
 
@@ -68,7 +62,6 @@ export const withSentence = (failure: ApiChatError, sentence: string): ApiChatEr
 export const withRunAgain = (failure: ApiChatError): ApiChatError =>
   failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
 
-/** Says how often the service rejected the endpoint, if that is why set-webhook failed. */
 function describeRejection(
   error: ApiChatError,
   { preflight: mode = "require" }: WantedWebhook,
@@ -89,10 +82,7 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
   return !hadWantedUrl || now.webhookVerificationKey === wanted.webhookVerificationKey;
 }
 
-/**
- * After a set-webhook that failed, or that did not become `verified`: restores the verified registration from
- * before, once, if it is gone or was overwritten. Someone else's is left. Says what is registered now.
- */
+/** Restores the verified registration from before, once, unless someone else has set another one. */
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,

@@ -8,8 +8,7 @@ import {
   isLasting,
   mayBecomeReady,
 } from "../diagnosis/internal.js";
-import type { HandshakeTranscript } from "../errors/index.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
 import { printIfSlow, printLine, printWarning } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
@@ -19,12 +18,8 @@ import type { WantedWebhook } from "./wanted.js";
 export interface TryHandshakeOptions {
   /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
   deadline: number;
-  /**
-   * Stop waiting after this many consecutive rounds with the same token rejection. Default
-   * {@link MAX_REJECTED_ROUNDS}.
-   */
+  /** Consecutive rounds with the same token rejection. Default {@link MAX_REJECTED_ROUNDS}. */
   rejectedRounds?: number | undefined;
-  /** Ends the preflight at once: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -37,17 +32,13 @@ const MAX_LASTING_ROUNDS = 3;
 /** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
 const MIN_ANSWER_MS = 1_000;
 
-/**
- * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
- * a running endpoint.
- */
+/** How long to wait for a local port that nothing listens on, in milliseconds. */
 const LOCAL_PORT_WAIT_MS = 10_000;
 
 /**
- * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint
- * never reaches a live registration. Waits until the deadline for an endpoint that is not there yet. Throws
- * `handshake_failed` with a transcript. Under "warn", tries one round and prints its failure: the service
- * may reach what this machine cannot.
+ * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
+ * registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed`
+ * with a transcript. Under "warn", prints the failure of one round: the service may reach what we cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;
@@ -105,7 +96,6 @@ async function waitForHandshake(
 const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
   addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
 
-/** False if any answer is final, or if none suggests that the endpoint may still be starting. */
 const isWorthWaiting = ({ steps }: HandshakeTranscript): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 

@@ -10,7 +10,6 @@ export type Preflight = "require" | "warn" | "off";
 /** The only `webhook_status` of the specification that means success (section 3). */
 export const VERIFIED = "verified";
 
-/** The webhook that a workspace is to have, and how it is brought there. */
 export interface WantedWebhook {
   /** The resource's name, for messages. */
   name: string;
@@ -22,13 +21,10 @@ export interface WantedWebhook {
   timeouts?: { requestSeconds?: number; readySeconds?: number };
 }
 
-/** Whether a registration has the wanted URL. */
 export const hasWantedUrl = (seen: Pick<Registration, "webhookUrl">, wanted: WantedWebhook): boolean =>
   isSameUrl(seen.webhookUrl, wanted.webhookUrl);
 
-/** Whether a response shows the wanted webhook as registered: its URL, and a bot URL. */
 export const showsWanted = (shown: Registration, wanted: WantedWebhook): boolean =>
   hasWantedUrl(shown, wanted) && shown.botUrl !== "";
 
-/** How long the endpoint and the service may take to be ready, in seconds. */
 export const readySecondsOf = ({ timeouts }: WantedWebhook): number => timeouts?.readySeconds ?? 60;

@@ -10,14 +10,10 @@ import { printIfSlow } from "../lib/progress.js";
 import { canonicalUrl, formatUrl } from "../lib/url.js";
 import type { WantedWebhook } from "./wanted.js";
 
-/**
- * Identifies a workspace: an HMAC of its base URL, keyed with the API key, so that knowing the base URL is not enough
- * to recognize it.
- */
+/** An HMAC, so that knowing the base URL is not enough to recognize a workspace. */
 export const workspaceOf = (baseUrl: string, apiKey: string): string =>
   createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
-/** The calls for one workspace. */
 export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
 
 /** A client for one workspace that prints what it waits for. */
@@ -55,24 +51,17 @@ export function createClient(
 
 type Reader = Pick<WorkspaceClient, "getWebhook">;
 
-/**
- * Whether a failure may mean that a workspace never had a webhook: HTTP 404. The specification does not
- * define the response in that case.
- */
+/** HTTP 404: the specification does not define the response for a workspace that never had a webhook. */
 export const mayMeanNeverSet = (error: unknown): boolean =>
   error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
 
-/** Reads the registration of a workspace that may never have had a webhook. Undefined without one. */
 export const getWebhookIfAny = (client: Reader): Promise<Registration | undefined> =>
   client.getWebhook().catch((error: unknown) => {
     if (mayMeanNeverSet(error)) return undefined;
     throw error;
   });
 
-/**
- * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
- * registered.
- */
+/** With `onExisting: "replace"` an unusable response counts as nothing registered. */
 export async function getWebhookBeforeSet(
   client: Reader,
   { onExisting }: Pick<WantedWebhook, "onExisting">,
@@ -97,10 +86,7 @@ export interface Observed {
   apiKey: string;
 }
 
-/**
- * Reads the registration with the first API key that the service accepts; after a rotation, that is not the
- * recorded one. Throws the rejection of the first key if it accepts none. There must be one.
- */
+/** After a rotation, the key that the service accepts is not the recorded one. Throws the first rejection. */
 export async function observe(
   apiKeys: readonly string[],
   open: (apiKey: string) => WorkspaceClient,

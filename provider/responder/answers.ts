@@ -94,7 +94,6 @@ export class UnavailableError extends Error {
   }
 }
 
-/** Answers 503 with `Retry-After`. */
 export function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
   const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
   return answerError("unavailable", "the delivery is valid, but cannot be accepted now", headers);

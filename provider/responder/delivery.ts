@@ -32,7 +32,6 @@ export type Delivery = TaggedMessage & {
 /** An ID with this many digits may not fit in a number. Only then is the body parsed with a reviver. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
-/** Parses a delivery's body and determines its kind. Returns undefined if it is not JSON. */
 export function parseMessage(text: string): TaggedMessage | undefined {
   try {
     const message: unknown = LONG_CONVERSATION_ID.test(text)

@@ -8,10 +8,7 @@ export interface DerivationOptions {
   rotations: readonly string[];
 }
 
-/**
- * Maximum numbers: every seed has a key for each rotation, and a delivery with an invalid signature is checked against
- * all of them.
- */
+/** Every seed has a key for each rotation, and an invalid signature is checked against all of them. */
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
@@ -90,10 +87,7 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/**
- * By input of a derivation, as resources and configurations name it: returns its problems, which show nothing
- * of a seed.
- */
+/** The rules by input, as resources and configurations name it. The problems show nothing of a seed. */
 export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,
@@ -102,7 +96,6 @@ export const DERIVATION_RULES = {
 
 type DerivationInput = keyof typeof DERIVATION_RULES;
 
-/** Returns the problems of the given inputs of a derivation. */
 export const problemsOfDerivation = (given: Partial<Record<DerivationInput, unknown>>): FieldProblem[] =>
   Object.entries(given).flatMap(([field, value]) =>
     DERIVATION_RULES[field as DerivationInput](value).map((text) => ({ field, text })),
@@ -136,7 +129,6 @@ function problemsOfSeed(seed: unknown): string[] {
   return [`must be random, got a string of only ${new Set(seed).size} different characters; ${hint}`];
 }
 
-/** What is wrong with the list of rotations, one line each. */
 export function problemsOfRotations(rotations: unknown): string[] {
   const hint = 'for example ["2026-12"]';
   if (!Array.isArray(rotations) || rotations.length === 0 || rotations.length > MAX_ROTATIONS) {
@@ -150,7 +142,6 @@ export function problemsOfRotations(rotations: unknown): string[] {
   ];
 }
 
-/** What is wrong with one line of the info string. */
 function problemsOfLine(text: unknown): string[] {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
   if (isLine && text.length <= MAX_LINE_CHARACTERS) return [];

@@ -1,3 +1,4 @@
+import { jsonOrText } from "../lib/values.js";
 import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
@@ -10,7 +11,6 @@ export interface Handshake {
   keyIndex: number;
 }
 
-/** The parameters of a handshake. */
 export interface ReceivedHandshake {
   encoding: Handshake["encoding"];
   token: string;
@@ -20,25 +20,22 @@ export interface ReceivedHandshake {
 /** More than a handshake needs. */
 const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
 
-/** The three parameters of section 6.1. */
 const PARAMETERS = ["hub_mode", "hub_verify_token", "hub_challenge"];
 
 type ParameterReader = (name: string) => unknown;
 
 /**
- * Finds the handshake in a request: `hub_mode` with the value `subscribe`, `hub_verify_token` and `hub_challenge`, all
- * three in the body (a form, also a multipart one, or a JSON object) or all three in the query; other parameters are
- * ignored. The content type is not checked, because section 6.1 does not name one. Anything else is not a handshake.
+ * All three parameters are in the body (a form, also a multipart one, or a JSON object) or all three in the
+ * query; others are ignored. The content type is not checked, because section 6.1 does not name one.
  */
 export function findHandshake(url: string, shortText: string): ReceivedHandshake | undefined {
-  return findInBody(shortText) ?? findInQuery(queryOf(url));
+  const query = queryOf(url);
+  return findInBody(shortText) ?? (query === "" ? undefined : toHandshake(readForm(query), "query"));
 }
 
 const decoder = new TextDecoder();
 
-/**
- * The body as text, or "" if it is too long for a handshake: a long body is not parsed before its sender is verified.
- */
+/** "" if the body is too long for a handshake: it is not parsed before its sender is verified. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 
@@ -62,9 +59,6 @@ function findInBody(text: string): ReceivedHandshake | undefined {
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
 }
 
-const findInQuery = (query: string): ReceivedHandshake | undefined =>
-  query === "" ? undefined : toHandshake(readForm(query), "query");
-
 function readForm(text: string): ParameterReader {
   // Pairs without "=" contain no parameter, and with many of them URLSearchParams takes quadratic time.
   const pairs = text.split("&").filter((pair) => pair.includes("="));
@@ -73,13 +67,8 @@ function readForm(text: string): ParameterReader {
 }
 
 function readJson(text: string): ParameterReader {
-  try {
-    const parameters = new Map(Object.entries<unknown>(JSON.parse(text)));
-    return (name) => parameters.get(name);
-  } catch {
-    // Not JSON, so it contains no parameters, and the signature decides.
-    return () => undefined;
-  }
+  const parameters = new Map(Object.entries<unknown>(Object(jsonOrText(text))));
+  return (name) => parameters.get(name);
 }
 
 const FIRST_LINE = /^--[^\r\n]{1,70}(?=\r\n)/;
@@ -88,9 +77,8 @@ const FIELD_NAME =
   /\r\ncontent-disposition:[ \t]*form-data;[ \t]*name=(?:"([^"\r\n]*)"|([^\s";]+))[ \t]*(?:\r\n|$)/i;
 
 /**
- * Reads the text fields of a multipart form, whose first line is its boundary. Files are left out, and the
- * first of several fields with one name counts. Returns an empty map for an incomplete form. Takes linear
- * time.
+ * The first line is the boundary. Files are left out, and the first of several fields with one name counts.
+ * Returns an empty map for an incomplete form. Takes linear time.
  */
 function readMultipart(text: string): Map<string, string> {
   const [boundary] = FIRST_LINE.exec(text) ?? [];

@@ -4,16 +4,12 @@ const ALGORITHM = { name: "HMAC", hash: "SHA-256" };
 
 const encoder = new TextEncoder();
 
-/** Computes the HMAC-SHA-256 of a body, in lower-case hex. */
 export async function signHmac(key: KeyOrBody, body: KeyOrBody): Promise<string> {
   const mac = await crypto.subtle.sign("HMAC", await importKey(key), toBytes(body));
   return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * Returns the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or
- * -1. Each comparison takes constant time.
- */
+/** Returns the index of the first key under which `macHex` is the HMAC of a body, or -1. Constant time. */
 export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): Promise<number> {
   const mac = Uint8Array.from(macHex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
   const bytes = toBytes(body);

@@ -1,7 +1,4 @@
-/**
- * A separate entry file: the rules for verification keys, and how they are derived. A resource needs nothing else
- * of this room.
- */
+/** A separate entry file: the rules for verification keys. A resource needs nothing else of this room. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";
@@ -23,7 +20,6 @@ export const looksMasked = (text: string): boolean => MASK_PATTERN.test(text);
 const SHORT_KEY_CHARACTERS = 16;
 const KEY_HINT = "make one with: openssl rand -hex 32";
 
-/** Returns everything that is wrong with a verification key, without showing it. */
 export function problemsOfKey(value: unknown): string[] {
   const problem = problemOfSecret(value, KEY_HINT);
   const isMask = typeof value === "string" && looksMasked(value);
@@ -39,5 +35,4 @@ export const warningOfKey = (key: string): string | undefined =>
     ? undefined
     : `has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_HINT}`;
 
-/** A verification key. Messages do not show it. */
 export const verificationKeyShape = (): z.ZodType<string> => validatedBy(problemsOfKey);

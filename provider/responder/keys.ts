@@ -15,7 +15,6 @@ export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 /** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
 const MAX_KEYS = 32;
 
-/** The problem of this many keys of one workspace, including derived ones. */
 export const problemOfKeyCount = (count: number): string | undefined =>
   count <= MAX_KEYS
     ? undefined
@@ -28,15 +27,14 @@ export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];
 const isKeyOrBody = (value: unknown): value is KeyOrBody =>
   typeof value === "string" || value instanceof Uint8Array;
 
-const isKey = (value: unknown): boolean => isKeyOrBody(value) && value.length > 0;
-
 /**
  * Returns the keys as a list. Throws a TypeError if there is no key, if there are more than {@link MAX_KEYS}, or if one
  * is empty, such as from an unset environment variable: with an empty key, anyone could sign.
  */
 export function listKeys(verificationKeys: VerificationKeys): KeyList {
   const keys: readonly KeyOrBody[] = isKeyOrBody(verificationKeys) ? [verificationKeys] : verificationKeys;
-  const isList = Array.isArray(keys) && keys.length > 0 && keys.every(isKey);
+  const isList =
+    Array.isArray(keys) && keys.length > 0 && keys.every((key) => isKeyOrBody(key) && key.length > 0);
   const problem = isList
     ? problemOfKeyCount(keys.length)
     : "pass a non-empty string or Uint8Array, or a list of at least one";
@@ -44,7 +42,6 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
   return keys as KeyList;
 }
 
-/** Throws a TypeError for a body that is not raw, such as an object that a framework has parsed. */
 export function assertRawBody(body: unknown): asserts body is KeyOrBody {
   if (isKeyOrBody(body)) return;
   throw new TypeError("body: pass the raw request body as a string or Uint8Array, not a parsed one");

@@ -10,10 +10,7 @@ const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 /** Memory of a chunk in addition to its bytes: a sender may send a body byte by byte. */
 const CHUNK_BYTES = 200;
 
-/**
- * The incomplete bodies of all connections, with the bytes that each takes. The one that is idle longest
- * comes first.
- */
+/** With the bytes that each body takes. The one that is idle longest comes first. */
 const incomplete = new Map<IncomingMessage, number>();
 let unverifiedBytes = 0;
 
@@ -39,7 +36,6 @@ function forget(req: IncomingMessage): void {
 /** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
 const LINGER_MS = 2_000;
 
-/** The latest response of each connection. */
 const latest = new WeakMap<Socket, ServerResponse>();
 
 /** A listener for `http.createServer`, or a handler for Express. */
@@ -64,7 +60,6 @@ export function toNodeListener(responder: Pick<Responder, "answer">): NodeListen
   };
 }
 
-/** What frameworks add to the request. */
 type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown; rawBody?: unknown };
 
 async function answerRequest(

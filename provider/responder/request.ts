@@ -1,5 +1,3 @@
-import type { Answer } from "./answers.js";
-
 /** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
@@ -27,19 +25,16 @@ export interface IncomingRequest extends RequestHead {
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
 }
 
-/** The path of a request's target, as sent. */
 export function pathOf(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "");
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-/** The query of a request's target, without its question mark; empty if there is none. */
 export const queryOf = (url: string): string => /\?([^#]*)/.exec(url)?.[1] ?? "";
 
 /** Keeps work alive after the response. */
 export type WaitUntil = (promise: Promise<unknown>) => void;
 
-/** Converts the web's Request. */
 export function fromRequest(request: Request): IncomingRequest {
   return {
     method: request.method,
@@ -48,11 +43,6 @@ export function fromRequest(request: Request): IncomingRequest {
     headers: () => request.headers.entries(),
     readBody: (limitBytes) => readBody(request, limitBytes),
   };
-}
-
-/** Converts to the web's Response. */
-export function toResponse({ status, headers, body }: Answer): Response {
-  return new Response(body === "" ? null : body, { status, headers });
 }
 
 /** Finds `waitUntil` in what a runtime passes in addition to the request: Workers give it in the last argument. */
@@ -64,7 +54,6 @@ export function findWaitUntil(runtime: readonly unknown[]): WaitUntil | undefine
   return context && ((promise) => context.waitUntil(promise));
 }
 
-/** Reads the raw body, and stops as soon as it is larger than the limit. */
 async function readBody(request: Request, limitBytes: number): Promise<Uint8Array | BodyFailure> {
   if (request.bodyUsed || request.body?.locked === true) return "body_consumed";
   if (Number(request.headers.get("content-length")) > limitBytes) return "body_too_large";

@@ -22,7 +22,6 @@ import {
   type IncomingRequest,
   pathOf,
   type RequestHead,
-  toResponse,
   type WaitUntil,
 } from "./request.js";
 import { findEqualKey, findSigningKey, isSignature, SIGNATURE_HEADER } from "./signature.js";
@@ -95,19 +94,19 @@ export function createResponder(options: ResponderOptions): Responder {
   const policy = toPolicy(options);
   const answer = (request: IncomingRequest, context?: AnswerContext): Promise<Answer> =>
     respond(request, policy, context?.waitUntil);
-  const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> =>
-    toResponse(await respond(fromRequest(request), policy, findWaitUntil(runtime)));
+  const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> => {
+    const { status, headers, body } = await respond(fromRequest(request), policy, findWaitUntil(runtime));
+    return new Response(body === "" ? null : body, { status, headers });
+  };
   return Object.assign(responder, { answer });
 }
 
 interface Policy extends Pick<ResponderOptions, "onHandshake" | "onDelivery"> {
   path: string | undefined;
   bodyLimitBytes: number;
-  /** The keys, or the function that returns them. */
   keys: KeyList | VerificationKeyFunction;
 }
 
-/** A request whose keys are known. */
 interface KeyedRequest extends Pick<Policy, "onHandshake" | "onDelivery">, AnswerContext {
   request: RequestHead;
   keys: KeyList;
@@ -135,10 +134,7 @@ function toPolicy(options: ResponderOptions): Policy {
   };
 }
 
-/**
- * For untyped programs: a misspelt option would be ignored, and a missing handler would fail only at the first
- * delivery.
- */
+/** A misspelt option would be ignored, and a missing handler would fail only at the first delivery. */
 function rejectMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
   const [name] = Object.keys(unknown);
   if (name !== undefined) {
@@ -283,13 +279,9 @@ function describeBadSignature(
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }
 
-/** The maximum number of nested causes shown. */
 const CAUSES_SHOWN = 5;
 
-/**
- * Writes an error of the program's own functions to the console: stack and causes as text, without the
- * verification keys. Other properties are left out, because errors of HTTP clients contain whole requests.
- */
+/** Hides the keys. Other properties are left out: errors of HTTP clients contain whole requests. */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));
   console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));

@@ -1,6 +1,5 @@
 import { findSigner, signHmac } from "#hmac";
-import { assertRawBody, listKeys } from "./keys.js";
-import type { KeyList, KeyOrBody, VerificationKeys } from "./keys.js";
+import { assertRawBody, listKeys, type KeyList, type KeyOrBody, type VerificationKeys } from "./keys.js";
 
 /** The header that carries the signature of a delivery (section 6.2). */
 export const SIGNATURE_HEADER = "x-hub-signature-256";
@@ -51,10 +50,7 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
   return (typeof signer === "number" ? signer : await signer) >= 0;
 }
 
-/**
- * Returns the index of the key that signed the body, or -1. Synchronous if the runtime's HMAC is: an extra
- * promise costs a tenth of the time for a short body.
- */
+/** Synchronous if the runtime's HMAC is: a promise costs a tenth of the time for a short body. */
 export const findSigningKey = (
   keys: KeyList,
   body: KeyOrBody,
@@ -62,14 +58,10 @@ export const findSigningKey = (
 ): number | Promise<number> =>
   isSignature(signature) ? findSigner(keys, body, signature.slice(PREFIX_CHARACTERS)) : -1;
 
-/** Whether a value has the form of a signature. */
 export const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
-/**
- * Returns the index of the key that equals a token, or -1. Comparing HMACs takes constant time, whatever the texts and
- * their lengths; every key is tried.
- */
+/** Returns -1 if there is none. Comparing HMACs takes constant time, whatever the texts and their lengths. */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
   const equals = keys.map(async (key) => (await findSigner([key], token, await signHmac(key, key))) >= 0);
   return (await Promise.all(equals)).indexOf(true);

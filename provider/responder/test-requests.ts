@@ -33,7 +33,6 @@ export interface CreateHandshakeOptions {
 const COMMON = { sender_id: "7", conv_id: 1, message_type: "outgoing", private: false } as const;
 const BUTTONS = [{ type: "postback", title: "Yes", payload: "yes" }];
 
-/** One message of each kind of section 2.4. */
 const SAMPLES: Record<Exclude<DeliveryKind, "unknown">, OutboundMessage> = {
   text: { ...COMMON, type: "text", text: "Hello" },
   image: { ...COMMON, type: "image", url: "https://files.example/1.png" },

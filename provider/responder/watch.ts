@@ -9,7 +9,6 @@ import type { IncomingRequest, RequestHead } from "./request.js";
 import type { Responder } from "./responder.js";
 import { SIGNATURE_HEADER } from "./signature.js";
 
-/** A request with its raw body, for forwarding. */
 export interface RawRequest {
   head: RequestHead;
   body: Uint8Array;
@@ -47,7 +46,6 @@ export function watchResponder(
 /** The error codes about the signature or the signed body; others come before the signature is checked. */
 const CODES_OF_DELIVERIES = new Set<ResponderErrorCode>(["invalid_signature", "invalid_json"]);
 
-/** A request and its verdict: a handshake (section 6.1), a delivery (section 6.2), or neither. */
 export type SeenRequest = ReturnType<typeof toSeen>;
 
 function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer: Answer }) {
@@ -103,7 +101,6 @@ const maskHeader = ([name, value]: readonly [string, string]): [string, string] 
   SECRET_HEADERS.has(name.toLowerCase()) ? "***" : value,
 ];
 
-/** Reads a delivery (section 2.4), even with a wrong signature. A missing or malformed field is empty. */
 function readContent(body: string) {
   const { kind = "unknown" as const, message } = parseMessage(body) ?? {};
   const fields = Object(message) as Record<string, unknown>;

@@ -1,6 +1,4 @@
-/**
- * A separate entry file, which loads nothing: a program has the addresses of its responders without zod and HTTP.
- */
+/** A separate entry file, which loads nothing: a program needs these addresses without zod and HTTP. */
 
 /** Where a responder listens by default: this machine only. */
 export const DEFAULT_HOST = "127.0.0.1";
@@ -10,7 +8,6 @@ export const HEALTH_PATH = "/healthz";
 /** It answers 200, or 503 while deliveries cannot be stored and once the responder is about to stop. */
 export const READY_PATH = "/readyz";
 
-/** The default path of a workspace. */
 export const defaultPath = (workspace: string): string => `/${workspace}`;
 
 /** Returns a path as a client sends it, with non-ASCII characters percent-encoded. */

@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
-import type { FieldProblem } from "../errors/index.js";
-import { ApiChatError, renderProblem } from "../errors/index.js";
+import { ApiChatError, invalidFields, renderProblem, type FieldProblem } from "../errors/index.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { entriesInSlices, inSlices } from "../lib/in-slices.js";
 import { formatUrl, isClearText } from "../lib/url.js";
@@ -88,7 +87,6 @@ export const portShape = z
   .min(0, { error: portError })
   .max(65_535, { error: portError });
 
-/** Workspaces by name, each of this shape. */
 export const workspacesShape = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord<z.ZodString, Shape> =>
   z.record(z.string(), shape, {
     error: ({ input }) =>
@@ -108,23 +106,17 @@ const shapeWith = <Shape extends z.ZodType>(workspace: Shape) =>
     healthPath: pathShape.optional(),
   });
 
-/** The shape of the configuration file. */
 export const fileShape = shapeWith(workspaceShape);
 
 /** The file without its workspaces, which are parsed one after the other: 30,000 at once block for 0.3 s. */
 const topShape = shapeWith(z.unknown());
 const entryShape = z.object({ workspaces: workspacesShape(workspaceShape) });
 
-/**
- * Where a verification key comes from: the string itself, a file (a container's secret), or an environment
- * variable.
- */
 type KeySource = z.infer<typeof keySource>;
 
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
-/** Rejects what {@link problemsTogether} finds. */
 export function rejectTogether(values: Values, context: z.RefinementCtx): void {
   for (const problem of problemsTogether(values))
     if (problem !== undefined) context.addIssue({ code: "custom", ...problem });
@@ -197,7 +189,6 @@ const count = (values: unknown): number => [values ?? []].flat().length;
 const wirePathOf = (path: unknown): string | undefined =>
   typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 
-/** The keys and path of one workspace, and where its deliveries go. */
 export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], "subject" | "forwardTo"> {
   /** Its own keys, in addition to those that are derived: see {@link keysOf}. */
   verificationKeys: string[];
@@ -208,12 +199,10 @@ export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], 
 /** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
 export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom"> {
   workspaces: Record<string, WorkspaceConfig>;
-  /** The seeds of derived keys. */
   derivedFrom?: string[] | undefined;
   healthPath: string;
 }
 
-/** A configuration file as it was read. */
 export interface LoadedConfig {
   config: ServerConfig;
   /** Things that work but should be fixed, one line each. */
@@ -221,10 +210,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a responder's configuration file: JSON of the shape of {@link ServerConfig}, where `verificationKeys`
- * may also be one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and
- * paths of files are relative to the folder of the configuration. Throws `invalid_config` with everything
- * that is wrong, one line each, without keys.
+ * Reads a configuration file: JSON of the shape of {@link FileConfig}, with paths relative to its folder.
+ * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const text = await readTextFile(file, "configuration");
@@ -264,9 +251,8 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
 }
 
 /**
- * Returns the keys of a workspace: derived ones first, the current one of all before the others. All answer
- * handshakes and verify deliveries. They are derived here, and not with the configuration: those of 30,000
- * workspaces take seconds.
+ * Returns derived keys first, the current one of all before the others. They are derived here, and not with the
+ * configuration: those of 30,000 workspaces take seconds.
  */
 export async function keysOf(
   { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,
@@ -281,7 +267,7 @@ export async function keysOf(
 export async function rejectLoops(config: ServerConfig, { port }: ListenAddress): Promise<void> {
   if (config.port === port) return;
   const problems = await findProblemsTogether({ ...config, port });
-  if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
+  if (problems.length > 0) throw invalidFields(problems, { operation: "responder" });
 }
 
 /** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
@@ -336,11 +322,9 @@ function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError 
     : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
 }
 
-/** Reads keys from where a configuration says they are, and collects what is wrong with them. */
 class KeyReader {
   readonly problems: FieldProblem[] = [];
   readonly #file: string;
-  /** The files that hold keys. */
   readonly #holders = new Map<string, "keys" | "a key">();
 
   constructor(file: string) {
@@ -380,7 +364,6 @@ class KeyReader {
     }
   }
 
-  /** Returns a warning for each file with keys that other users can read. */
   warnings(): string[] {
     return [...this.#holders].flatMap(([path, what]) => warningOfMode(path, what) ?? []);
   }

@@ -12,9 +12,6 @@ import {
 } from "./data-dir.js";
 import type { DeadLetterChoice, SpoolCounts } from "./spool/file.js";
 
-export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
-export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
-
 /** How long things may take, in milliseconds. */
 export const CONTROL_LIMITS = {
   /** A response of the control interface, and the start of a process until it responds. */
@@ -26,7 +23,6 @@ export const CONTROL_LIMITS = {
 /** How long to wait between two inspections, in milliseconds. */
 export const INSPECT_EVERY_MS = 50;
 
-/** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
   instance: string;
   pid: number;
@@ -36,10 +32,7 @@ export interface ServerStatus {
   workspaces: Record<string, SpoolCounts>;
 }
 
-/**
- * Returns the responder that runs on a data folder, even if someone else started it. Returns undefined if no process
- * holds the folder. Throws `timeout` if a process holds it but does not respond: then it is starting, stopping or hung.
- */
+/** Returns undefined if no process holds the folder. Throws `timeout` if one does but does not respond. */
 export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const deadline = performance.now() + CONTROL_LIMITS.answerMs;
   for (;;) {
@@ -65,10 +58,7 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
   return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
 }
 
-/**
- * Requests a responder's status. Returns undefined if it is gone, does not respond, or another program has
- * its port.
- */
+/** Returns undefined if the responder is gone, does not respond, or another program has its port. */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   try {
     return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -79,9 +69,8 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 }
 
 /**
- * Makes a responder read its configuration file again, without a restart. Throws an ApiChatError:
- * `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
- * `unavailable` if the responder is gone.
+ * Throws an ApiChatError: `invalid_config` if the configuration file is wrong or names another address or
+ * folder (nothing has changed then), `unavailable` if the responder is gone.
  */
 export async function requestReload(instance: Instance): Promise<void> {
   await command(instance, "/reload");
@@ -92,7 +81,6 @@ export async function requestStop(instance: Instance): Promise<boolean> {
   return (await ask(instance, "POST", "/stop")) !== undefined;
 }
 
-/** What changes the deliveries that are kept. */
 export interface SpoolChanges {
   /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
   retry(workspaces?: readonly string[]): number | Promise<number>;
@@ -141,7 +129,6 @@ export async function countKept(dataDir: string): Promise<number> {
   }
 }
 
-/** Sends a request that only a responder that is still there can carry out. */
 async function command(instance: Instance, path: string, parameters?: object): Promise<unknown> {
   const response = await ask(instance, "POST", path, parameters);
   if (response === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);

@@ -3,30 +3,24 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
 import type { ServerStatus, SpoolChanges } from "./control-client.js";
-import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
+import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
 import { startListener, type Listener } from "./listener.js";
 import { messageOfError } from "./log.js";
 import type { DeadLetterChoice } from "./spool/file.js";
 
-/** What the control interface can do. */
 export interface ControlActions extends SpoolChanges {
   status(): Promise<ServerStatus>;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<void>;
-  /** Begins a graceful stop. */
   stop(): void;
 }
 
-export interface ControlOptions {
-  /** Identifies the responder in each response. */
-  instance: string;
-  /** Requests without this token get 401. */
-  token: string;
-  actions: ControlActions;
-}
-
 /** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/retry`, `/replay`. */
-export function startControl({ instance, token, actions }: ControlOptions): Promise<Listener> {
+export function startControl({
+  instance,
+  token,
+  actions,
+}: Pick<Instance, "instance" | "token"> & { actions: ControlActions }): Promise<Listener> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const expected = digest(`Bearer ${token}`);
   app.use(async (c, next) => {

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, invalidFields } from "../errors/index.js";
 import { makeFolders, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { lockFile, type FileLock } from "../lib/sqlite.js";
+import { jsonOrText } from "../lib/values.js";
 
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
@@ -33,21 +34,12 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 const LOCK_FILE = "lock.sqlite";
 
-/**
- * Reads which responder was the last to announce itself in a data folder. Returns undefined if there is none. The file
- * stays when that responder ends: only a response to its token shows that it is alive.
- */
+/** The file stays when its responder ends: only a response to its token shows that it is alive. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
-  const text = readFileIfExists(join(dataDir, INSTANCE_FILE));
-  try {
-    return await instanceShape.parseAsync(JSON.parse(text ?? ""));
-  } catch {
-    // There is none, or it was not written by us and names no responder.
-    return undefined;
-  }
+  const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
+  return (await instanceShape.safeParseAsync(jsonOrText(text))).data;
 }
 
-/** Announces a responder. */
 export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>
   writePrivateFile(join(dataDir, INSTANCE_FILE), `${JSON.stringify(instance, undefined, 2)}\n`);
 
@@ -55,9 +47,8 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a data folder for this process, and creates it if it is missing. The system releases the lock when
- * the process ends, however it ends. Throws `conflict` if another process holds the folder, `invalid_config`
- * if it cannot be created or takes no files.
+ * Creates a missing folder. The system releases the lock when the process ends, however it ends. Throws
+ * `conflict` if another process holds the folder, `invalid_config` if it cannot be created or takes no files.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);
@@ -71,7 +62,6 @@ export async function takeDataDir(dataDir: string): Promise<FileLock> {
   return lock;
 }
 
-/** Whether a process holds a data folder. */
 export function isHeld(dataDir: string): boolean {
   if (!existsSync(join(dataDir, LOCK_FILE))) return false;
   const lock = openLock(dataDir, 0);
@@ -79,14 +69,10 @@ export function isHeld(dataDir: string): boolean {
   return lock === undefined;
 }
 
-/** Names the holder of a data folder. */
 export const nameOf = (announced: Instance | undefined): string =>
   announced === undefined ? "another process" : `the responder of process ${announced.pid}`;
 
-/**
- * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
- * `invalid_config` with how to fix it if that cannot be done.
- */
+/** Creates the folder for its owner; an existing one is not changed. Throws `invalid_config` if it cannot. */
 export function makeDataDir(dataDir: string): void {
   try {
     makeFolders(dataDir);
@@ -106,6 +92,5 @@ function openLock(dataDir: string, waitMs: number): FileLock | undefined {
 function unusable(wanted: string, dataDir: string, cause: unknown): ApiChatError {
   const reason = (cause as Error).message;
   const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or give another folder`;
-  const problems = [{ field: "dataDir", text }];
-  return new ApiChatError("invalid_config", "", { operation: "responder", problems, cause });
+  return invalidFields([{ field: "dataDir", text }], { operation: "responder", cause });
 }

@@ -34,7 +34,6 @@ const DEFAULTS = {
 export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
   spool: Spool;
   log: Log;
-  /** Counts the attempts. */
   metrics?: Pick<Metrics, "attempted"> | undefined;
 }
 
@@ -94,10 +93,7 @@ export class Forwarder {
     });
   }
 
-  /**
-   * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took
-   * too long and stay in the spool. The spool can be closed after that.
-   */
+  /** Resolves when the attempts in progress have ended, or were given up and stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
@@ -108,10 +104,7 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /**
-   * Repeats a write to the spool until it succeeds, or the forwarder gives up: it may fail while the disk is
-   * full.
-   */
+  /** Repeats a write until it succeeds, or the forwarder gives up: it may fail while the disk is full. */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {
@@ -182,11 +175,6 @@ export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "a
   timedOut?: true;
 };
 
-export interface ForwardRequestOptions extends Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal"> {
-  url: URL;
-}
-
-/** The headers of a forwarded delivery: its end-to-end headers as they came, and `x-apichat-delivery-id`. */
 export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | "headers">): HeaderPair[] => [
   ...endToEndHeaders(headers),
   [DELIVERY_ID_HEADER, id],
@@ -195,14 +183,10 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
 /** The body of a response is not used. A longer one costs its connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-/**
- * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and
- * `x-apichat-delivery-id`. A redirect is not followed. A status counts even if the body of the response never
- * ends. Never rejects.
- */
+/** Does not follow a redirect. A status counts even if the body of the response never ends. Never rejects. */
 export async function forwardRequest(
   { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
-  { url, ...options }: ForwardRequestOptions,
+  { url, ...options }: { url: URL } & Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal">,
 ): Promise<ForwardOutcome> {
   try {
     const pairs = headersToForward({ id, headers });

@@ -13,7 +13,6 @@ export interface ListenAddress {
   port: number;
 }
 
-/** An HTTP server that listens. */
 export interface Listener extends ListenAddress {
   /**
    * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a
@@ -23,10 +22,7 @@ export interface Listener extends ListenAddress {
   close(): Promise<void>;
 }
 
-/**
- * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery
- * over a bad line, and an end to those who send a byte a second.
- */
+/** Enough for a delivery over a bad line, and an end to those who send a byte a second. */
 const LIMITS = {
   /** The head of a request. */
   headMs: 10_000,
@@ -42,9 +38,7 @@ const LIMITS = {
   connections: 2_000,
 };
 
-/**
- * Forwarding adds our own headers, and most servers accept 16 KiB in total: accepted headers must leave room for them.
- */
+/** Forwarding adds our own headers, and most servers accept 16 KiB in total. */
 const HEAD_BYTES = 15 * 1024;
 
 /** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
@@ -171,7 +165,6 @@ class Connections {
     socket.once("close", () => this.#responses.delete(socket));
   }
 
-  /** Notes that a request has begun. */
   noteRequest(response: ServerResponse): void {
     const { socket } = response.req;
     const previous = this.#responses.get(socket);
@@ -190,7 +183,6 @@ class Connections {
     else last?.once("close", callback);
   }
 
-  /** Makes every response in progress the last one of its connection, where its head is not sent yet. */
   endAfterResponses(): void {
     for (const response of this.#responses.values())
       if (response !== undefined && !response.headersSent) response.setHeader("connection", "close");
@@ -206,7 +198,6 @@ const isIdle = (response: ServerResponse | undefined): boolean => response?.writ
 
 const isIncomplete = (response: ServerResponse | undefined): boolean => response?.req.complete === false;
 
-/** Returns why an address is not available, and how to fix it. */
 export function describeListenFailure(
   error: NodeJS.ErrnoException,
   { host, port }: ListenAddress,
@@ -234,10 +225,7 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
 
 const HTTP_PORT = 80;
 
-/**
- * Whether a URL, called on this machine, reaches what listens on an address there. A port that is not known
- * yet is NaN.
- */
+/** Whether a URL, called on this machine, reaches what listens on an address. Port NaN is not known. */
 export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;

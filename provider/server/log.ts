@@ -1,6 +1,6 @@
-import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, chmodSync, renameSync } from "node:fs";
+import { fileSize } from "../lib/files.js";
 
-/** The fields of a line, in addition to its event. */
 type LogFields = Record<string, string | number | boolean | undefined>;
 
 /** Writes one line for each event. It never throws: a full disk must not end the responder. */
@@ -15,18 +15,15 @@ export interface Log {
   limited(level: "warn" | "error", event: string, kind: string, fields: LogFields): void;
 }
 
-/** Takes one line, with its line break. */
 export type LogSink = (line: string) => void;
 
 /** How often one kind of limited line may be written, in milliseconds. */
 const SAME_LINE_MS = 10_000;
 
 /**
- * Creates a log of JSON lines: `time`, `level`, `event`, then the fields. It redacts nothing: a field must not contain
- * what a sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces would
- * take seconds.
- *
- * Not pino: it would replace the one `JSON.stringify` below, at the same speed, for 13 packages and 67 ms of a start.
+ * JSON lines: `time`, `level`, `event`, then the fields. Redacts nothing: a field must not contain what a
+ * sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces
+ * would take seconds. Not pino: at the same speed, it has 13 packages and takes 67 ms of a start.
  */
 export function createLog(sink: LogSink): Log {
   const write = (level: string, event: string, fields: LogFields): void => {
@@ -58,15 +55,12 @@ export function createLog(sink: LogSink): Log {
 export const messageOfError = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-/** Writes to stderr. */
-export const writeToStderr: LogSink = (line) => void process.stderr.write(line);
-
 /** How large a log file gets before the next begins, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
 
 /** Writes into a file for its owner only. A full one becomes `<file>.1`, in place of the one before. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
-  let size = existsSync(file) ? statSync(file).size : 0;
+  let size = fileSize(file);
   if (size > 0) chmodSync(file, 0o600);
   return (line) => {
     try {

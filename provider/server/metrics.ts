@@ -1,9 +1,8 @@
-import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type * as client from "prom-client";
 import { ApiChatError, isOfArchive } from "../errors/index.js";
-import { hasErrorCode } from "../lib/files.js";
+import { fileSize, hasErrorCode } from "../lib/files.js";
 import { VERSION } from "../lib/version.js";
 import type { Answer, IncomingRequest, ResponderErrorCode } from "../responder/index.js";
 import { STATUS_BY_CODE, answerError, pathOf } from "../responder/internal.js";
@@ -33,9 +32,8 @@ const COUNTING_SHARE = 0.01;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics of a responder. The first 100 workspaces have series of their own until the process
- * ends, the others share one. Throws `invalid_config` with what to install if the optional peer prom-client
- * is missing.
+ * The first 100 workspaces have series of their own until the process ends, the others share one. Throws
+ * `invalid_config` with what to install if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
@@ -90,7 +88,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     if (method !== "GET" || pathOf(url) !== "/metrics")
       return answerError("not_found", "nothing is here but GET /metrics");
     await count();
-    bytes.set(sizeOf(join(dataDir, SPOOL_FILE)) + sizeOf(join(dataDir, `${SPOOL_FILE}-wal`)));
+    bytes.set(fileSize(join(dataDir, SPOOL_FILE)) + fileSize(join(dataDir, `${SPOOL_FILE}-wal`)));
     // Each connection is for one request, so that none delays the stop.
     const headers = { "content-type": registry.contentType, connection: "close" };
     return { status: 200, headers, body: await registry.metrics() };
@@ -124,9 +122,6 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     serve: (address: ListenAddress): Promise<Listener> => startListener(address, toNodeListener({ answer })),
   };
 }
-
-/** The size of a file in bytes; 0 if it is missing. */
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Loads the peer with `require`, which a bundler does not follow. */
 function loadClient(): typeof client {

@@ -14,14 +14,10 @@ export {
   countKept,
   findRunning,
   INSPECT_EVERY_MS,
-  makeDataDir,
-  readInstance,
   requestReload,
   requestStatus,
   requestStop,
-  RESERVE_FILE,
-  SPOOL_FILE,
   waitUntilReleased,
-  type Instance,
-  type SpoolChanges,
 } from "./control-client.js";
+export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
+export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";

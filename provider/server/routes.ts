@@ -17,17 +17,14 @@ import type { Metrics } from "./metrics.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 import type { Spool } from "./spool/spool.js";
 
-/** Stores verified deliveries. */
 export type DeliveryStore = Pick<Spool, "accept" | "check" | "waitForRoom">;
 
 export interface RoutesOptions {
-  /** Counts requests. */
   metrics?: Metrics | undefined;
   /** Logs a line for each verified delivery: with IDs, without content. */
   logDeliveries?: boolean | undefined;
 }
 
-/** What is on the path of a workspace. */
 interface WorkspaceRoute {
   workspace: string;
   config: ServerConfig;
@@ -74,7 +71,6 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#places = places;
   }
 
-  /** Answers the ready path with 503 from now on, and everything else as before. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -86,7 +82,9 @@ export class Routes implements Pick<Responder, "answer"> {
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
     this.#noteRejection(answer, place?.workspace);
-    return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
+    // A sender that is asked to retry (503) keeps its connection.
+    if (answer.status < 400 || answer.status >= 500) return answer;
+    return { ...answer, headers: { ...answer.headers, connection: "close" } };
   }
 
   async #answerAt(place: WorkspaceRoute, request: IncomingRequest): Promise<Answer> {
@@ -173,9 +171,6 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#log.limited("warn", "refused", `${workspace ?? ""} ${code}`, { workspace, status, code });
   }
 }
-
-/** Whether to close the connection after a response. A sender that is asked to retry (503) keeps it. */
-const isRejection = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
 /** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;

@@ -31,7 +31,7 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
 const framesOf = ({ stack = "" }: Error): string =>
   (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
 
-/** Obeys a signal that arrives during the start after it. */
+/** Handles signals; one that arrives during the start takes effect afterwards. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
@@ -59,8 +59,5 @@ const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 /** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;
 
-/**
- * Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a
- * key's pipe.
- */
+/** `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

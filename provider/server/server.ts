@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, invalidFields } from "../errors/index.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
 import { inSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
@@ -11,7 +11,7 @@ import { type ControlActions, startControl } from "./control.js";
 import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
 import { type ListenAddress, startListener, warningOfFileLimit } from "./listener.js";
-import { type Log, createLog, messageOfError, openLogFile, writeToStderr } from "./log.js";
+import { type Log, createLog, messageOfError, openLogFile } from "./log.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
 
@@ -24,14 +24,11 @@ export interface ServerOptions {
   metricsPort?: number | undefined;
   /** Where the metrics listen. Default: this machine only. */
   metricsHost?: string | undefined;
-  /** Logs a line for each delivery. */
   logDeliveries?: boolean | undefined;
 }
 
-/** A responder that runs. */
 export interface RunningServer extends ControlActions {
   readonly log: Log;
-  /** Answers the ready path with 503 from now on, and everything else as before, until `stop`. */
   drain(): void;
   /** Resolves when it has stopped; rejects if that has failed, or if it stopped because its folder is gone. */
   readonly stopped: Promise<void>;
@@ -49,14 +46,13 @@ const ANNOUNCE_AGAIN_MS = 1_000;
 /** How often a responder checks that its folder still names it, in milliseconds. */
 const CHECK_FOLDER_EVERY_MS = 1_000;
 
-/** Undoes one step of a start. */
+const writeToStderr = (line: string): void => void process.stderr.write(line);
+
 type Undo = () => unknown;
 
 /**
- * Starts a responder: it answers the handshakes and accepts the deliveries of every workspace of its
- * configuration, and forwards what it has accepted. Throws an ApiChatError: `invalid_config` for a wrong
- * configuration, `conflict` if another process has the data folder, `unavailable` if the address is not
- * available. Nothing of it is left running then.
+ * Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another process has the
+ * data folder, `unavailable` if the address is not available. Nothing of it is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const undos: Undo[] = [];
@@ -86,8 +82,9 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   });
   const spool = await openSpool(dataDir);
   undos.push(() => spool.close());
-  const sink = options.instance === undefined ? writeToStderr : openLogFile(join(dataDir, LOG_FILE));
-  const log = createLog(sink);
+  const isManaged = options.instance !== undefined;
+
+  const log = createLog(isManaged ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr);
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
   const metrics = createMetrics?.(dataDir, spool);
@@ -95,7 +92,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const forwarder = new Forwarder({ spool, log, metrics });
   /** Where it listens; with the real port once it does. */
   let address: ListenAddress = { host, port };
-  /** Reloads and the stop, one after the other. */
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
 
@@ -199,7 +195,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  const isManaged = options.instance !== undefined;
   // Before anything is forwarded: a start that fails has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
@@ -210,7 +205,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   return server;
 }
 
-/** Rejects a reload that changes the folder, host or port: that needs a restart. */
 function rejectMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
   // Port 0 keeps the port that was chosen.
   const next = { dataDir, host, port: port || now.port };
@@ -221,9 +215,5 @@ function rejectMove(now: ListenAddress & { dataDir: string }, { dataDir, host, p
       text: `must stay ${now[field]} while the responder runs, got ${next[field]}`,
     }));
   if (problems.length === 0) return;
-  throw new ApiChatError("invalid_config", "", {
-    operation: "responder",
-    problems,
-    hints: [{ id: "restart_responder" }],
-  });
+  throw invalidFields(problems, { operation: "responder", hints: [{ id: "restart_responder" }] });
 }

@@ -11,19 +11,14 @@ export const DEFAULT_BYTES = 32;
 
 /** The inputs after check. In a preview, each may be the unknown value. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
-  /** The resource's name, for messages. */
   name: string;
   /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
   current?: string;
-  /** The same. */
   keys?: string[];
   __provider?: string;
 }
 
-/**
- * The outputs in the state: the keys, and the inputs of the last create or update. `rotation` and `initial`
- * have the last value that was set; removing them from the program does not clear them.
- */
+/** `rotation` and `initial` have the last value that was set; removing them does not clear them. */
 export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
@@ -35,7 +30,6 @@ export interface VerificationKeyState extends VerificationKeyInputs {
   stateVersion: 1;
 }
 
-/** `VerificationKey` as a resource of the dynamic provider. */
 export const KEY_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.VerificationKey),
   added: ["current", "keys"],
@@ -49,7 +43,6 @@ const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => by
 const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
 
-/** The keys of a resource: the current one is also the first of the list. */
 type Keys = Pick<VerificationKeyState, "current" | "keys">;
 
 /** The plan of a create or an update: the source of the current key, and which others stay. */
@@ -61,9 +54,8 @@ interface NextKeys {
 }
 
 /**
- * Decides what an update does; without a state, what a create does. Inputs are compared with the values set
- * last, so removing an input and restoring it later has no effect. A changed `initial` becomes the new key,
- * even if `rotation` or `bytes` changes too.
+ * Inputs are compared with the values set last, so removing an input and restoring it later has no effect. A
+ * changed `initial` becomes the new key, even if `rotation` or `bytes` changes too.
  */
 export function decideNextKeys(
   state: VerificationKeyState | undefined,
@@ -91,19 +83,13 @@ export function decideNextKeys(
   return { from: "state", current: state.current, others: keys.slice(1, 1 + keep) };
 }
 
-/** The keys after an update, or of a create. */
 export function nextKeys(state: VerificationKeyState | undefined, inputs: VerificationKeyInputs): Keys {
-  const { current = makeKey(inputs), others } = decideNextKeys(state, inputs);
+  const random = (): string => randomBytes(bytesOf(inputs)).toString("base64url");
+  const { current = random(), others } = decideNextKeys(state, inputs);
   return { current, keys: [current, ...others] };
 }
 
-/** A new random key: base64url without padding. */
-const makeKey = (inputs: VerificationKeyInputs): string => randomBytes(bytesOf(inputs)).toString("base64url");
-
-/**
- * The outputs after a create or an update. `rotation` and `initial` stay recorded even if the program removes them; the
- * inputs of a derivation do not.
- */
+/** Inputs of a derivation do not stay recorded; `rotation` and `initial` do. */
 export function toKeyState(
   inputs: VerificationKeyInputs,
   keys: Keys,
@@ -126,10 +112,7 @@ export function toKeyState(
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 
-/**
- * Returns a stored state. Throws `invalid_config` for a state that is not ours or of a later release, and for
- * a read by ID, which has only the inputs.
- */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which has inputs only. */
 export function requireKeyState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   requireStateVersion(
     stored,

@@ -31,37 +31,25 @@ import {
   toKeyState,
 } from "./contract.js";
 
-/**
- * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
- * nothing to delete.
- */
+/** There is nothing remote, so nothing to delete. */
 export const verificationKeyLifecycle = {
   check: checkKey,
 
-  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
+  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs) =>
     diffKey(requireKeyState(olds), news),
 
-  /** Creates the first key, or adopts the live one in `initial`. */
-  create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
+  create: async (inputs: VerificationKeyInputs) => ({
     id: randomUUID(),
     outs: toKeyState(inputs, nextKeys(undefined, inputs)),
   }),
 
-  /**
-   * Returns the state unchanged, because keys are stored nowhere else. Returns no inputs, so that the engine keeps its
-   * own.
-   */
-  read: async (
-    id: string,
-    props: Partial<VerificationKeyState> & { name: string },
-  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireKeyState(props) }),
+  /** Returns no inputs, so that the engine keeps its own. */
+  read: async (id: string, props: Partial<VerificationKeyState> & { name: string }) => ({
+    id,
+    props: requireKeyState(props),
+  }),
 
-  /** Creates or adopts a key if the inputs require it, and drops the earlier ones beyond `keep`. */
-  update: async (
-    _id: string,
-    olds: VerificationKeyState,
-    news: VerificationKeyInputs,
-  ): Promise<{ outs: VerificationKeyState }> => {
+  update: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs) => {
     const state = requireKeyState(olds);
     return { outs: toKeyState(news, nextKeys(state, news), state) };
   },
@@ -74,7 +62,6 @@ const count = (least: number, most: number, usual: number): z.ZodType => {
   return z.int({ error }).min(least, { error }).max(most, { error }).optional();
 };
 
-/** An input that cannot be combined with another one. */
 const notAccepted = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
 
 const rotationError = expected("a non-empty string", 'for example "2026-12"');
@@ -102,7 +89,6 @@ const DERIVED = z.object({
   ),
 });
 
-/** Returns all problems at once, without I/O. Values that are unknown in a preview pass. */
 async function checkKey(
   olds: Record<string, unknown>,
   news: RawInputs,
@@ -121,8 +107,7 @@ async function checkKey(
   if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
   const warning = warningOfKey(initial);
   if (warning !== undefined) printWarning(name, `initial ${warning}`);
-  // Values that check adds to the inputs are known in a preview, so adopting a live key shows no change to the webhook
-  // that uses it.
+  // Inputs that check adds are known in a preview, so adopting a live key changes no webhook there.
   const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
   return { inputs: { ...inputs, ...known }, failures };
 }
@@ -171,7 +156,6 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
   return toDiff([...changed, ...missingSource(state, inputs)]);
 }
 
-/** The recorded properties that an update changes. */
 const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "current", "keys"] as const;
 
 const NEW_KEYS = {

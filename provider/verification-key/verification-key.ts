@@ -75,7 +75,7 @@ export class VerificationKey extends pulumi.CustomResource {
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
     rejectImport(name, opts, "give a live key as initial");
-    rejectUnknownArgs(name, args, INPUTS.VerificationKey);
+    rejectUnknownArgs(name, args, Object.keys(INPUTS.VerificationKey));
     const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
     const options = toOptions("VerificationKey", opts);
     super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, properties, options);

@@ -3,10 +3,8 @@ import { type OperationContext, resourceOf } from "./run.js";
 import { settingMissing } from "./settings.js";
 import { type WebhookInputs, type WebhookState, createClaimId } from "./state.js";
 
-/** What a create or update of one webhook needs. */
 export type Access = ReturnType<typeof accessTo>;
 
-/** Opens the workspace of a webhook for a create or update. */
 export function accessTo(inputs: WebhookInputs, context: OperationContext, claimId = createClaimId()) {
   const { run, signal } = context;
   const apiKey = run.requireApiKey(inputs.apiKey);
@@ -22,7 +20,6 @@ export function accessTo(inputs: WebhookInputs, context: OperationContext, claim
   };
 }
 
-/** Reads the workspace of a state: see {@link observe}. */
 export function observeState(
   state: WebhookState,
   apiKeys: readonly string[],
@@ -33,10 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/**
- * Applies the engine's time limit (`customTimeouts`) to the timeout named by `limit`, unless the program sets that
- * timeout itself. It applies to this operation only, so it is never stored in the state.
- */
+/** Sets the timeout `limit` to the engine's (`customTimeouts`) for an operation if the program sets none. */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

@@ -1,6 +1,5 @@
 /** A state that owns a bot. */
 export interface Claim {
-  /** Distinguishes this state from others of the same workspace. */
   claimId: string;
   /** The resource of the program, see `resourceOf` in run.ts, and its name. */
   resource: string;
@@ -30,11 +29,9 @@ export type Fact =
 
 type Held = Extract<Fact, { fact: "held" }>;
 
-/** The facts of a run, and what follows from them. */
 export class RunFacts {
   /** By workspace, then by resource: its name. */
   readonly #declared = new Map<string, Map<string, string>>();
-  /** By bot. */
   readonly #held = new Map<string, Held>();
 
   constructor(facts: Iterable<Fact> = []) {
@@ -50,13 +47,11 @@ export class RunFacts {
     else if (this.#held.get(fact.bot)?.claim.claimId === fact.claimId) this.#held.delete(fact.bot);
   }
 
-  /** The name of a resource that declares a workspace, other than the given one. */
   declarerOf(workspace: string, except?: string): string | undefined {
     const resources = [...(this.#declared.get(workspace) ?? [])];
     return resources.find(([resource]) => resource !== except)?.[1];
   }
 
-  /** Another state's claim on a bot: a delete leaves the bot's webhook. */
   otherHolderOf(bot: string, claimId: string): Claim | undefined {
     const claim = this.#held.get(bot)?.claim;
     return claim?.claimId === claimId ? undefined : claim;

@@ -8,23 +8,17 @@ import { lookBeforeCreate, lookBeforeUpdate } from "./lifecycle.js";
 import type { OperationContext } from "./run.js";
 import type { WebhookInputs, WebhookState } from "./state.js";
 
-/** Time limit for the get-webhook call of a preview. */
 const PREVIEW_TIMEOUTS = { requestSeconds: 5 };
 
-/** A preview's forecast of a create. */
 export interface Foreseen {
-  /** The registration that the create would adopt, or that it conflicts with. */
   seen?: Registration;
-  /** What the create would throw. */
   conflict?: ApiChatError;
-  /** What to tell the user. */
   line?: { kind: "info" | "warning"; text: string };
 }
 
 /**
- * Checks, in a preview, what a create would find, and writes nothing. A replacement finds nothing, because
- * our registration is set again. A failure other than a conflict is only a warning: a preview may run where
- * the service cannot be reached.
+ * Says what a create would find. A replacement finds nothing, because our registration is set again. A
+ * failure other than a conflict is only a warning: a preview may run where the service cannot be reached.
  */
 export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {
   const { baseUrl, webhookUrl, onExisting } = inputs;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { problemOfBaseUrl } from "../client/internal.js";
 import type { FieldProblem } from "../errors/index.js";
+import { joinQuotedNames } from "../lib/plain-text.js";
 import { printLine, printWarning } from "../lib/progress.js";
 import { formatUrl, mayHoldQuery, warningOfUrl } from "../lib/url.js";
 import { expected, httpUrl, validatedBy } from "../lib/validate.js";
@@ -20,11 +21,10 @@ import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../pulumi/resource-inputs
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { VERIFIED, isLastApiKey } from "../registration/index.js";
 import { verificationKeyShape, warningOfKey } from "../responder/key-rules.js";
-import { joinQuotedNames, resourceOf, type Declared, type OperationContext, type Run } from "./run.js";
+import { resourceOf, type Declared, type OperationContext, type Run } from "./run.js";
 import { SETTINGS } from "./settings.js";
 import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js";
 
-/** The inputs that a program sets: a change of one is an update. */
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
 /** What is known of the properties of an `ApiChatWebhook`. A query may hold a token, and `applied` repeats the URL. */
@@ -55,13 +55,7 @@ const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
 };
 
-const problemOfGivenBaseUrl = (value: unknown): string | undefined =>
-  value === undefined ? SETTINGS.baseUrl.missing : problemOfBaseUrl(value);
-
-const problemOfApiKey = (value: unknown): string | undefined =>
-  value === undefined
-    ? SETTINGS.apiKey.missing
-    : problemOfSecret(value, "copy it again exactly as the platform's support issued it");
+const KEY_HINT = "copy it again exactly as the platform's support issued it";
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"
@@ -69,10 +63,12 @@ const timeoutsError: z.core.$ZodErrorMap = (issue) =>
     : expected("an object", "write { requestSeconds: 30, readySeconds: 60 }")(issue);
 
 const SCHEMA = z.object({
-  baseUrl: validatedBy(problemOfGivenBaseUrl),
+  baseUrl: validatedBy((url) => (url === undefined ? SETTINGS.baseUrl.missing : problemOfBaseUrl(url))),
   webhookUrl: httpUrl("https://chat.example/webhooks/apichat"),
   webhookVerificationKey: verificationKeyShape(),
-  apiKey: validatedBy(problemOfApiKey),
+  apiKey: validatedBy((key) =>
+    key === undefined ? SETTINGS.apiKey.missing : problemOfSecret(key, KEY_HINT),
+  ),
   onExisting: choice(["fail", "replace"]),
   preflight: choice(["require", "warn", "off"]),
   timeouts: z
@@ -110,7 +106,6 @@ export function checkInputs(news: RawInputs, context: OperationContext): Checked
   return { inputs, problems, warnings: warningsOf(inputs) };
 }
 
-/** Records that the program declares the workspace. Returns a problem if another resource declares it. */
 function declareOnce(declared: Declared, context: OperationContext): FieldProblem[] {
   const { name, baseUrl } = declared;
   const other = context.run.declare(declared, resourceOf(declared, context));
@@ -129,10 +124,6 @@ const warningsOf = ({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookInpu
     webhookUrl: warningOfUrl(webhookUrl),
   }).flatMap(([field, text]) => (text === undefined ? [] : [{ field, text }]));
 
-/** Secrets, and URLs that may contain one: the engine prints the value of a named property that check rejects. */
-const HIDDEN = [...SECRET_PROPERTIES.ApiChatWebhook, ...URL_INPUTS];
-
-/** {@link checkInputs} in the engine's form. */
 export function checkWebhook(news: RawInputs, context: OperationContext): CheckResult<WebhookInputs> {
   const { inputs, problems, warnings } = checkInputs(news, context);
   const problem = context.run.takeLogProblem();
@@ -143,7 +134,7 @@ export function checkWebhook(news: RawInputs, context: OperationContext): CheckR
         "move a webhook between providers, and declare each workspace once",
     );
   for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
-  return { inputs, failures: toFailures(problems, HIDDEN) };
+  return { inputs, failures: toFailures(problems, [...SECRET_PROPERTIES.ApiChatWebhook, ...URL_INPUTS]) };
 }
 
 /**
@@ -183,10 +174,7 @@ export function diffWebhook(
   return diff;
 }
 
-/**
- * A key from the environment or the configuration is not an input, so it is compared with the key that last reached the
- * workspace.
- */
+/** A default key is not an input, so it is compared with the key that last reached the workspace. */
 function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): boolean {
   const apiKey = inputs.apiKey ?? run.defaultApiKey();
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);

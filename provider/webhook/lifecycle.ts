@@ -53,10 +53,7 @@ interface Found {
   ours: WebhookState | undefined;
 }
 
-/**
- * Registers the webhook, or adopts an existing registration of the same URL: left by a run that lost the response, or
- * made outside this program. A different URL is a conflict unless `onExisting` is "replace".
- */
+/** Also adopts a registration of the same URL: of a run that lost the response, or of another program. */
 function createWebhook(inputs: WebhookInputs, context: OperationContext): Promise<WebhookState> {
   const { run } = context;
   const access = accessTo(inputs, context);
@@ -100,17 +97,11 @@ function printAdoptedOrReplaced(
   printLine(name, `adopted ${formatUrl(webhookUrl)}, which was already registered; ${what}`);
 }
 
-/**
- * Prints which webhook was replaced, and that `onExisting: "replace"` can be removed: left in, it would replace the
- * next one too.
- */
+/** Also says that `onExisting: "replace"` can be removed: left in, it would replace the next one too. */
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
-/**
- * Updates the registration to match the program, and calls set-webhook only if the URL, key or status differs. Changes
- * it only if it is still ours, or if a refresh has shown its drift.
- */
+/** Changes the registration only if it is still ours, or if a refresh has shown its drift. */
 function updateWebhook(
   state: WebhookState,
   inputs: WebhookInputs,
@@ -139,10 +130,7 @@ export async function lookBeforeUpdate(
   return seen;
 }
 
-/**
- * Registers the webhook that the inputs describe, and claims its bot. If that fails when the webhook may
- * already be registered, throws an {@link UnfinishedError} with the state to keep.
- */
+/** Throws an {@link UnfinishedError} with the state to keep after a failure that may have registered it. */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
   const { seen, ours } = found;
@@ -171,15 +159,13 @@ const toOuts = ({ inputs, apiKey, claim }: Access, shown: Registration, adopted 
 function stateOfAttempt(access: Access, { seen, ours }: Found): WebhookState | undefined {
   const { inputs, claim } = access;
   if (ours) return withAttempt(ours, inputs, claim.claimId);
-  // If the workspace already had a webhook, its bot is known.
   if (seen === undefined || seen.botUrl === "") return undefined;
   return toOuts(access, { ...inputs, botUrl: seen.botUrl, status: "" });
 }
 
 /**
- * Removes the registration if it is still ours. Succeeds if nothing is registered. Keeps someone else's webhook, with a
- * warning, and one that the program still declares or that another state holds, such as the replacement of this one.
- * Reads the registration again before each retry.
+ * Keeps someone else's webhook, with a warning, and one that the program still declares or that another state
+ * holds, such as the replacement of this one.
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;
@@ -239,10 +225,6 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   return false;
 }
 
-/**
- * Prints why an adopted webhook stays in a run whose providers do not see each other's webhooks, and how to
- * remove it.
- */
 function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string): void {
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(

@@ -4,7 +4,6 @@ import { previewCreate } from "./foresee.js";
 import { Run } from "./run.js";
 import type { WebhookInputs } from "./state.js";
 
-/** The inputs on which a create decides what to do with an existing registration. */
 const DECISIVE = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "onExisting"] as const;
 
 /** Members of an output that the SDK's types hide. */

@@ -27,9 +27,8 @@ import {
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
- * Reads the workspace's registration. Returns nothing if there is none, and the next `up` creates it. A difference is
- * returned as `drift` and in the inputs, so that the next preview shows it; a changed key is reported by diff, which
- * the engine calls right away. Authorization and transport failures are thrown, and never mean that it is gone.
+ * A difference is in `drift` and in the inputs, so that the next preview shows it; a changed key is reported
+ * by diff, which the engine calls right away. Authorization and transport failures never mean "gone".
  */
 export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
   const { run } = context;
@@ -67,9 +66,8 @@ const compare = (
   expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
 
 /**
- * Like {@link readWebhook}, but by an ID alone, for an import or the `get` of an SDK: the base URL, or the
- * resource's own ID, which is its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes
- * its place until the program sets it.
+ * Like {@link readWebhook}, for an import or the `get` of an SDK. The ID is the base URL, or the resource's
+ * own ID, its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes its place.
  */
 export async function importWebhook(
   { name, id }: { name: string; id: string },
@@ -103,10 +101,7 @@ export async function importWebhook(
 /** The form of section 2.1. */
 const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
 
-/**
- * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
- * nothing is registered.
- */
+/** The result of `getApiChatWebhook`, without the key and the values of a query. */
 export async function lookUpRegistration(
   baseUrl: string | undefined,
   apiKey: string | undefined,

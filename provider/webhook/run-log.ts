@@ -1,19 +1,16 @@
 import { createHash } from "node:crypto";
-import { constants, lstatSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
+import { constants, lstatSync, openSync, readSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { makeFolders, stateFolder } from "../lib/files.js";
+import { makeFolders, removeStale, stateFolder } from "../lib/files.js";
 import { type Fact, RunFacts } from "./facts.js";
 
-/** The facts of one run of the engine. */
 export interface RunLog {
   append(fact: Fact): void;
-  /** Everything that is known by now. */
   read(): RunFacts;
   /** Why the run's other provider processes do not see these facts. */
   readonly problem?: string | undefined;
 }
 
-/** A log of this process alone. */
 export function memoryLog(problem?: string): RunLog {
   const facts = new RunFacts();
   return { append: (fact) => facts.add(fact), read: () => facts, problem };
@@ -25,13 +22,7 @@ const BEAT_MS = 2_000;
 /** After a longer gap, an earlier engine had the same address. In milliseconds. */
 const GAP_MS = 30_000;
 
-/** Older files are removed, in milliseconds. */
-const KEEP_MS = 24 * 60 * 60 * 1000;
-
-/**
- * A line of the file: a fact, or a sign that its run is still alive. `at` is the machine's monotonic clock in
- * milliseconds.
- */
+/** `beat`: the run is still alive. `at` is the machine's monotonic clock in milliseconds. */
 type Line = { at: number } & (Fact | { fact: "beat" });
 
 /**
@@ -47,7 +38,7 @@ export function openRunLog(engineAddress: string | undefined, folder = join(stat
   try {
     makeFolders(folder);
     requirePrivate(folder);
-    removeOld(folder);
+    removeStale(folder);
     const name = createHash("sha256").update(engineAddress).digest("hex").slice(0, 32);
     return new SharedLog(join(folder, `${name}.jsonl`));
   } catch (error) {
@@ -129,19 +120,10 @@ class SharedLog implements RunLog {
 
 const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
-/** Throws unless nobody else can read or change what is in the folder. */
 function requirePrivate(folder: string): void {
   const { mode, uid } = lstatSync(folder);
   // Windows has neither.
   if (process.getuid === undefined) return;
   if (uid !== process.getuid() || (mode & 0o077) !== 0)
     throw new Error(`${folder} is open to other users: chmod 700 ${folder}`);
-}
-
-function removeOld(folder: string): void {
-  for (const path of readdirSync(folder).map((file) => join(folder, file))) {
-    // Another process may have removed it by now.
-    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - written > KEEP_MS) rmSync(path, { force: true });
-  }
 }

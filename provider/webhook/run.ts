@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
+import { joinQuotedNames } from "../lib/plain-text.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import { Confirmations, isOurs, workspaceOf } from "../registration/index.js";
 import type { Claim } from "./facts.js";
@@ -9,7 +10,6 @@ import { memoryLog, type RunLog } from "./run-log.js";
 import { findApiKeys, findBaseUrl, settingMissing } from "./settings.js";
 import type { WebhookState } from "./state.js";
 
-/** What the engine says about an operation, in addition to its inputs. */
 export interface OperationContext {
   run: Run;
   /** The URN of the resource. The dynamic provider does not receive it. */
@@ -26,7 +26,6 @@ export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext
 /** Where the program declares a webhook, with the API key in force: the argument or the default. */
 export type Declared = Record<"name" | "baseUrl" | "apiKey", string>;
 
-/** The provider's configuration, as the SDK passes it to `configure`. */
 export interface Configuration {
   /** Reads the stack's configuration, with secrets decrypted. */
   config: { get(key: string): string | undefined };
@@ -35,20 +34,15 @@ export interface Configuration {
 /**
  * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
  * all provider processes of the run share them. Names do not count, because a program may move them to
- * another workspace or another webhook. Everything else stays out of the log, because it contains secrets or is for
- * this process only.
+ * another webhook. Everything else is for this process only, or secret.
  */
 export class Run {
   readonly #log: RunLog;
   /** By resource. Several if a name is used twice. */
   readonly #declared = new Map<string, Declared[]>();
-  /**
-   * By claim: the state before this run, as diff, read or delete was given it, and the name that the program
-   * uses now. The last recorded one is the last.
-   */
+  /** By claim: the state before this run and the name that the program uses now, in order of recording. */
   readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
   readonly #queue = new KeyedQueue();
-  /** What is known of the services. */
   readonly confirmations = new Confirmations();
   #hasTold = false;
   #configuration: Configuration = { config: { get: () => undefined } };
@@ -67,19 +61,16 @@ export class Run {
     return this.#log.problem;
   }
 
-  /** The same, returned once. */
   takeLogProblem(): string | undefined {
     if (this.#hasTold) return undefined;
     this.#hasTold = true;
     return this.logProblem;
   }
 
-  /** {@link findBaseUrl} with this run's configuration. */
   defaultBaseUrl(): string | undefined {
     return findBaseUrl((key) => this.#configuration.config.get(key));
   }
 
-  /** The default API keys, in the order in which they are tried. */
   #defaultApiKeys(): string[] {
     return findApiKeys((key) => this.#configuration.config.get(key));
   }
@@ -88,16 +79,12 @@ export class Run {
     return this.#defaultApiKeys()[0];
   }
 
-  /** The API key for writes: the program's, or the default. */
   requireApiKey(apiKey = this.defaultApiKey()): string {
     if (apiKey === undefined) throw settingMissing("apiKey");
     return apiKey;
   }
 
-  /**
-   * The API keys for reads and deletes, most likely first: the recorded one, the defaults, and the one that this run's
-   * program sets. After a rotation, only some of them are valid.
-   */
+  /** For reads and deletes, most likely first: after a rotation, only some of them are valid. */
   apiKeyCandidates(state: WebhookState, resource: string): string[] {
     const here = this.#declarationsOf(resource).filter(
       ({ baseUrl }) => canonicalUrl(baseUrl) === canonicalUrl(state.baseUrl),
@@ -119,15 +106,11 @@ export class Run {
     return this.#declared.get(resource) ?? [];
   }
 
-  /** The name of the resource that declares a workspace, if any. */
   declarerOf(workspace: string): string | undefined {
     return this.#log.read().declarerOf(workspace);
   }
 
-  /**
-   * Records that a create or update has seen or set the bot of its state, if its URL is known. Throws `conflict` if
-   * another state owns it.
-   */
+  /** Records that a create or update has seen or set a bot. Throws `conflict` if another state owns it. */
   claimBot(botUrl: string, claim: Claim): void {
     this.#hold(botUrl, claim, "write");
   }
@@ -146,12 +129,10 @@ export class Run {
     this.#log.append(held);
   }
 
-  /** Another state's claim on a bot, if any. */
   otherHolderOf(botUrl: string, claimId: string): Claim | undefined {
     return this.#log.read().otherHolderOf(toBot(botUrl), claimId);
   }
 
-  /** Removes the claim of a state that was deleted or never stored. */
   releaseBot(botUrl: string, claimId: string): void {
     this.#log.append({ fact: "released", bot: toBot(botUrl), claimId });
   }
@@ -170,7 +151,6 @@ export class Run {
     if (isUnchanged && isDeclared) this.#hold(botUrl, { claimId, name, resource }, "diff");
   }
 
-  /** Records the state that a refresh or a delete was given, in the same run as the create of another resource. */
   recordState(state: WebhookState, resource: string, name = this.currentNameOf(state)): void {
     this.#states.delete(state.applied.claimId);
     this.#states.set(state.applied.claimId, { state, resource, name });
@@ -187,15 +167,13 @@ export class Run {
     return this.#states.get(applied.claimId)?.name ?? name;
   }
 
-  /** The state of a resource before this run, as diff, read or delete was last given it. */
   stateOf(resource: string): WebhookState | undefined {
     return [...this.#states.values()].findLast((recorded) => recorded.resource === resource)?.state;
   }
 
   /**
-   * Runs an operation while no other operation on these workspaces is in progress, so that no create slips
-   * into a delete that has already read the registration. Rejects with the signal's reason if that fires
-   * first.
+   * Runs an operation while no other one on these workspaces is in progress, so that no create slips into a
+   * delete that has already read the registration.
    */
   inTurn<T>(
     workspaces: readonly string[],
@@ -212,12 +190,4 @@ export class Run {
   }
 }
 
-/** Identifies a bot: a hash of its code, which addresses it. */
 const toBot = (botUrl: string): string => createHash("sha256").update(botCodeOf(botUrl)).digest("base64url");
-
-/** Quotes resource names in sorted order, because the engine processes resources in any order. */
-export const joinQuotedNames = (names: readonly string[]): string =>
-  names
-    .toSorted()
-    .map((name) => `"${name}"`)
-    .join(" and ");

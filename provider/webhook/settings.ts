@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors/index.js";
+import { invalidFields, type ApiChatError } from "../errors/index.js";
 
 /** The fallback sources of an input, and the error text if none of them provides it. */
 export const SETTINGS = {
@@ -20,27 +20,17 @@ export const SETTINGS = {
 
 /** The error for an input that no source provides. `what` names the caller. */
 export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatError =>
-  new ApiChatError("invalid_config", what, {
-    operation: "check",
-    problems: [{ field: name, text: SETTINGS[name].missing }],
-  });
+  invalidFields([{ field: name, text: SETTINGS[name].missing }], { where: what });
 
 /** Reads a value from the stack's configuration; secrets are decrypted. An empty value counts as missing. */
 type ReadConfig = (key: string) => string | undefined;
 
-/** The default base URL: from the stack's configuration, then from the environment. */
 export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
   readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
 
 /** The default API keys: from the stack's configuration, then from the environment. */
 export const findApiKeys = (readConfig: ReadConfig): string[] =>
   [readConfig(SETTINGS.apiKey.config), process.env[SETTINGS.apiKey.environment]].flatMap((key) => key || []);
-
-/** Something in a stack's configuration that should be fixed, and how. It contains no values. */
-interface ConfigurationWarning {
-  text: string;
-  hint: string;
-}
 
 const KEYS: readonly string[] = Object.values(SETTINGS).map(({ config }) => config);
 
@@ -50,7 +40,7 @@ const fold = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
 export const warningsOfConfiguration = (
   keys: readonly string[],
   isSecret: (key: string) => boolean,
-): ConfigurationWarning[] =>
+): { text: string; hint: string }[] =>
   keys.flatMap((key) => {
     const known = KEYS.find((one) => fold(one) === fold(key));
     if (known === undefined) return [];

@@ -1,20 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Registration } from "../client/internal.js";
-import { ApiChatError } from "../errors/index.js";
+import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { describeFailure } from "../pulumi/provider-process.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { type Applied, type AppliedBy, type WantedWebhook, toApplied } from "../registration/index.js";
 
-/**
- * Placeholder for the key in the inputs after a refresh found a different one. The key itself is never copied from a
- * response.
- */
+/** The key in the inputs after a refresh found a different one. */
 export const KEY_DRIFTED = "(the service holds another key)";
 
-/**
- * Placeholder for the key after an import: a key is never copied from a response. It looks like a mask, so it is never
- * set.
- */
+/** The key after an import. It looks like a mask, so it is never set. */
 export const IMPORTED_KEY = "*** write the registered key here ***";
 
 /** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
@@ -35,20 +29,15 @@ export interface DriftedProperty {
   actual: string;
 }
 
-/** A drifted key, without its values. */
 export const DRIFTED_KEY: DriftedProperty = {
   property: "webhookVerificationKey",
   expected: "[secret]",
   actual: "[secret]",
 };
 
-/**
- * Raised when a state is written that earlier releases cannot read: see pulumi/state-version.ts.
- * `requireWebhookState` then reads the previous ones too.
- */
+/** Raise it for a state that earlier releases cannot read; `requireWebhookState` then reads older ones. */
 const STATE_VERSION: number = 1;
 
-/** The outputs in the state. */
 export interface WebhookState extends WebhookInputs {
   botUrl: string;
   stateVersion: typeof STATE_VERSION;
@@ -57,7 +46,6 @@ export interface WebhookState extends WebhookInputs {
   drift?: DriftedProperty[];
 }
 
-/** The outputs after a registration was set or adopted: the program's inputs, and what is registered. */
 export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: AppliedBy): WebhookState => ({
   ...inputs,
   status: seen.status,
@@ -66,10 +54,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
   applied: toApplied(inputs, seen, by),
 });
 
-/**
- * The previous state, plus the URL that may be registered now, which counts as ours too. A create that
- * replaces a resource has its own claim.
- */
+/** The URL that may be registered now counts as ours too. A replacement has its own claim. */
 export function withAttempt(
   state: WebhookState,
   { name, webhookUrl }: WebhookInputs,
@@ -79,13 +64,9 @@ export function withAttempt(
   return { ...state, name, applied: { ...state.applied, attempted, claimId } };
 }
 
-/** Distinguishes the state of a create or an import from all others. */
 export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
-/**
- * Returns a stored state. Throws `invalid_config` for a state that this version cannot read, and for a read by ID,
- * which has only the inputs.
- */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which has inputs only. */
 export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
@@ -96,7 +77,6 @@ export function requireWebhookState(stored: WebhookState): WebhookState {
   return stored;
 }
 
-/** The inputs in a state. */
 export const inputsOf = ({
   botUrl: _botUrl,
   stateVersion: _version,
@@ -109,10 +89,7 @@ export const inputsOf = ({
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");
 
-/**
- * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
- * ignoreChanges keeps the placeholder.
- */
+/** Throws if the key is only a placeholder, which `ignoreChanges` may keep. */
 export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
   if (key !== IMPORTED_KEY && key !== KEY_DRIFTED) return;
   const text =
@@ -120,16 +97,10 @@ export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void
       ? "is not known after an import; write the key that is registered, or a new one"
       : "is not known, because the service has a different key; remove it from ignoreChanges, " +
         "so that the program's key is set";
-  throw new ApiChatError("invalid_config", "", {
-    operation: "set-webhook",
-    problems: [{ field: "webhookVerificationKey", text }],
-  });
+  throw invalidFields([{ field: "webhookVerificationKey", text }], { operation: "set-webhook" });
 }
 
-/**
- * Tells the engine to keep the state of an unfinished operation; the next `up` calls update. The engine prints only
- * `reasons`.
- */
+/** Makes the engine keep the state of an unfinished operation, for an update. It prints only `reasons`. */
 export class UnfinishedError extends Error {
   readonly id: string;
   readonly properties: WebhookState;

@@ -76,7 +76,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     rejectImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
-    rejectUnknownArgs(name, args, INPUTS.ApiChatWebhook);
+    rejectUnknownArgs(name, args, Object.keys(INPUTS.ApiChatWebhook));
     warnOfConfiguration();
     const given = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
@@ -89,10 +89,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   }
 }
 
-/**
- * In a preview, only a resource that is to be created has no id: reports what its create would find. The SDK shows a
- * rejection under the resource, and the preview fails.
- */
+/** Only a resource to be created has no id in a preview. The SDK shows a rejection under the resource. */
 async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
   // The program ends only after `done`.
   const done = pulumi.runtime.rpcKeepAlive();
@@ -108,10 +105,7 @@ async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void
   }
 }
 
-/**
- * The default base URL, if it must be kept secret. Otherwise check resolves the default, but check cannot mark a value
- * as secret.
- */
+/** The default base URL, if it must be kept secret: check, which else resolves it, cannot mark a value. */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
@@ -127,10 +121,8 @@ function isConfigSecret(key: string): boolean {
   return runtime.isConfigSecret?.(key) ?? true;
 }
 
-/** Of these stacks the configuration has been looked at. */
 const seenStacks = new Set<string>();
 
-/** Warns once of what should be fixed in the stack's configuration. */
 function warnOfConfiguration(): void {
   const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
   if (seenStacks.has(stack)) return;
@@ -177,7 +169,6 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
-    // Loaded on use, see above.
     const { lookUpRegistration } = await import("./read.js");
     return lookUpRegistration(url, key);
   });

@@ -33,7 +33,7 @@ const checkedText = (problemOf: (value: string) => string | undefined): z.ZodTyp
 const url = (example: string): z.ZodType<string> => checkedText((value) => problemOfUrl(value, example));
 
 const NAMES: Record<ListReader, z.ZodType<string>> = {
-  // The value is not shown: in a row whose cells slipped it may be a key.
+  // The value is not shown: it may be a key in the wrong place.
   fleet: z.string().regex(WORKSPACE_NAME, {
     error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
   }),
@@ -63,11 +63,6 @@ const commonFields = {
   apiKeyEnv: checkedText(problemOfKeyVariable).optional(),
 };
 
-/** The names of an entry's fields, which are the columns of a CSV file. */
-export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyEnv", "apiKey"] as const;
-
-export type EntryField = (typeof ENTRY_FIELDS)[number];
-
 const entryShape = (reader: ListReader) =>
   rejectTwoKeys(
     z.strictObject({
@@ -75,7 +70,7 @@ const entryShape = (reader: ListReader) =>
       baseUrl: url("https://platform.example/acme/apichat"),
       botUrl: url("https://bots.example/api/apichat/f0123").optional(),
       ...commonFields,
-    } satisfies Record<EntryField, z.ZodType>),
+    }),
   );
 
 /** Where an API key comes from. */
@@ -96,7 +91,7 @@ const rejectTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
 const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 
-/** A list, whose top may have what its entries have in common. CSV files and lists of programs have no top. */
+/** A list, whose top may have what its entries have in common. The list of a program has no top. */
 export const listShape = (reader: ListReader) =>
   rejectTwoKeys(
     z.strictObject({
@@ -135,13 +130,13 @@ export const workspacesOf = ({ workspaces, ...top }: List): ListedWorkspace[] =>
 /** A problem that an entry has because of other entries. The text contains no value except a valid name. */
 interface EntryProblem {
   index: number;
-  field: EntryField;
+  field: string;
   text: string;
 }
 
 /** Entries may be of any type: they have not been validated yet. */
 function findGaps(list: List): EntryProblem[] {
-  const text = "is missing; give it for each workspace, or once at the top of a YAML or JSON list";
+  const text = "is missing; give it for each workspace, or once at the top of the list";
   return list.workspaces.flatMap((entry, index) =>
     typeof entry === "object" && entry !== null && (entry.webhookUrl ?? list.webhookUrl) === undefined
       ? [{ index, field: "webhookUrl", text }]
@@ -192,7 +187,7 @@ function groupBy(keys: readonly (string | undefined)[]): number[][] {
   return [...groups.values()].filter((indexes) => indexes.length > 1);
 }
 
-function textOf(entry: unknown, field: EntryField): string | undefined {
-  const value = (entry as Partial<Record<EntryField, unknown>> | null | undefined)?.[field];
+function textOf(entry: unknown, field: string): string | undefined {
+  const value = (entry as Record<string, unknown> | null | undefined)?.[field];
   return typeof value === "string" ? value : undefined;
 }

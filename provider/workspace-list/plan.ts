@@ -8,23 +8,19 @@ import type { PlannedWorkspace } from "./list-shape.js";
 export type PlanState =
   "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
-/** What is registered in a workspace. Contains no secrets. */
-interface Found {
+/** One workspace of a plan. Contains no secrets. */
+interface PlannedRow {
+  name: string;
+  baseUrl: string;
   state: PlanState;
   /** What is registered, or why that is not known; empty if there is nothing to say. */
   detail: string;
 }
 
-/** One workspace of a plan. */
-interface PlannedRow extends Found {
-  name: string;
-  baseUrl: string;
-}
+/** Two entries of one workspace have one identity: the bot code, or base URL and API key if nothing is registered. */
+type Row = PlannedRow & { identity: string };
 
-interface Row extends PlannedRow {
-  /** The same for two entries of one workspace: the bot code, or base URL and API key if nothing is registered. */
-  identity: string;
-}
+type Found = Pick<PlannedRow, "state" | "detail"> & { identity?: string };
 
 /**
  * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
@@ -45,10 +41,7 @@ export async function planWebhooks(
   return markSame(await Promise.all(listed.map(query)));
 }
 
-function judge(
-  { botUrl, webhookUrl }: PlannedWorkspace,
-  seen: Registration | undefined,
-): Found & { identity?: string } {
+function judge({ botUrl, webhookUrl }: PlannedWorkspace, seen: Registration | undefined): Found {
   if (seen === undefined) return { state: "free", detail: "" };
   const bot = botCodeOf(seen.botUrl);
   const identity = seen.botUrl === "" ? {} : { identity: bot };

@@ -1,7 +1,6 @@
-import { invalidConfig, readTextFile } from "../lib/files.js";
+import { invalidConfig } from "../lib/files.js";
 import { describeProblems, parse } from "../lib/validate.js";
-import { parseYaml } from "../lib/yaml-file.js";
-import { parseCsvList } from "./csv-list.js";
+import { readYamlFile } from "../lib/yaml-file.js";
 import {
   type ListedWorkspace,
   listShape,
@@ -11,9 +10,8 @@ import {
 } from "./list-shape.js";
 
 /**
- * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws
- * `invalid_config` with everything that is wrong with it, each with file, line and field, and none of its
- * values.
+ * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config` with everything that is
+ * wrong with it, each with file, line and field, and none of its values.
  */
 export const readWorkspaceList = (path: string): Promise<ListedWorkspace[]> => readList(path, "fleet");
 
@@ -25,10 +23,9 @@ export const readPlannedWorkspaces = (path: string): Promise<PlannedWorkspace[]>
   readList(path, "plan") as Promise<PlannedWorkspace[]>;
 
 async function readList(path: string, reader: ListReader): Promise<ListedWorkspace[]> {
-  const text = await readTextFile(path, "YAML, JSON or CSV");
-  return path.toLowerCase().endsWith(".csv")
-    ? parseCsvList(text, reader, path)
-    : workspacesOf(parseYaml(text, listShape(reader), path));
+  // To a parser of YAML a table is one long string.
+  if (/\.csv$/i.test(path)) throw invalidConfig([`${path}: must be a YAML or JSON file, not CSV`]);
+  return workspacesOf(await readYamlFile(path, listShape(reader)));
 }
 
 /** Checks workspaces that a program gives. Throws `invalid_config` with everything that is wrong with them. */

@@ -27,8 +27,7 @@ import { shownMessages } from "./shown.ts";
 async function openHostile(): Promise<Service & Inbox> {
   const media = await startEndpoint();
   media.answerWith((_, response) => void response.writeHead(404).end(HOSTILE));
-  const flows = { [HOSTILE]: hostileFlow(hostilePath(media.url)) };
-  const opened = await openService({ flows, flow: HOSTILE });
+  const opened = await openService({ flow: hostileFlow(hostilePath(media.url)) });
   await begin(opened.page, { id: HOSTILE, name: HOSTILE });
   return opened;
 }
@@ -49,8 +48,6 @@ describe("text stays text", () => {
     expect(shown).toContainEqual(["flow", "text", HOSTILE]);
     expect(shown).toContainEqual(["flow", "button_template", HOSTILE, HOSTILE]);
     expect(await page.getByTestId("conversations").innerText()).toContain(HOSTILE);
-    const flows = await page.getByTestId("flow").locator("option").allInnerTexts();
-    expect(flows.some((name) => name.includes("<script>"))).toBe(true);
     await page.locator("article[data-kind=button_template]").getByTestId("postback").click();
     await expectSoon(() => lastBody(emulator)).toMatchObject({
       submitted_values: [{ title: HOSTILE, payload: HOSTILE }],
@@ -112,6 +109,7 @@ describe("text stays text", () => {
     const registration = page.getByTestId("registration");
     acme.apiKey = HOSTILE;
     acme.flowApiKey = HOSTILE.replaceAll(" ", "");
+    await unfoldAll(page);
     await page.getByTestId("reveal").check();
     await expectSoon(() => registration.innerText()).toContain("<script>");
     for (const address of HOSTILE_ADDRESSES) {

@@ -1,4 +1,4 @@
-import type { EmulatorOptions } from "pulumi-apichat/emulator";
+import type { Flow } from "pulumi-apichat/emulator";
 import type { Page } from "playwright-core";
 import { ALARM } from "./harness.ts";
 
@@ -35,8 +35,6 @@ export const HOSTILE_ADDRESSES = [
 
 /** A valid address that would end an attribute. */
 export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
-
-type Flow = Exclude<NonNullable<EmulatorOptions["flow"]>, string>;
 
 /** Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once more". */
 export function hostileFlow(address: string): Flow {

@@ -101,7 +101,7 @@ describe("a responder that pulumi up starts", () => {
   test("loses and rejects no delivery during a rotation, even while set-webhook fails", async () => {
     const pump = startPump(scene.emulator.workspace("acme"));
     const first = registeredKey();
-    scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
+    scene.emulator.injectFault({ operation: "set-webhook", every: 1, fault: { status: 400 } });
     stack.run(program("second"));
     await pump.during(() => stack.fails("up"));
     expect(registeredKey()).toBe(first);

@@ -7,7 +7,8 @@ import {
   createResponder,
   signBody,
 } from "../../provider/responder/index.js";
-import { parseCsvList } from "../../provider/workspace-list/csv-list.js";
+import { parseYaml } from "../../provider/lib/yaml-file.js";
+import { listShape } from "../../provider/workspace-list/list-shape.js";
 import { OutboundFormatError, parseOutbound } from "../../schema/index.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 
@@ -127,13 +128,13 @@ test(
 test(
   `a list of workspaces is read, or rejected without its API keys${seed}`,
   async () => {
-    const rows = [
-      "name,baseUrl,apiKey",
-      `acme,https://platform.example/acme,${KEY}`,
-      `"globex",https://b.example,${KEY}`,
+    const lines = [
+      "workspaces:",
+      `  - { name: acme, baseUrl: "https://platform.example/acme", apiKey: ${KEY} }`,
+      `  - name: globex\n    baseUrl: https://b.example\n    apiKey: "${KEY}"`,
     ];
-    const property = fc.property(damaged(`${rows.join("\n")}\n`), (list) => {
-      const found = outcomeOf(() => parseCsvList(list, "fleet", "fleet.csv"));
+    const property = fc.property(damaged(`${lines.join("\n")}\n`), (text) => {
+      const found = outcomeOf(() => parseYaml(text, listShape("fleet"), "fleet.yaml").workspaces);
       expect(Array.isArray(found) || (found instanceof ApiChatError && found.code === "invalid_config")).toBe(
         true,
       );

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { runCli } from "./cli-harness.ts";
+import { runCliProcess } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 it("prints a line for each check with hints below, and ends with 1 if a check fails", async () => {
   const folder = await makeFolder();
   const doctor = (...parameters: string[]) =>
-    runCli(["doctor", ...parameters], { cwd: folder, environment: { PATH: folder } });
+    runCliProcess(["doctor", ...parameters], { cwd: folder, environment: { PATH: folder } });
   const { exitCode, stdout, stderr } = await doctor();
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toMatch(/^ok {7}Node\.js {6}v\d/m);

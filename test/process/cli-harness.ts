@@ -5,7 +5,15 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../dist/p
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { afterTests } from "../support/http.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { makeFolder, startProgram, type Program, type ProgramOptions, type Said } from "./program.ts";
+import {
+  makeFolder,
+  runHere,
+  startProgram,
+  type Program,
+  type HereOptions,
+  type ProgramOptions,
+  type Said,
+} from "./program.ts";
 
 export { API_KEY, VERIFICATION_KEY };
 
@@ -22,7 +30,7 @@ export async function makeWriter() {
   };
 }
 
-export interface CliOptions extends ProgramOptions {
+export interface CliOptions extends HereOptions {
   /** Secrets that the command may print. */
   shows?: readonly string[];
 }
@@ -36,13 +44,24 @@ export interface CliRun extends Said {
   error: { code: string; message: string } | undefined;
 }
 
-/** Runs the program, and searches its whole output for the tests' secrets. */
+/** Runs the command line in this process, and searches its whole output for the tests' secrets. */
 export async function runCli(
   parameters: readonly string[],
-  { environment = {}, shows = [], ...options }: CliOptions = {},
+  { shows, ...options }: CliOptions = {},
+): Promise<CliRun> {
+  return readRun(await runHere(parameters, options), shows);
+}
+
+/** Runs the program in its own process, for tests that need one. */
+export async function runCliProcess(
+  parameters: readonly string[],
+  { environment, ...options }: ProgramOptions = {},
 ): Promise<CliRun> {
   const program = startProgram(parameters, { environment: { NO_COLOR: "1", ...environment }, ...options });
-  const said = await program.ended;
+  return readRun(await program.ended);
+}
+
+function readRun(said: Said, shows: readonly string[] = []): CliRun {
   const secrets = [API_KEY, VERIFICATION_KEY, QUERY_SECRET].filter((secret) => !shows.includes(secret));
   expect(findSecrets(said.stdout + said.stderr, secrets)).toEqual([]);
   const last = parse(said.stderr.trimEnd().split("\n").at(-1)) as Pick<CliRun, "error"> | undefined;

@@ -2,7 +2,15 @@ import { dirname } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
-import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError, VERIFICATION_KEY } from "./cli-harness.ts";
+import {
+  API_KEY,
+  LIST_PACKAGES,
+  makeWriter,
+  runCli,
+  runCliProcess,
+  usageError,
+  VERIFICATION_KEY,
+} from "./cli-harness.ts";
 import { PROGRAM, startProgram } from "./program.ts";
 
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
@@ -15,7 +23,7 @@ beforeAll(async () => {
 test("--help of every command loads no package but commander", async () => {
   const NODE_OPTIONS = `--import=${await writeFile("list-packages.mjs", LIST_PACKAGES)}`;
   for (const words of [["--help"], ["responder", "deliveries", "--help"]]) {
-    const { exitCode, stdout, stderr } = await runCli(words, { environment: { NODE_OPTIONS } });
+    const { exitCode, stdout, stderr } = await runCliProcess(words, { environment: { NODE_OPTIONS } });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^Usage: apichat /);
     expect([...new Set(stderr.trim().split("\n"))]).toEqual(["commander"]);
@@ -75,7 +83,7 @@ describe("a usage error ends with 2, and points to the help", () => {
 
 test("in the folder of a Pulumi project, a missing setting's error has the command that reads it", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
-  expect(await runCli(["webhook", "get", "--json"], { cwd })).toMatchObject(
+  expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
       /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(.* apichat:apiKey\)"$/,
     ),

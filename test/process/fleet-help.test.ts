@@ -15,15 +15,17 @@ await runFleetCommand({
 });
 `;
 
+const entryOf = (name: string, baseUrl: string): string => `  - { name: ${name}, baseUrl: "${baseUrl}" }\n`;
+
 let folder: string;
 beforeAll(async () => {
-  const rows = ["acme", "globex"].map((name) => `${name},https://platform.example/${name}\n`);
+  const entries = ["acme", "globex"].map((name) => entryOf(name, `https://platform.example/${name}`));
   const files: Record<string, string> = {
     "package.json": '{ "type": "module" }',
-    "fleet.ts": fleetOf("workspaces.csv"),
-    "broken.ts": fleetOf("broken.csv"),
-    "workspaces.csv": `name,baseUrl\n${rows.join("")}`,
-    "broken.csv": "name,baseUrl\nacme,not a URL\n",
+    "fleet.ts": fleetOf("workspaces.yaml"),
+    "broken.ts": fleetOf("broken.yaml"),
+    "workspaces.yaml": `workspaces:\n${entries.join("")}`,
+    "broken.yaml": `workspaces:\n${entryOf("acme", "not a URL")}`,
     "list-packages.mjs": LIST_PACKAGES,
     "index.ts": `await import("${entry}");`,
   };
@@ -81,7 +83,7 @@ describe("a usage error of a fleet's command line ends with 2", () => {
   test.each(["plan", "watch"])("a list that is wrong, at %s: its line and field are named", async (words) => {
     const { exitCode, stdout, stderr } = await run(words, "broken.ts");
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(/^error: .*broken\.csv:2: baseUrl/);
+    expect(stderr).toMatch(/^error: .*broken\.yaml:2:28: workspaces\[0\]\.baseUrl/);
   });
 });
 

@@ -9,7 +9,7 @@ import { readPage } from "../support/pages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { KEY, makeFolder, makeHome, run, SECOND_KEY, startResponder } from "./program.ts";
+import { KEY, makeFolder, makeHome, run, SECOND_KEY, startProgram, startResponder } from "./program.ts";
 
 /** Starts a responder with metrics. */
 async function startCounted(config: object) {
@@ -162,7 +162,8 @@ test("a port in use, or a host without a port, is an error", async () => {
     ...counted,
     ...(await makeHome()),
   }));
-  const taken = await run("responder", "--config", home.configFile, "--metrics-port", String(port));
+  const words = ["responder", "--config", home.configFile, "--metrics-port", String(port)];
+  const taken = await startProgram(words).ended;
   expect(taken.exitCode).toBe(1);
   expect(taken.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: the port is taken`);
   const alone = await run("responder", "--config", home.configFile, "--metrics-host", "0.0.0.0");

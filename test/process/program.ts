@@ -1,9 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { readInstance, type Instance } from "../../dist/provider/server/control-client.js";
+import { vi } from "vitest";
+import { apichatProgram } from "../../dist/provider/cli/program.js";
+import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
+import { readInstance, type Instance } from "../../dist/provider/server/data-dir.js";
 import { compileCache, makeFolder } from "../support/folder.ts";
 import { afterTests } from "../support/http.ts";
 
@@ -63,8 +67,53 @@ export function startProgram(
   return { child, ended };
 }
 
-/** Runs the program to its end. */
-export const run = (...parameters: string[]): Promise<Said> => startProgram(parameters).ended;
+export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
+
+/**
+ * Runs the command line in this process, at a tenth of the cost of a separate process. `process.exit` and the standard
+ * streams are replaced.
+ */
+export async function runHere(
+  parameters: readonly string[],
+  { environment, stdin = "" }: HereOptions = {},
+): Promise<Said> {
+  const { argv, env } = process;
+  const listeners = process.listeners("SIGINT");
+  const said: Said = { exitCode: 0, signal: null, stdout: "", stderr: "" };
+  const spies = [
+    ...(["stdout", "stderr"] as const).map((stream) =>
+      vi.spyOn(process[stream], "write").mockImplementation((chunk, ...rest: unknown[]) => {
+        said[stream] += Buffer.from(chunk as string).toString();
+        const written = rest.at(-1);
+        if (typeof written === "function") written();
+        return true;
+      }),
+    ),
+    vi.spyOn(process, "exit").mockImplementation((code) => {
+      said.exitCode = Number(code);
+      return undefined as never;
+    }),
+    vi.spyOn(process, "stdin", "get").mockReturnValue(Readable.from(stdin) as typeof process.stdin),
+  ];
+  process.argv = [process.execPath, PROGRAM, ...parameters];
+  process.env = { PATH: env["PATH"], HOME: env["HOME"], NO_COLOR: "1", ...environment };
+  const program = apichatProgram();
+  useOwnFormat(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    said.exitCode = reportError(error);
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    Object.assign(process, { argv, env });
+    for (const listener of process.listeners("SIGINT"))
+      if (!listeners.includes(listener)) process.off("SIGINT", listener);
+  }
+  return said;
+}
+
+/** Like {@link runHere}. */
+export const run = (...parameters: string[]): Promise<Said> => runHere(parameters);
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";

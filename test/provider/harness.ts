@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { unmark } from "../support/dynamic.ts";
+import { compileCache } from "../support/folder.ts";
 import { type Call, connectProvider, resourceCalls } from "../support/provider-client.ts";
 
 const dispatcher = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider");
@@ -17,7 +18,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
   // A different engine address means a different run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
-    env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev" },
+    env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", NODE_COMPILE_CACHE: compileCache },
     stdio: [options.stdin ?? "pipe", "pipe", "pipe"],
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   const ended = once(child, "exit");

@@ -4,7 +4,8 @@ import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { CONTROL_LIMITS, readInstance } from "../../dist/provider/server/control-client.js";
+import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
+import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { acme, KEY, OTHER_KEY } from "../support/responder-runs.js";
 import {

@@ -1,11 +1,9 @@
 import { cp, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { execa } from "execa";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { billOf, componentOf, componentsIn, licencesOf, packagesIn } from "../../tools/compile/bundled.ts";
-import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/release/archives.ts";
 import { writeNotes, writeSums } from "../../tools/release/papers.ts";
 import { checkTag, parseRepository, stamp } from "../../tools/release/stamp.ts";
@@ -54,42 +52,6 @@ test("stamp writes the repository into each file that names it, in place of the 
   expect(parse(schema)).toMatchObject({ package: { name: "apichat", ...stamped, language } });
   expect(page).toBe(before.replaceAll("example.com/pulumi-apichat/sdk/go", goPath));
   expect(page).not.toBe(before);
-});
-
-test("npm and git ignore the files that a user of an example creates", async () => {
-  const folder = await makeFolder();
-  await cp(join(root, "package.json"), join(folder, "package.json"));
-  const created = ["kubernetes/key-seed", "docker-compose/key-seed", "nats/nats/jetstream/messages"];
-  const examples = created.map((file) => file.split("/")[0] ?? "");
-  // Without the repository's own .gitignore, because a user copies the example into a project.
-  for (const example of examples)
-    await cp(join(root, "examples", example), join(folder, "examples", example), { recursive: true });
-  for (const file of created) {
-    await mkdir(join(folder, "examples", file, ".."), { recursive: true });
-    await writeFile(join(folder, "examples", file), "secret");
-  }
-  const $ = execa({ cwd: folder });
-  await $`git init --quiet`;
-  const { stdout: found } = await $`git ls-files --others --exclude-standard examples`;
-  const { stdout: packed } = await $`npm pack --dry-run --json --ignore-scripts`;
-  for (const paths of [found, packed]) {
-    for (const example of examples) expect(paths).toContain(`examples/${example}/README.md`);
-    for (const file of created) expect(paths).not.toContain(`examples/${file}`);
-  }
-});
-
-test("npm accepts the lock file of examples/docker, which has a hash of each package but our own", async () => {
-  const folder = await makeFolder();
-  for (const name of ["package.json", "package-lock.json"])
-    await cp(join(root, "examples/docker", name), join(folder, name));
-  await execa("npm", ["ci", "--dry-run", "--offline"], { cwd: folder });
-  const lock = JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")) as {
-    packages: Record<string, { integrity?: string }>;
-  };
-  const bare = Object.keys(lock.packages).filter((path) => lock.packages[path]?.integrity === undefined);
-  expect(bare).toEqual(["", "node_modules/pulumi-apichat"]);
-  const dockerfile = await readFile(join(root, "examples/docker/Dockerfile"), "utf8");
-  expect(dockerfile).toContain(`PACKAGE=pulumi-apichat@${packageJson.version}\n`);
 });
 
 test("pip installs the wheel's build tools only with known hashes", async () => {

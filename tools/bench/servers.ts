@@ -60,7 +60,7 @@ async function startService(): Promise<() => ServiceReport> {
     workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
   });
   for (const operation of delayMs > 0 ? CALLS : []) {
-    emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
+    emulator.injectFault({ operation, fault: { delayMs }, every: 1 });
   }
   const { url } = await listen(createServer(respond()));
   return () => {

@@ -9,7 +9,8 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
-import { readInstance, requestReload, requestStatus } from "../../dist/provider/server/control-client.js";
+import { requestReload, requestStatus } from "../../dist/provider/server/control-client.js";
+import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { VERIFICATION_KEY } from "../bench/child.ts";
 import type { Arrivals } from "./target.ts";
 

@@ -4,13 +4,10 @@ import type { CommandRun } from "../run-command.js";
 export interface Finding {
   /** Only `failed` makes the exit code 1. */
   status: "ok" | "warning" | "failed" | "skipped";
-  /** What was found, in one line. */
   text: string;
-  /** How to fix it, in one line. */
   hint?: string;
 }
 
-/** What the checks inspect. */
 export interface Surroundings extends CommandRun {
   /** The current folder: an absolute path. */
   folder: string;

@@ -2,17 +2,14 @@ import { RegistrationClient } from "../../client/index.js";
 import { findProjectFile } from "../../lib/files.js";
 import { quote } from "../../lib/redact.js";
 import { textOf } from "../report-error.js";
-import { failed, LIMIT_MS, ok } from "./check.js";
-import type { DoctorCheck, Finding, Surroundings } from "./check.js";
+import { failed, LIMIT_MS, ok, type DoctorCheck, type Finding, type Surroundings } from "./check.js";
 import { checkBaseUrl, checkWebhookUrl } from "./network.js";
 import { checkPlugin, checkPulumi } from "./program.js";
 
-/** What a check has found, with its name. */
 export interface NamedFinding extends Finding {
   name: string;
 }
 
-/** All checks by name, in the order of the output. */
 const CHECKS: Record<string, DoctorCheck> = {
   // An older one does not come this far.
   "Node.js": () => ok(process.version),
@@ -22,7 +19,6 @@ const CHECKS: Record<string, DoctorCheck> = {
   "webhook URL": checkWebhookUrl,
 };
 
-/** Runs all checks in parallel, and returns what they found in their order. */
 export async function runChecks(surroundings: Surroundings): Promise<NamedFinding[]> {
   const { credentials, folder, signal } = surroundings;
   // Read first, so that a malformed one is a usage error instead of a failed check.

@@ -26,10 +26,7 @@ interface Line {
   details: string[];
 }
 
-/**
- * Returns a function that formats one event after the other for people. It returns undefined for an event
- * without a line, such as a request in progress, and for a record whose line has not changed.
- */
+/** Returns undefined for an event without a line, and for a record whose line has not changed. */
 export function createEventFormatter(): (event: EmulatorEvent) => string | undefined {
   const lines = new Map<string, string>();
   let workspaceWidth = 0;
@@ -62,7 +59,6 @@ function formatLine({ at, workspace, what, details, ...line }: Line, workspaceWi
   return `${cells.join("  ").trimEnd()}\n`;
 }
 
-/** The line of an event, with the id of its record. */
 function toLine(event: EmulatorEvent): [id: string | number, line: Line | undefined] | undefined {
   if (event.type === "request") return [event.request.id, requestLine(event.request)];
   if (event.type === "handshake") return [event.handshake.id, handshakeLine(event.handshake)];
@@ -130,7 +126,6 @@ function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Li
   };
 }
 
-/** The contact, the conversation and the content, in either direction. */
 function describeMessage(body: MessageRecord["body"]): string {
   const isInbound = "sender" in body;
   const contact = `contact ${isInbound ? body.sender.id : body.sender_id}`;

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { addOpenPointOptions, hideOpenPoints } from "./open-points.js";
 import type { EmulatorCliOptions } from "./settings.js";
 import { parsePort } from "../option-values.js";
+import { FLOW_NAMES } from "../../emulator/names.js";
 import { untilStopped } from "../run-command.js";
 
 export function emulatorCommand(): Command {
@@ -22,14 +23,7 @@ export function emulatorCommand(): Command {
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
-    .option("--data <file>", "file that keeps the state between runs (default: in memory)")
-    .addOption(
-      new Option("--flow <name>", "built-in flow that replies (default: echo)").choices([
-        "echo",
-        "menu",
-        "silent",
-      ]),
-    )
+    .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOW_NAMES))
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "print no line for each request and delivery")
     .option("--json", "print one JSON object per line")
@@ -42,16 +36,13 @@ const HELP = `
 The options for the open points of the specification: apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-If an emulator with the workspace acme is already running at the port, the command without options prints
-where it is, and ends with 0.
-
-A seed file can set workspaces, flow, flows, faults and every open point; flags override it. The page
+A seed file can set workspaces, flow, faults and every open point; flags override it. The page
 "Emulator" has an example.
 
 Examples:
   $ apichat emulator
   $ apichat emulator --workspace acme --workspace globex --flow menu
-  $ apichat emulator --seed workspaces.yaml --data emulator.db --failed-handshake clears
+  $ apichat emulator --seed workspaces.yaml --failed-handshake clears
   $ apichat emulator --fault '{"operation":"set-webhook","times":2,"fault":{"status":503}}'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;
@@ -73,7 +64,6 @@ async function run(options: EmulatorCliOptions): Promise<void> {
   const { startFromOptions } = await import("./run.js");
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
-  if (emulator === undefined) return;
   await stopped;
   await emulator.close();
 }

@@ -4,10 +4,13 @@ import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulato
 
 const GROUP = "Open points of the specification, and how they are read:";
 
-/** Adds an option for each open point, in a separate group of the help. */
 export function addOpenPointOptions(command: Command): Command {
   for (const [path, point] of listOpenPoints()) command.addOption(toOption(path, point));
-  return command.configureHelp({ optionDescription: describeOption });
+  // Without commander's list of choices: the description lists the readings with their meanings.
+  return command.configureHelp({
+    optionDescription: (option) =>
+      option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option),
+  });
 }
 
 /** Omits the open points from the help of a command; shells still complete them. */
@@ -17,7 +20,6 @@ export const hideOpenPoints = (command: Command): Command =>
       new Help().visibleOptions(shown).filter(({ helpGroupHeading }) => helpGroupHeading !== GROUP),
   });
 
-/** Returns the given open points as options of `startEmulator`. */
 export function pickSwitches(parsed: Record<string, unknown>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const [path, point] of listOpenPoints()) {
@@ -43,9 +45,4 @@ function toOption(path: string, point: OpenPoint): Option {
   if (!("readings" in point)) return option;
   option.choices(Object.keys(point.readings));
   return HEADER_WAY in point.readings ? acceptHeaderWay(option) : option;
-}
-
-/** Omits commander's list of choices, because the description lists the readings with their meanings. */
-function describeOption(option: Option): string {
-  return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
 }

@@ -17,16 +17,14 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
   tokenFile?: string;
   workspace?: string[];
   seed?: string;
-  data?: string;
-  flow?: string;
+  flow?: EmulatorOptions["flow"];
   /** JSON of any shape. */
   fault?: unknown[];
   quiet?: boolean;
   json?: boolean;
 }
 
-/** The workspace if no other is given. */
-export const DEFAULT_WORKSPACE = "acme";
+const DEFAULT_WORKSPACE = "acme";
 
 const TOKEN = {
   label: "token",
@@ -35,12 +33,19 @@ const TOKEN = {
   hint: "give the token alone",
 };
 
-/** Returns the options of `startEmulator`. A flag overrides the seed. Throws a UsageError or `invalid_config`. */
-export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
-  const { port, host, data, flow, workspace: names = [], fault: faults = [] } = options;
+/**
+ * Returns the options of `startEmulator`, and the names of the workspaces with generated keys. A flag overrides the
+ * seed. Throws a UsageError or `invalid_config`.
+ */
+export async function toEmulatorOptions(
+  options: EmulatorCliOptions,
+): Promise<{ settings: EmulatorOptions; generated: readonly string[] }> {
+  const { port, host, flow, workspace: names = [], fault: faults = [] } = options;
   for (const name of names) requireFlag("--workspace", pathSegment, name);
   for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
+  const { workspaces: seeded = [] } = seed;
+  const generated = seeded.length === 0 && names.length === 0 ? [DEFAULT_WORKSPACE] : names;
   const token = await readGiven(TOKEN, options.tokenFile);
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
@@ -49,8 +54,7 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
     );
   }
   const flags: EmulatorOptions = { ...(flow === undefined ? {} : { flow }), ...pickSwitches(options) };
-  const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
-  return {
+  const settings: EmulatorOptions = {
     ...seed,
     ...flags,
     handshake: { ...seed.handshake, ...flags.handshake },
@@ -58,10 +62,10 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
     botPort: options.botPort ?? (port === 0 || port === 65_535 ? 0 : port + 1),
     host,
     ...(token === undefined ? {} : { token }),
-    ...(data === undefined ? {} : { data }),
-    workspaces: [...(seed.workspaces ?? []), ...workspaces],
+    workspaces: [...seeded, ...generated.map((name) => ({ name, ...generateKeys(name, host) }))],
     faults: [...(seed.faults ?? []), ...(faults as NonNullable<EmulatorOptions["faults"]>)],
   };
+  return { settings, generated };
 }
 
 /** Throws the problems of a value under the name of its flag; the emulator would use the names of its own options. */
@@ -72,11 +76,8 @@ function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
-/**
- * Generates the keys of a workspace without any. On loopback they are derived from the name, so that a
- * program still works after a restart; if others can reach the emulator, they are random.
- */
-export function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
+/** On loopback the keys are derived from the name, so that a program still works after a restart. */
+function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };
 }

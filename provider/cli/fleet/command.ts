@@ -9,7 +9,6 @@ import { FleetProgress } from "./progress.js";
 import { renderReport, type AnyReport } from "./render.js";
 import { runToEnd, type Stop } from "./session.js";
 
-/** Where a report goes, and whether to ask. */
 interface OutputOptions {
   json?: boolean | undefined;
   jsonFile?: string | undefined;
@@ -25,13 +24,10 @@ export interface FleetSource {
   open: () => Promise<Fleet>;
 }
 
-/** What the work of a command gets. */
 type Session = ReturnType<typeof createSession>;
 
-/** What the work of a command that runs stacks gets. */
 export type RunSession = Session & { fleet: Fleet };
 
-/** What a command of a fleet does, and its help. */
 interface CommandSpec<Options, Given = Session> {
   /** What its help has before the examples. */
   about?: string;
@@ -47,7 +43,6 @@ interface CommandSpec<Options, Given = Session> {
   failed?: number;
 }
 
-/** Adds help and action to a command. */
 export function fleetCommand<Options>(
   source: FleetSource,
   command: Command,
@@ -70,10 +65,8 @@ function createSession({ name: program, open }: FleetSource, output: OutputOptio
   const { signal } = stop;
   return {
     open: (): Promise<Fleet> => orAborted(open(), signal),
-    /** How the command line is called. */
     program,
     output,
-    /** Fires at Ctrl-C. */
     signal,
     /** Runs the fleet, and shows its progress on stderr. */
     run: async <Report>(
@@ -101,18 +94,10 @@ function createSession({ name: program, open }: FleetSource, output: OutputOptio
   };
 }
 
-/** Adds the options of a command that ends with a report. */
-const withReport = (command: Command): Command =>
-  command
-    .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
-    .option("--json-file <file>", "also write the report as JSON");
-
 const STOPPING = `
 Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
 ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
 
-/** Adds options, help and action to a command that runs stacks. */
 export function runCommand<Options>(
   source: FleetSource,
   command: Command,
@@ -130,8 +115,11 @@ export function runCommand<Options>(
       "start no more stacks after this many failures (default 10)",
       parseCount,
     )
-    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines");
-  return fleetCommand<Options>(source, withReport(command), {
+    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines")
+    .option("--json", "print the report as JSON")
+    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
+    .option("--json-file <file>", "also write the report as JSON");
+  return fleetCommand<Options>(source, command, {
     ...spec,
     about: about + STOPPING,
     work: async (session, options) => work({ ...session, fleet: await session.open() }, options),

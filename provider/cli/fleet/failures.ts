@@ -16,13 +16,11 @@ export function describeCause({ message, error }: FleetFailure): string {
   // Problems of arguments say what is wrong; their code is always the same.
   if (error === undefined || error.problems) return firstLine(message);
   const { operation, code, httpStatus, facts, transcript } = error;
-  const origin = originOf(facts.at);
+  const origin = URL.parse(facts.at ?? "")?.origin ?? "";
   const what =
     httpStatus === undefined ? (facts.connection ?? transcript?.cause ?? code) : `HTTP ${httpStatus}`;
   return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
 }
-
-const originOf = (at = ""): string => URL.parse(at)?.origin ?? "";
 
 /** Groups failures that differ only in the workspace, in the order of the first of each. */
 export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[][] => [

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { Command } from "commander";
-import type { Fleet, RotateOptions, RunOptions } from "../../fleet/index.js";
+import type { RotateOptions, RunOptions } from "../../fleet/index.js";
 import { parseCount } from "../option-values.js";
 import { endProcess, ENDINGS, EXIT, JSON_FAILURES, note, printResult } from "../output.js";
 import { reportError, useOwnFormat } from "../report-error.js";
@@ -9,7 +9,6 @@ import { fleetCommand, runCommand, type FleetSource } from "./command.js";
 import { count } from "./render.js";
 import { planCommand, upCommand } from "./up.js";
 
-/** The commands of a fleet. */
 export const fleetProgram = (source: FleetSource): Command =>
   new Command(source.name)
     .description("Webhooks of many workspaces, split over Pulumi stacks")
@@ -33,7 +32,6 @@ Examples:
 ${ENDINGS}
 watch has different exit codes: see ${name} watch --help.`;
 
-/** Runs the command line of a fleet, and ends the process with the exit code of the command. */
 export async function runFleet(open: FleetSource["open"]): Promise<void> {
   const program = fleetProgram({ name: `node ${basename(process.argv[1] ?? "fleet.ts")}`, open });
   useOwnFormat(program);
@@ -110,8 +108,9 @@ const destroyCommand = (source: FleetSource): Command =>
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, run, confirm, print }, options) => {
-        // With --yes it does not depend on what the index stack says.
-        const number = output.yes ? 0 : await countWebhooks(fleet);
+        // With --yes the index stack is not read. Before it is written, the number is the maximum.
+        const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
+        const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
         const question = `Remove ${what}? Type ${number} to continue: `;
         if (!(await confirm(question, new RegExp(`^${number}$`)))) return EXIT.failed;
@@ -134,11 +133,6 @@ then repairs what differs.`,
         print(await run((given) => fleet.refresh({ ...given, ...options }))),
     },
   );
-
-/** Before the index stack is written, the number of webhooks is the maximum. */
-async function countWebhooks(fleet: Fleet): Promise<number> {
-  return Object.keys(await fleet.botUrls()).length || fleet.workspaces.length;
-}
 
 const stacksCommand = (source: FleetSource): Command =>
   fleetCommand(

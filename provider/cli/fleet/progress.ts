@@ -7,7 +7,6 @@ import { count, countChanges, duration } from "./render.js";
 /** While webhooks follow one another, a line says at this pace how many there were. */
 const COUNT_MS = 5000;
 
-/** Prints the progress of a run on stderr, a line for each event. */
 export class FleetProgress {
   readonly #signal: AbortSignal;
   #workspaces = "";

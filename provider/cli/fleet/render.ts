@@ -18,13 +18,11 @@ import { type Paint, toJsonText } from "../output.js";
 import { formatTable } from "../table.js";
 import { describeCause, groupFailures, lineOf } from "./failures.js";
 
-/** The report of any command. */
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
 /** `text` is for terminals, `markdown` for the summary of a CI job, `json` for scripts. */
 export type Format = "text" | "markdown" | "json";
 
-/** Where a report is shown. */
 export interface RenderOptions {
   /** Paints for where it is shown, for `text`. Default: without colours. */
   paint?: Paint;
@@ -59,7 +57,6 @@ const toLines = (...lines: (string | false)[]): string =>
 
 const heading = (text: string, { paint }: Place): string => `${paint("bold", toPlainText(text))}\n`;
 
-/** The most rows of a table. */
 const MAX_ROWS = 100;
 
 /** The colours of outcomes. A workspace of such a name gets them too. */
@@ -83,16 +80,13 @@ function toTable({ head, rows, totals, of }: Table, { paint }: Place): string {
   return formatTable(head.split(" "), shown, { paint, colours: COLOURS }) + more;
 }
 
-/** "1 stack", "4 stacks". */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
-/** "0.4 s", "12.3 s", "125 min 5 s". */
 export function duration(seconds: number): string {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** The sections of a report; empty ones are left out. */
 function describeReport(report: AnyReport, place: Place): string[] {
   if (report.action === "plan") return describePlan(report, place);
   if (report.action === "watch") return describeDrift(report, place);
@@ -108,7 +102,6 @@ function describeReport(report: AnyReport, place: Place): string[] {
 
 const COLUMNS = "STACK OUTCOME CREATE UPDATE DELETE SAME DRIFTED FAILED SECONDS";
 
-/** What was done with each stack, or would be. */
 function describeStacks(report: FleetReport<FleetAction>, place: Place): string {
   const { stacks, skipped, failures, seconds } = report;
   const rows = [
@@ -195,7 +188,6 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
 const describeCreates = ({ free, adopted, taken, unknown }: FleetPlan["creates"]): string =>
   `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown`;
 
-/** Which waves are done and verified. */
 function describeRotation(
   { fleet, rotation, outcome, waves, stacks }: RotationReport,
   place: Place,
@@ -217,7 +209,6 @@ function describeRotation(
   ];
 }
 
-/** Which workspaces differ from what is declared, in what, and which command repairs it. */
 function describeDrift(report: DriftReport, place: Place): string[] {
   const { checked, seconds, startedAt, workspaces, failures } = report;
   const when = `checked in ${duration(seconds)}, at ${startedAt}`;
@@ -281,7 +272,6 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
 const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): string[] =>
   property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
-/** The most names in a list. */
 const MAX_NAMES = 20;
 /** The most stacks next to names of workspaces. */
 const MAX_STACKS = 3;

@@ -30,7 +30,6 @@ async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: nu
 /** `npm run` passes on a Ctrl-C that the terminal has sent too, so two this close are one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
-/** How a command learns that it has to end. */
 export interface Stop {
   /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
   signal: AbortSignal;

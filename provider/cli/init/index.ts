@@ -68,9 +68,8 @@ Examples:
 ${ENDINGS}`;
 
 /**
- * Writes the program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if
- * one of the files exists, if a URL has a query, or if the service could not reach the responder of the
- * program.
+ * Throws a UsageError, and writes nothing, if a file exists, if a URL has a query, or if the service could
+ * not reach the program's responder.
  */
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
@@ -95,7 +94,12 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
         `pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
-  await writeAll(folder, texts);
+  for (const [name, text] of Object.entries(texts)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    // An existing file is never changed.
+    await writeFile(path, text, { flag: "wx" });
+  }
   const next = nextCommands(folder, settings, clone);
   printResult(options, { folder, files, next }, () =>
     [
@@ -123,19 +127,9 @@ const toProjectName = (folder: string): string =>
     .replaceAll(/[^a-z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
-/** Writes all files. An existing one is never changed. */
-async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(folder, name);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text, { flag: "wx" });
-  }
-}
-
 /**
- * The folder of the package that runs, and how the program's package.json refers to it: as the running clone,
- * as the tarball or folder it was installed from, or by the registry version. In the archive of the plugin
- * there is no npm package to refer to.
+ * `source` is how the program's package.json refers to this package: as the running clone, as the tarball or
+ * folder it was installed from, or by the registry version. The plugin's archive has no npm package.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };
@@ -189,7 +183,7 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    "# In another terminal, unless an emulator is already running:\n" +
+    "# In another terminal, unless your emulator is already running:\n" +
       chain([...enter, `${commandLine()} emulator`]),
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
@@ -200,7 +194,6 @@ const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#progra
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
-/** Whether Pulumi knows where its stacks are, so that it does not ask. */
 function hasBackend(): boolean {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
   if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN) return true;

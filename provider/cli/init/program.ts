@@ -2,10 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VERSION } from "../../lib/version.js";
 
-/**
- * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and
- * Pulumi.yaml. ".." marks a file that the examples of a language share.
- */
+/** The files of a program, as in `examples/`; ".." marks a file that the examples of a language share. */
 export const PROGRAM_LANGUAGES = {
   yaml: [],
   python: ["requirements.txt", "__main__.py"],
@@ -20,12 +17,8 @@ export type ProgramLanguage = keyof typeof PROGRAM_LANGUAGES;
 export const LANGUAGES_WITHOUT_NPM: readonly ProgramLanguage[] = ["python", "yaml"];
 
 export interface ProgramOptions {
-  /** The name of the project and of its package. */
   name: string;
-  /**
-   * How package.json refers to this package. Without one the program uses the plugin that the engine
-   * downloads.
-   */
+  /** How package.json refers to this package. Without one the engine downloads the plugin. */
   source: string | undefined;
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
@@ -34,10 +27,7 @@ export interface ProgramOptions {
   language: ProgramLanguage | undefined;
 }
 
-/**
- * What Pulumi, npm and the languages create, and the keys of docs/guide/your-first-customers.md. npm packs no
- * file of this name, so no example has it.
- */
+/** npm packs no file of this name, so no example has it. */
 const GITIGNORE = [
   "node_modules/",
   ".pulumi/",
@@ -49,7 +39,6 @@ const GITIGNORE = [
   "",
 ].join("\n");
 
-/** Returns the files of a Pulumi program with one webhook: an example of the package with these settings. */
 export async function readProgram(
   packageFolder: string,
   options: ProgramOptions,
@@ -67,7 +56,6 @@ export async function readProgram(
   return { ...Object.fromEntries(await Promise.all(files)), ".gitignore": GITIGNORE };
 }
 
-/** The differences from the example, by file. */
 const EDITS: Record<string, (text: string, options: ProgramOptions) => string> = {
   "package.json": (text, { name, source }) => {
     const example = JSON.parse(text) as { dependencies: Record<string, string> };

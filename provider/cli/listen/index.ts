@@ -20,10 +20,7 @@ interface ListenOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/**
- * The command `apichat listen`: a webhook endpoint for development, until Ctrl-C. It prints each request with
- * its verdict and can forward accepted deliveries.
- */
+/** A webhook endpoint for development. */
 export function listenCommand(): Command {
   const command = new Command("listen")
     .description("receive deliveries, print each with its verdict, and forward it, until Ctrl-C")

@@ -8,10 +8,8 @@ import { UsageError } from "../usage-error.js";
 import { watchResponder, type RawRequest, type SeenRequest } from "../../responder/watch.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 
-/** The result of forwarding one delivery. */
 export interface ForwardEvent {
   type: "forward";
-  /** The id of the delivery. */
   id: number;
   at: string;
   url: string;
@@ -30,7 +28,6 @@ interface ListeningOptions {
   host: string;
   port: number;
   verificationKey: string;
-  /** Where to forward accepted deliveries. */
   forward?: string;
   onEvent: (event: ListenEvent) => void;
 }
@@ -39,9 +36,8 @@ interface ListeningOptions {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens, and reports everything it receives. The first event has the URL. `close` lets requests in progress
- * get their response, and abandons forwards in progress. Throws `unavailable`, with a hint, if the address is
- * not available, and a UsageError if it would forward to itself.
+ * The first event has the URL. `close` lets requests in progress get their response, and abandons forwards.
+ * Throws `unavailable`, with a hint, if the address is not available, and a UsageError for a loop.
  */
 export async function startListening(
   options: ListeningOptions,

@@ -6,7 +6,6 @@ import { runToExit } from "../run-command.js";
 import type { PlanOptions } from "./plan.js";
 import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.js";
 
-/** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the resource's guards. */
 export const webhookCommand = (): Command =>
   new Command("webhook")
     .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
@@ -16,8 +15,7 @@ export const webhookCommand = (): Command =>
     .addCommand(planCommand())
     .addHelpText("after", WEBHOOK_HELP);
 
-// The work of each command is loaded only when it runs, because `--help` needs neither an HTTP client nor
-// zod.
+// The work of each command is loaded when it runs: `--help` needs neither an HTTP client nor zod.
 
 const getCommand = (): Command =>
   workspaceCommand("get", "show what is registered")
@@ -59,7 +57,7 @@ const deleteCommand = (): Command =>
 const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
     .description("show which workspaces are free, yours or somebody else's; writes nothing")
-    .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
+    .requiredOption("--file <file>", "list of workspaces (YAML or JSON)")
     .addOption(apiKeyAsOption())
     .addOption(requestSecondsOption("how long one workspace may take", 10))
     .option("--json", "print JSON")

@@ -9,7 +9,6 @@ export interface PlanOptions extends WebhookOptions {
   file: string;
 }
 
-/** Prints what is registered in each workspace of a list. Returns the exit code. */
 export async function runPlan(options: PlanOptions, { credentials, signal }: CommandRun): Promise<number> {
   const listed = await readPlannedWorkspaces(options.file);
   // Prompted for only if a workspace has no API key of its own.

@@ -10,11 +10,9 @@ import { EXIT, printResult, warn } from "../output.js";
 import { type CommandRun, divertLinesToStderr } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 
-/** The options of the commands on one workspace. */
 export interface WebhookOptions extends CredentialOptions {
   json?: boolean;
   apiKeyAs: ApiKeyAs;
-  /** In seconds. */
   requestSeconds: number;
 }
 
@@ -35,7 +33,6 @@ export interface GetOptions extends WebhookOptions {
   showKey?: boolean;
 }
 
-/** Prints what is registered. Returns the exit code. */
 export async function runGet(options: GetOptions, run: CommandRun): Promise<number> {
   const workspace = await openWorkspace(options, run);
   const { at } = workspace;
@@ -56,11 +53,9 @@ export interface SetCommandOptions extends WebhookOptions {
   webhookUrl: string;
   replace?: boolean;
   preflight: "require" | "warn" | "off";
-  /** In seconds. */
   readySeconds: number;
 }
 
-/** Registers a webhook, and prints what is registered now. Returns the exit code. */
 export async function runSet(options: SetCommandOptions, run: CommandRun): Promise<number> {
   const { webhookUrl, replace, preflight, readySeconds, requestSeconds } = options;
   const workspace = await openWorkspace(options, run);
@@ -99,7 +94,6 @@ export interface DeleteOptions extends WebhookOptions {
   replace?: boolean;
 }
 
-/** Removes the registration if it is the one that the options name, and prints that. Returns the exit code. */
 export async function runDelete(options: DeleteOptions, run: CommandRun): Promise<number> {
   const workspace = await openWorkspace(options, run);
   const seen = await deleteNamed(workspace, options.replace ? undefined : options.webhookUrl);
@@ -143,7 +137,6 @@ function describeKey(key: string, ours: string | undefined): string {
   return looksMasked(key) ? "set, masked by the service" : "set";
 }
 
-/** A registration for people. */
 const formatRegistration = (seen: Registration, { ours, showKey }: ShowOptions): string =>
   [
     ["url", hideQuery(seen.webhookUrl)],

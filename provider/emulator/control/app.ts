@@ -150,7 +150,6 @@ function addPage(app: App): void {
   }
 }
 
-/** The file of the page at a path. */
 const basename = (path: string): string => path.slice(PAGE_PATH.length);
 
 const NOT_BUILT =

@@ -1,10 +1,10 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
-import { describeProblems, parse } from "../../lib/validate.js";
 import { HttpError, parseJsonBody } from "../request-checks.js";
 import { readBody } from "../service/http.js";
-import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
+import { HISTORY_LIMIT, type EmulatorState, type WorkspaceState } from "../state.js";
+import { parseOptions } from "../usage-errors.js";
 import type { Viewer } from "./views.js";
 
 export interface ControlEnv {
@@ -28,12 +28,9 @@ export async function readText({ env, req }: ControlContext): Promise<string> {
   return text;
 }
 
-/**
- * Parses the JSON body; a missing one is an empty object. Throws an HttpError that names fields but contains
- * no values.
- */
+/** Parses the JSON body; a missing one is an empty object. The error names fields but contains no values. */
 export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
-  return parseShape(schema, parseJsonBody((await readText(context)) || "{}"));
+  return parseOptions("body", schema, parseJsonBody((await readText(context)) || "{}"));
 }
 
 const limit = z.coerce.number().int().min(1).max(HISTORY_LIMIT);
@@ -41,34 +38,20 @@ const limit = z.coerce.number().int().min(1).max(HISTORY_LIMIT);
 /** The query of a list: the newest records of one workspace, or of all. */
 export const listQuery = z.strictObject({ workspace: z.string().optional(), limit: limit.default(1000) });
 
-/** Parses the query parameters except `reveal`. */
 export function parseQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {
   const { reveal: _reveal, ...parameters } = context.req.query();
-  return parseShape(schema, parameters);
+  return parseOptions("query", schema, parameters);
 }
 
-function parseShape<T>(schema: z.ZodType<T>, value: unknown): T {
-  const { data, problems } = parse(schema, value);
-  if (problems === undefined) return data;
-  throw new HttpError(422, describeProblems(problems).join("; "));
-}
-
-/** Throws a 404 if there is no workspace of this name. */
 export function requireWorkspace({ directory }: EmulatorState, name: string): WorkspaceState {
   const workspace = directory.get(name);
   if (workspace) return workspace;
   throw new HttpError(404, `there is no workspace named ${JSON.stringify(name)}`);
 }
 
-/** Returns the record with this id. Throws a 404 if there is none. */
 export function findById<T extends { id: string }>(kind: string, records: readonly T[], id: string): T {
   const record = records.find((one) => one.id === id);
   if (record) return record;
   const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never existed`;
   throw new HttpError(404, text);
-}
-
-export function findConversation(state: EmulatorState, id: string): Conversation {
-  const conversations = [...state.directory.values()].flatMap((one) => [...one.conversations.values()]);
-  return findById("conversation", conversations, id);
 }

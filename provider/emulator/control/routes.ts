@@ -16,6 +16,7 @@ import { HttpError } from "../request-checks.js";
 import { faultRule } from "../faults.js";
 import { registrationFields, workspaceOptions } from "../options.js";
 import {
+  type Conversation,
   type DeliveryRecord,
   type EmulatorState,
   type HandshakeRecord,
@@ -39,7 +40,6 @@ import {
   type ControlContext,
   type ControlEnv,
   findById,
-  findConversation,
   listQuery,
   parseQuery,
   readJson,
@@ -82,21 +82,11 @@ const notCached: MiddlewareHandler = async (context, next) => {
 };
 
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
-  const { directory, settings, flows } = state;
+  api.get("/health", (context) => context.json<HealthView>({ status: "ok", version: VERSION }));
 
-  api.get("/health", (context) => {
-    const data = settings.data ?? null;
-    const health: HealthView = { status: "ok", version: VERSION, workspaces: directory.size, data };
-    return context.json(health);
-  });
-
-  api.get("/settings", (context) => {
-    const view: SettingsView = {
-      switches: switchSettings.parse(settings),
-      flows: [...flows.keys()],
-    };
-    return context.json(view);
-  });
+  api.get("/settings", (context) =>
+    context.json<SettingsView>({ switches: switchSettings.parse(state.settings) }),
+  );
 
   api.get("/events", (context) => {
     parseQuery(context, z.strictObject({}));
@@ -228,7 +218,6 @@ const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.st
 
 type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
 
-/** Conversations, handshakes, deliveries and requests. */
 function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
   const lists: [kind: string, path: string, oldestFirst: () => readonly ListedRecord[]][] = [
@@ -260,17 +249,22 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
     const { workspace, limit } = parseQuery(context, listQuery);
     const workspaces =
       workspace === undefined ? state.directory.values() : [requireWorkspace(state, workspace)];
-    const newestFirst = [...workspaces]
-      .flatMap(({ conversations }) => [...conversations.values()])
-      .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order);
+    const newestFirst = listConversations(workspaces).toSorted(
+      (a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order,
+    );
     return context.json(newestFirst.slice(0, limit).map(viewConversation));
   });
 
   api.get("/conversations/:id/messages", (context) => {
     const { limit } = parseQuery(context, listQuery.pick({ limit: true }));
-    return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
+    const conversations = listConversations(state.directory.values());
+    const { messages } = findById("conversation", conversations, context.req.param("id"));
+    return context.json(messages.slice(-limit));
   });
 }
+
+const listConversations = (workspaces: Iterable<WorkspaceState>): Conversation[] =>
+  [...workspaces].flatMap(({ conversations }) => [...conversations.values()]);
 
 /** How much may wait for a client that reads slowly. Beyond that its connection is closed, and it must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;

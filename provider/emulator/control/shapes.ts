@@ -1,6 +1,6 @@
 import type { WebhookConfiguration } from "../../../schema/registration.js";
 import type { SwitchSettings } from "../open-point-options.js";
-import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceRecord } from "../state.js";
+import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceState } from "../state.js";
 
 /*
  * The JSON of the control API, for emulator, page and command line: the records of state.ts, the rules of
@@ -16,9 +16,11 @@ export interface ConversationView extends Omit<ConversationRecord, "messages"> {
 
 /** A workspace: `GET /_emulator/workspaces`, `GET /_emulator/workspaces/{name}`. */
 export interface WorkspaceView extends Pick<
-  WorkspaceRecord,
-  "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow" | "flow"
+  WorkspaceState,
+  "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow"
 > {
+  /** The name of the flow that replies; `custom` for a function. */
+  flow: string;
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
   /** Address of its bot (section 4.2). */
@@ -33,18 +35,12 @@ export interface HealthView {
   status: "ok";
   /** The version of this package. */
   version: string;
-  /** How many workspaces there are. */
-  workspaces: number;
-  /** The file of the state; null in memory. */
-  data: string | null;
 }
 
-/** `GET /_emulator/settings`: the readings of the open points, the available flows, and the command line. */
+/** `GET /_emulator/settings`: the readings of the open points. */
 export interface SettingsView {
   /** Every switch, as in the options. */
   switches: SwitchSettings;
-  /** The names of the flows that a workspace can have. */
-  flows: string[];
 }
 
 /**
@@ -71,7 +67,4 @@ export interface ControlError {
  * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent
  * again, complete. After `reset` everything must be read again.
  */
-export type EmulatorEvent = Exclude<
-  Change<WorkspaceView, ConversationView>,
-  { type: "conversation-dropped" }
->;
+export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

@@ -17,7 +17,6 @@ export interface Viewer {
   reveal: boolean;
 }
 
-/** Returns a record as the viewer may see it. */
 export function viewRecord<Shown extends { workspace: string | null }>(
   { state, reveal }: Viewer,
   record: Shown,
@@ -44,7 +43,7 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
     apiKey: secret(apiKey),
     flowApiKey: secret(flowApiKey),
     mayManageFlow,
-    flow,
+    flow: typeof flow === "function" ? "custom" : flow,
     registration,
   };
 }
@@ -61,8 +60,7 @@ export function viewConversation({
 export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => void): () => void {
   return viewer.state.changes.subscribe((change) => {
     try {
-      const event = toEvent(viewer, change);
-      if (event) listener(event);
+      listener(toEvent(viewer, change));
     } catch (error) {
       // A listener's bug must not fail the request that is being reported.
       process.emitWarning(error instanceof Error ? error : String(error));
@@ -70,29 +68,15 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
   });
 }
 
-/** Returns the event of a change, if it has one. */
-function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
-  switch (change.type) {
-    case "workspace":
-      return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
-    case "conversation":
-      return { ...change, conversation: viewConversation(change.conversation) };
-    case "message":
-      return { ...change, message: { ...change.message } };
-    case "handshake":
-      return { ...change, handshake: viewRecord(viewer, change.handshake) };
-    case "delivery":
-      return { ...change, delivery: viewRecord(viewer, change.delivery) };
-    case "request":
-      return { ...change, request: viewRecord(viewer, change.request) };
-    case "workspace-removed":
-    case "flow-failed":
-    case "faults":
-    case "reset":
-      return change;
-    case "conversation-dropped":
-  }
-  return undefined;
+function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
+  const { type } = change;
+  if (type === "workspace") return { type, workspace: viewWorkspace(viewer, change.workspace) };
+  if (type === "conversation") return { type, conversation: viewConversation(change.conversation) };
+  if (type === "message") return { type, message: { ...change.message } };
+  if (type === "handshake") return { type, handshake: viewRecord(viewer, change.handshake) };
+  if (type === "delivery") return { type, delivery: viewRecord(viewer, change.delivery) };
+  if (type === "request") return { type, request: viewRecord(viewer, change.request) };
+  return change;
 }
 
 /**

@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
-import type { FlowReply, ReplyContent } from "../flows/flow.js";
+import type { FlowReply } from "../flows/flows.js";
 import {
   describeStatus,
   describeTimeout,
@@ -24,7 +24,6 @@ import {
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
-  type Numbered,
   type Place,
   type WorkspaceState,
 } from "../state.js";
@@ -42,31 +41,26 @@ export async function deliverMessage(
   const place = getOrCreateConversation(state, workspace, party);
   const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
   await queueDelivery({ ...place, delivery });
-  // The record itself stays pending: a restart resumes it.
-  return delivery.verdict === "pending"
-    ? { ...delivery, verdict: "failed", reason: "the emulator was closed" }
-    : delivery;
+  return delivery;
 }
 
-/** Returns the URL that accepts deliveries now. Throws `invalid_config` if there is none. */
 function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, method: string): string {
   const registration = deliverableRegistration(workspace, settings);
   if (registration) return registration.webhook_url;
   throw invalidOption(`${method}: workspace "${workspace.name}" has no verified webhook`);
 }
 
-/** Records a reply, and queues its delivery, due this long after the previous one, if a webhook accepts deliveries. */
+/** Records a reply, and queues its delivery if a webhook accepts deliveries. */
 export function sendReply(
   place: Place,
   from: "flow" | "agent",
-  { delayMs = 0, ...content }: FlowReply,
+  content: FlowReply,
 ): { message: MessageRecord; delivery?: DeliveryRecord } {
   const { state, workspace, conversation } = place;
   const body = addressReply(conversation, content);
   const registration = deliverableRegistration(workspace, state.settings);
   if (!registration) return { message: addMessage(place, { from, body }) };
-  const dueMs = Math.max(Date.now(), conversation.queue.lastDueMs) + delayMs;
-  const sent = recordOutbound(place, { from, body, url: registration.webhook_url, dueMs });
+  const sent = recordOutbound(place, { from, body, url: registration.webhook_url });
   void queueDelivery({ ...place, delivery: sent.delivery });
   return sent;
 }
@@ -75,45 +69,27 @@ interface Outbound {
   from: "flow" | "agent";
   body: OutboundMessage;
   url: string;
-  /** Default: now. */
-  dueMs?: number;
 }
 
-/** Records a message to the contact and its delivery. */
 function recordOutbound(
   place: Place,
-  { from, body, url, dueMs = Date.now() }: Outbound,
+  { from, body, url }: Outbound,
 ): { message: MessageRecord; delivery: DeliveryRecord } {
-  const { state } = place;
   const json = serializeMessage(body);
-  const encoded = state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
-  const numbered = nextRecord(state, "delivery");
-  const message = addMessage(place, { from, body, delivery: numbered.id });
-  const delivery = {
-    message: withDigits(body),
-    url,
-    request: { headers: {}, body: encoded },
-    dueAt: new Date(dueMs).toISOString(),
-    resendOf: null,
-  };
-  return { message, delivery: recordDelivery(place, delivery, numbered) };
+  const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
+  const request = { headers: {}, body: encoded };
+  const delivery = recordDelivery(place, { message: withDigits(body), url, request, resendOf: null });
+  return { message: addMessage(place, { from, body, delivery: delivery.id }), delivery };
 }
 
-/** Whatever distinguishes one delivery from another when it is created. */
-type NewDelivery = Pick<DeliveryRecord, "message" | "url" | "request" | "dueAt" | "resendOf">;
-
-/** Records and publishes a pending delivery. */
 function recordDelivery(
   { state, workspace, conversation }: Place,
-  { message, url, request, dueAt, resendOf }: NewDelivery,
-  numbered: Numbered = nextRecord(state, "delivery"),
+  { message, url, request, resendOf }: Pick<DeliveryRecord, "message" | "url" | "request" | "resendOf">,
 ): DeliveryRecord {
   const delivery: DeliveryRecord = {
-    ...numbered,
+    ...nextRecord(state, "delivery"),
     workspace: workspace.name,
     conversation: conversation.id,
-    contactId: conversation.contactId,
-    conversationId: conversation.conversationId,
     message,
     url,
     request,
@@ -121,7 +97,6 @@ function recordDelivery(
     verdict: "pending",
     reason: "",
     attempts: [],
-    dueAt,
     resendOf,
   };
   keep(workspace.deliveries, delivery);
@@ -135,8 +110,7 @@ function recordCopy(
   delivery: DeliveryRecord,
   request: HttpMessage = delivery.request,
 ): DeliveryRecord {
-  const dueAt = new Date().toISOString();
-  return recordDelivery(place, { ...delivery, request, dueAt, resendOf: delivery.id });
+  return recordDelivery(place, { ...delivery, request, resendOf: delivery.id });
 }
 
 /** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
@@ -148,7 +122,7 @@ function serializeMessage(message: OutboundMessage): string {
 
 function addressReply(
   { contactId, conversationId }: Conversation,
-  { type, ...content }: ReplyContent,
+  { type, ...content }: FlowReply,
 ): OutboundMessage {
   const id = Number(conversationId);
   const conv_id = Number.isSafeInteger(id) ? id : BigInt(conversationId);
@@ -188,7 +162,6 @@ export function resendDelivery(
   return copy;
 }
 
-/** A delivery with everything that its attempts need. */
 interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
 }
@@ -197,17 +170,14 @@ interface DeliveryJob extends Place {
  * Queues a delivery after the others of its conversation. Resolves when it is done or the emulator closes;
  * never rejects.
  */
-export function queueDelivery(job: DeliveryJob): Promise<void> {
-  const { queue } = job.conversation;
-  queue.lastDueMs = Math.max(queue.lastDueMs, Date.parse(job.delivery.dueAt));
-  return queue.deliver((again) => performDelivery(job, again));
+function queueDelivery(job: DeliveryJob): Promise<void> {
+  return job.conversation.queue.deliver((again) => performDelivery(job, again));
 }
 
-/** Attempts a delivery until it has a verdict. When the emulator closes it stays pending. */
 async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEnd> {
   const { state, workspace } = job;
   let except: DeliveryFault | undefined = again ? "reorder" : undefined;
-  while (await waitForAttempt(job)) {
+  while (await mayAttempt(job)) {
     const fault = state.faults.take("delivery", workspace.name, except);
     if (fault === "reorder") return "after-next";
     // Only the first attempt can be overtaken.
@@ -221,28 +191,33 @@ async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEn
 async function performCopy(job: DeliveryJob): Promise<void> {
   if (job.conversation.queue.ended.aborted) return;
   const copy = { ...job, delivery: recordCopy(job, job.delivery) };
-  while (await waitForAttempt(copy)) await attempt(copy, undefined);
+  while (await mayAttempt(copy)) await attempt(copy, undefined);
 }
 
-/** Waits until an attempt is due. Returns false if none is to be made. */
-async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
-  const { state, conversation, delivery } = job;
+/** Waits for the pause after the last attempt. Returns false if there is no attempt to make. */
+async function mayAttempt({ state, conversation, delivery }: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
-  await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
-  if (state.outgoing.closing.aborted) return false;
+  const attempts = delivery.attempts.length;
+  const { deliveryRetryMs } = state.settings;
+  const pauseMs = attempts === 0 ? 0 : Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
+  await pause(pauseMs, conversation.queue.ended);
   if (!conversation.queue.ended.aborted) return true;
   // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
-  delivery.reason = "its workspace or its conversation was removed";
+  delivery.reason = state.outgoing.closing.aborted
+    ? "the emulator was closed"
+    : "its workspace or its conversation was removed";
   return false;
 }
+
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
   const { state, conversation, delivery } = job;
   const at = new Date().toISOString();
   const begun = performance.now();
   const result = await send(job, fault);
-  // Whether the endpoint accepted it is then unknown: a restart attempts it again.
+  // It was interrupted: whether the endpoint accepted it is unknown.
   if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);
@@ -251,7 +226,8 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   delivery.reason = reason;
   if (response) delivery.status = response.status;
   else delete delivery.status;
-  conclude(job);
+  if (reason === "") delivery.verdict = "delivered";
+  else if (delivery.attempts.length >= state.settings.deliveryAttempts) delivery.verdict = "failed";
   state.changes.publish({ type: "delivery", delivery });
   const { id, verdict } = delivery;
   const message = conversation.messages.findLast((one) => one.delivery === id);
@@ -290,19 +266,6 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   const { status } = result;
   if (reading === "any" || status === 200) return "";
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
-}
-
-const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
-
-function conclude({ state, delivery }: DeliveryJob): void {
-  const { deliveryAttempts, deliveryRetryMs } = state.settings;
-  const attempts = delivery.attempts.length;
-  if (delivery.reason === "") delivery.verdict = "delivered";
-  else if (attempts >= deliveryAttempts) delivery.verdict = "failed";
-  else {
-    const pauseMs = Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
-    delivery.dueAt = new Date(Date.now() + pauseMs).toISOString();
-  }
 }
 
 /** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */

@@ -14,8 +14,6 @@ const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */
 export class ConversationQueue {
-  /** When the last reply is due, in milliseconds since 1970. The delay of the next one starts there. */
-  lastDueMs = 0;
   /** Fires when the emulator closes or the conversation is removed. */
   readonly ended: AbortSignal;
   readonly #ending = new AbortController();

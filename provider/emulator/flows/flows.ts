@@ -1,65 +1,84 @@
+import * as z from "zod";
+import type { InboundMessage } from "../../../schema/inbound.js";
 import { MEDIA_KINDS, type MediaKind } from "../../../schema/message-kind.js";
-import type { Button, GenericTemplateItem } from "../../../schema/outbound.js";
-import { parseOptions } from "../usage-errors.js";
+import {
+  outboundButtonTemplate,
+  outboundGenericTemplate,
+  outboundMedia,
+  outboundText,
+  type Button,
+  type GenericTemplateItem,
+} from "../../../schema/outbound.js";
+import type { FLOW_NAMES } from "../names.js";
 import type { Reading } from "../open-point-options.js";
-import { payloadOf, type Flow, type FlowReply } from "./flow.js";
-import { flowOfScenario, scenario, type Scenario } from "./scenario.js";
+
+/** The fields that the emulator sets itself. */
+const addressed = { sender_id: true, conv_id: true, message_type: true, private: true } as const;
+
+/** A reply of any of the seven kinds (section 2.4), without the fields common to all. */
+export const flowReply = z.discriminatedUnion(
+  "type",
+  [
+    z.discriminatedUnion(
+      "content_type",
+      [
+        outboundText.omit(addressed).strict(),
+        outboundButtonTemplate.omit(addressed).strict(),
+        outboundGenericTemplate.omit(addressed).strict(),
+      ],
+      { error: "must be button_template, generic_template, or left out for a text" },
+    ),
+    outboundMedia.omit(addressed).strict(),
+  ],
+  { error: "must be text, image, audio, video or file" },
+);
+
+/** One reply of a flow. */
+export type FlowReply = z.infer<typeof flowReply>;
+
+/** The argument of a flow. */
+export interface FlowContext {
+  /** The name of the workspace. */
+  workspace: string;
+  /** The message to reply to. */
+  message: InboundMessage;
+  /** URLs of small media that the emulator serves itself. */
+  samples: Readonly<Record<MediaKind, string>>;
+}
 
 /**
- * Returns all flows by name: the built-in `echo`, `menu` and `silent`, and those of the options, which may
- * replace them. Throws `invalid_config` with the wrong field of a scenario.
+ * Replies to a contact's message, or returns an empty list. If it throws, nothing is sent and `flow-failed`
+ * is reported.
  */
-export function createFlows(
-  named: Record<string, Scenario | Flow>,
-  { defaultAction }: { defaultAction: Reading<"defaultAction"> },
-): Map<string, Flow> {
-  const flows = new Map<string, Flow>([
-    ["echo", echo],
-    ["menu", createMenu(defaultAction)],
-    ["silent", () => []],
-  ]);
-  for (const [name, given] of Object.entries(named)) {
-    const isFlow = typeof given === "function";
-    flows.set(name, isFlow ? given : flowOfScenario(parseOptions(`flows.${name}`, scenario, given)));
-  }
-  return flows;
-}
+export type Flow = (context: FlowContext) => readonly FlowReply[] | Promise<readonly FlowReply[]>;
 
-/** Returns the name of the flow that an option chooses. A function is added to the flows as `custom-` and its owner. */
-export function flowNameOf(
-  flows: Map<string, Flow>,
-  chosen: string | Flow | undefined,
-  { for: owner, otherwise }: { for: string; otherwise: string },
-): string {
-  if (typeof chosen !== "function") return chosen ?? otherwise;
-  const name = `custom-${owner}`;
-  flows.set(name, chosen);
-  return name;
-}
+type BuiltInFlow = (context: FlowContext, defaultAction: Reading<"defaultAction">) => FlowReply[];
+
+export const builtInFlows: Record<(typeof FLOW_NAMES)[number], BuiltInFlow> = {
+  echo,
+  menu,
+  silent: () => [],
+};
 
 /** Repeats the text, the title of the pressed button, or the media. */
-const echo: Flow = ({ message }) => {
+function echo({ message }: FlowContext): FlowReply[] {
   if ("attachments" in message) {
     const [{ file_type: type, data_url: url }] = message.attachments;
     return [{ type, url }];
   }
   const pressed = message.event === "message_postback";
   return [{ type: "text", text: pressed ? `You pressed ${message.content}` : message.content }];
-};
-
-type Samples = Readonly<Record<MediaKind, string>>;
+}
 
 /** Replies to everything with a button template; its buttons lead to the other six kinds. */
-function createMenu(defaultAction: Reading<"defaultAction">): Flow {
-  return ({ message, samples }) => {
-    const payload = payloadOf(message);
-    const media = MEDIA_KINDS.find((kind) => kind === payload);
-    if (media) return [{ type: media, url: samples[media] }];
-    if (payload === "text") return [{ type: "text", text: "This is a text." }];
-    if (payload === "carousel") return [makeCarousel(samples, defaultAction)];
-    const chosen = /^choose-(\d)$/.exec(payload ?? "")?.[1];
-    return chosen === undefined ? [makeMenu()] : [{ type: "text", text: `You chose card ${chosen}.` }];
-  };
+function menu({ message, samples }: FlowContext, defaultAction: Reading<"defaultAction">): FlowReply[] {
+  const payload = "submitted_values" in message ? message.submitted_values[0].payload : "";
+  const media = MEDIA_KINDS.find((kind) => kind === payload);
+  if (media) return [{ type: media, url: samples[media] }];
+  if (payload === "text") return [{ type: "text", text: "This is a text." }];
+  if (payload === "carousel") return [makeCarousel(samples, defaultAction)];
+  const chosen = /^choose-(\d)$/.exec(payload)?.[1];
+  return chosen === undefined ? [makeMenu()] : [{ type: "text", text: `You chose card ${chosen}.` }];
 }
 
 function makeMenu(): FlowReply {
@@ -70,7 +89,7 @@ function makeMenu(): FlowReply {
   return { type: "text", text, content_type: "button_template", content_attributes: { text, buttons } };
 }
 
-function makeCarousel(samples: Samples, defaultAction: Reading<"defaultAction">): FlowReply {
+function makeCarousel(samples: FlowContext["samples"], defaultAction: Reading<"defaultAction">): FlowReply {
   const items = [1, 2, 3].map((number) => makeCard(number, samples, defaultAction));
   return {
     type: "text",
@@ -83,7 +102,7 @@ function makeCarousel(samples: Samples, defaultAction: Reading<"defaultAction">)
 /** The specification does not define `default_action`: the reading `url` is a guess. */
 function makeCard(
   number: number,
-  { image, file }: Samples,
+  { image, file }: FlowContext["samples"],
   reading: Reading<"defaultAction">,
 ): GenericTemplateItem {
   return {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { sendReply } from "../deliveries/delivery.js";
 import type { MessageRecord, Place } from "../state.js";
-import { flowReply, type FlowReply } from "./flow.js";
+import { builtInFlows, flowReply, type FlowContext, type FlowReply } from "./flows.js";
 import { sampleUrls } from "./samples.js";
 
 interface FlowJob extends Place {
@@ -11,36 +11,35 @@ interface FlowJob extends Place {
 
 /**
  * Runs the workspace's flow with a contact's message, after the earlier messages of the conversation, and
- * queues its replies. The message is then no longer unanswered, unless the emulator closes first. If the flow
- * throws or returns an invalid reply, nothing is sent and `flow-failed` is published.
+ * queues its replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is
+ * published.
  */
 export const runFlow = (job: FlowJob): Promise<void> =>
   job.state.turns.run(job.conversation, async () => {
     const { state, workspace, conversation, message } = job;
     const replies = await callFlow(job);
     if (conversation.queue.ended.aborted) return;
-    message.unanswered = false;
     if (typeof replies === "string") {
       const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };
       state.changes.publish({ type: "flow-failed", failure: { ...of, reason: replies } });
     } else {
       for (const reply of replies) sendReply(job, "flow", reply);
     }
-    state.changes.publish({ type: "message", message });
   });
 
 const flowReplies = z.array(flowReply);
 
 /** Returns the flow's replies, or why it failed. A function in JavaScript may return anything. */
 async function callFlow({ state, workspace, message }: FlowJob): Promise<FlowReply[] | string> {
-  const flow = state.flows.get(workspace.flow);
-  if (!flow) return `there is no flow named "${workspace.flow}"`;
+  const { name, flow } = workspace;
+  const context: FlowContext = {
+    workspace: name,
+    message: message.body as InboundMessage,
+    samples: sampleUrls(state.origins.registration),
+  };
+  if (typeof flow === "string") return builtInFlows[flow](context, state.settings.defaultAction);
   try {
-    const replies: unknown = await flow({
-      workspace: workspace.name,
-      message: message.body as InboundMessage,
-      samples: sampleUrls(state.origins.registration),
-    });
+    const replies: unknown = await flow(context);
     const { data, error } = flowReplies.safeParse(replies);
     return data ?? `what the flow replied is not valid: ${z.prettifyError(error)}`;
   } catch (error) {

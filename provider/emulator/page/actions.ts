@@ -7,12 +7,15 @@ import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
 import { attempt, showDone } from "./notices.js";
-import { begun, conversations, data, filter, linked, NO_FILTER, revealed, turnTo } from "./store.js";
+import { begun, conversations, data, filter, linked, NO_FILTER, revealed } from "./store.js";
 import { keyOf } from "./wire.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
-  turnTo(scope);
+  const { workspaces, conversations: known, faults } = data.value;
+  begun.value = null;
+  linked.value = null;
+  data.value = { ...emptyData(scope), workspaces, conversations: known, faults };
   // On a narrow screen it is below the list.
   if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
   void attempt(load);
@@ -51,14 +54,12 @@ export interface Draft {
   url: string;
 }
 
-/** Writes as the contact. Throws if `bot_url` does not accept it. */
 export function writeAsContact(party: Party, { kind, text, url }: Draft): Promise<void> {
   const attachments = kind === "text" ? undefined : [{ file_type: kind, data_url: url }];
   const content = kind === "text" ? text : "";
   return sendAsContact(party, { event: "message_created", content, attachments });
 }
 
-/** Presses a button as the contact. Throws if `bot_url` does not accept it. */
 export const pressAsContact = (party: Party, { title, payload }: SubmittedValue): Promise<void> =>
   sendAsContact(party, {
     event: "message_postback",
@@ -66,7 +67,6 @@ export const pressAsContact = (party: Party, { title, payload }: SubmittedValue)
     submitted_values: [{ title, payload }],
   });
 
-/** Sends a message (section 2.3). */
 async function sendAsContact(party: Party, fields: object): Promise<void> {
   const { contactId: id, contactName: name } = party;
   const sender = { id, name, email: "", phone_number: "", type: "contact" };
@@ -94,7 +94,6 @@ export async function resend(deliveryId: string, how: { sign?: boolean; body?: s
   showDone("Sent again.");
 }
 
-/** Shows the secrets, or their masks. */
 export function reveal(shown: boolean): void {
   revealed.value = shown;
   // No secret stays on the page, even if the emulator cannot be reached.

@@ -62,6 +62,5 @@ function refusalOf(answer: unknown): string | undefined {
   return typeof status === "number" ? describeRefusal({ status, body }) : undefined;
 }
 
-/** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: SentMessage): string =>
   `bot_url responded with ${status}: ${JSON.stringify(body) ?? ""}`;

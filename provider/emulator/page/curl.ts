@@ -1,6 +1,5 @@
 import type { HttpMessage } from "../service/outgoing.js";
 
-/** The request that curl sends. */
 interface CurlRequest extends HttpMessage {
   method: string;
   url: string;

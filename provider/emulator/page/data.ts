@@ -32,7 +32,6 @@ const MAX_MESSAGES = 3000;
 /** How many exchanges of each kind are kept: the newest. */
 export const MAX_EXCHANGES = 1000;
 
-/** A page that knows nothing yet. */
 export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
   const none = new Map<string, never>();
   return { scope, workspaces: none, conversations: none, messages: none, exchanges: none, faults: [] };

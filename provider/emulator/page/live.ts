@@ -1,10 +1,10 @@
-import type { ConversationView, EmulatorEvent, SettingsView, WorkspaceView } from "../control/shapes.js";
+import type { ConversationView, EmulatorEvent, WorkspaceView } from "../control/shapes.js";
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
 import { read, shownRouteOf } from "./api.js";
 import { applyEvents, MAX_EXCHANGES, type Data, type Scope } from "./data.js";
 import { attempt, showError } from "./notices.js";
-import { connection, data, flows } from "./store.js";
+import { connection, data } from "./store.js";
 import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
 
 /** A burst of events is drawn once. */
@@ -68,10 +68,9 @@ export async function load(): Promise<void> {
   meanwhile = arrived;
   try {
     const chosen = data.value.scope;
-    const [workspaces, faults, settings] = await Promise.all([
+    const [workspaces, faults] = await Promise.all([
       read<WorkspaceView[]>(["workspaces"]),
       read<FaultView[]>(["faults"]),
-      read<SettingsView>(["settings"]),
     ]);
     const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
     const conversations =
@@ -81,7 +80,6 @@ export async function load(): Promise<void> {
     const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
     // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
-    flows.value = settings.flows;
     const known: Data = {
       scope,
       workspaces: new Map(workspaces.map((item) => [item.name, item])),

@@ -16,7 +16,6 @@ export const notices = signal<readonly Notice[]>([]);
 /** Whether a modal dialog is open: it shows the notices then, because everything else is out of reach. */
 export const dialogOpen = signal(false);
 
-/** Shows that something was done. */
 export function showDone(text: string): void {
   const notice = show({ kind: "done", text });
   setTimeout(() => dismiss(notice), SHOWN_MS);
@@ -33,7 +32,6 @@ function show(notice: Notice): Notice {
   return notice;
 }
 
-/** Removes a notice. */
 export function dismiss(notice: Notice): void {
   notices.value = notices.value.filter((other) => other !== notice);
 }

@@ -1,16 +1,11 @@
 import { computed, signal } from "@preact/signals";
-import { emptyData, type Party, type Scope } from "./data.js";
+import { emptyData, type Party } from "./data.js";
 import type { WireKind } from "./wire.js";
 
-/** What the emulator returned and reported. */
 export const data = signal(emptyData());
-
-/** The names of the flows that can be chosen. */
-export const flows = signal<readonly string[]>([]);
 
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
-/** Whether the secrets are shown. */
 export const revealed = signal(false);
 
 /** A conversation that was begun on this page and has no message yet. */
@@ -18,7 +13,6 @@ export const begun = signal<Party | null>(null);
 
 export const NO_FILTER: { kind: WireKind | "all"; text: string } = { kind: "all", text: "" };
 
-/** Which exchanges the wire shows. */
 export const filter = signal(NO_FILTER);
 
 /** The delivery to which a message has led; a new object each time. */
@@ -51,11 +45,3 @@ export const messages = computed(() =>
 export const exchanges = computed(() =>
   [...data.value.exchanges.values()].toSorted((a, b) => b.record.order - a.record.order),
 );
-
-/** Turns to a workspace, or to one of its conversations, which are still to be loaded. */
-export function turnTo(scope: Scope): void {
-  const { workspaces, conversations: all, faults } = data.value;
-  begun.value = null;
-  linked.value = null;
-  data.value = { ...emptyData(scope), workspaces, conversations: all, faults };
-}

@@ -8,7 +8,6 @@ export type Exchange =
   | { kind: "handshake"; record: HandshakeRecord }
   | { kind: "delivery"; record: DeliveryRecord };
 
-/** The routes of the control API. */
 export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
 
 export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const;
@@ -32,7 +31,6 @@ export const methodOf = ({ kind, record }: Exchange): string => (kind === "reque
 type Attempt = DeliveryRecord["attempts"][number];
 export type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
 
-/** The HTTP calls of an exchange, with their responses. */
 export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
   kind === "delivery" ? record.attempts : [record];
 
@@ -65,7 +63,6 @@ function spellingsOf(body: string): string[] {
   return parsed === undefined ? [body] : [body, JSON.stringify(parsed)];
 }
 
-/** How an exchange ended. */
 export function outcomeOf({ kind, record }: Exchange): "good" | "bad" | "pending" {
   if (kind === "request") {
     if (record.response === null && record.durationMs === 0) return "pending";
@@ -88,7 +85,6 @@ export function subjectOf(exchange: Exchange): string {
   return typeof text === "string" && text !== "" ? text.slice(0, SUBJECT_CHARACTERS) : kindOf(body);
 }
 
-/** The kind of a body of section 2.3 or 2.4. */
 export function kindOf(body: object): string {
   const isInbound = "message_type" in body && body.message_type === "incoming";
   return (isInbound ? inboundKindOf(body) : outboundKindOf(body)) ?? "unknown";

@@ -87,7 +87,6 @@ function recordRequest(
     workspace: null,
     ...(action !== null && { action }),
     operation: null,
-    conversation: null,
     method,
     url: `${state.origins[to]}${address.pathname}${address.search}`,
     request: { headers, body: typeof body === "string" ? body : "" },

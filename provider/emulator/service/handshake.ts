@@ -62,7 +62,6 @@ export async function performHandshake(
     ...(fault !== undefined && { fault: JSON.stringify(fault) }),
     ...(reason !== "" && fault === undefined && { hint: findHint(result, challenge) }),
     request: { headers: sent.headers, body: sent.body },
-    ...("status" in result && { status: result.status }),
     response: "status" in result ? result : null,
     durationMs,
   };

@@ -12,7 +12,7 @@ import {
   rejectKey,
 } from "../request-checks.js";
 import { runFlow } from "../flows/run-flow.js";
-import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
+import type { EmulatorState, MessageRecord, WorkspaceState } from "../state.js";
 import type { Reading } from "../open-point-options.js";
 import { toJson, type HttpRequest, type HttpResponse, type Identify } from "./exchange.js";
 
@@ -23,7 +23,7 @@ export const identifyMessage: Identify = (state, request, record, text) => {
   if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   record.operation = "message";
   const body = readAuthorized(workspace, request.headers, text, state.settings.flowKey);
-  return { operation: "message", workspace, perform: () => acceptMessage(state, workspace, body, record) };
+  return { operation: "message", workspace, perform: () => acceptMessage(state, workspace, body) };
 };
 
 function findBot({ directory }: EmulatorState, { pathname }: URL): WorkspaceState {
@@ -63,18 +63,12 @@ function assertMaySend(workspace: WorkspaceState, presented: unknown, where: str
 }
 
 /** Adds a message to its conversation before the response is sent. The flow replies afterwards. */
-function acceptMessage(
-  state: EmulatorState,
-  workspace: WorkspaceState,
-  body: object,
-  record: RecordedRequest,
-): HttpResponse {
+function acceptMessage(state: EmulatorState, workspace: WorkspaceState, body: object): HttpResponse {
   const message = readMessage(body, state.settings.senderFields);
   const { sender, conversation_id: conversationId } = message;
   const party = { contactId: sender.id, contactName: sender.name, conversationId };
   const place = getOrCreateConversation(state, workspace, party);
-  const accepted = addMessage(place, { from: "contact", body: message, unanswered: true });
-  record.conversation = accepted.conversation;
+  const accepted = addMessage(place, { from: "contact", body: message });
   void runFlow({ ...place, message: accepted });
   return acknowledge[state.settings.messageResponse](accepted);
 }

@@ -60,7 +60,6 @@ export async function post(
   }
 }
 
-/** The headers as they are recorded. */
 export const toStrings = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
@@ -87,7 +86,6 @@ export function describeTimeout(timeoutMs: number): string {
   return `no answer within ${timeoutMs} ms`;
 }
 
-/** Describes a failed status; empty for 2xx. */
 export function describeStatus(status: number): string {
   if (status >= 200 && status < 300) return "";
   return status >= 300 && status < 400
@@ -100,7 +98,6 @@ function describeCause(error: unknown): string {
   return connectionCode(error) || (error instanceof Error ? error.name : "the request failed");
 }
 
-/** Waits this long, or until the signal fires. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
   // It rejects only because of the signal.

@@ -141,7 +141,6 @@ function respondBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
   return { status: "ok", data: data[reading] };
 }
 
-/** Returns the configuration as responses show it. */
 function presentConfiguration(
   workspace: WorkspaceState,
   { normalizeUrl, maskKey }: SwitchSettings,

@@ -5,17 +5,11 @@ import { releaseReserve } from "./volume.js";
 /** How long a write waits for another process that holds the file, in milliseconds. */
 const LOCK_TIMEOUT_MS = 5_000;
 
-/**
- * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back
- * to this size.
- */
+/** The write-ahead log is checkpointed and truncated at about 8 MiB. */
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/**
- * `synchronous`: a commit returns when the disk has it. `secure_delete` overwrites deleted rows with zeros,
- * because they contain messages.
- */
+/** `synchronous`: a commit returns when the disk has it. `secure_delete`: deleted rows contain messages. */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -71,10 +65,7 @@ const TABLES = `
   INSERT INTO clock VALUES (0, 0);
 `;
 
-/**
- * Opens the file. With `create`, for the responder alone, creates it if it is missing and converts that of an
- * earlier release.
- */
+/** With `create`, opens the file for the responder alone. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   const options = {
     applicationId: "apic",
@@ -104,10 +95,7 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /**
-   * Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no
-   * other.
-   */
+  /** Deliveries of one conversation are forwarded in order; one without waits for no other. */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -119,35 +107,26 @@ export interface KeptDelivery extends AcceptedDelivery {
   position: number;
   /** The time in milliseconds since 1970. */
   acceptedMs: number;
-  /** How many attempts to forward it have failed. */
   attempts: number;
-  /** Why the last one failed. */
   failure: string | undefined;
-  /**
-   * When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the
-   * delivery waits behind another.
-   */
+  /** By the machine's clock. Missing if the workspace is not forwarded or it waits behind another. */
   dueMs?: number | undefined;
 }
 
-/** A delivery that could not be forwarded. */
 export interface DeadLetter extends KeptDelivery {
   failure: string;
   /** When it was given up, in milliseconds since 1970. */
   buriedMs: number;
 }
 
-/** Which rows to list. */
 export interface ListOptions {
   /** Default: all. */
   workspace?: string | undefined;
-  /** Maximum number of rows. */
   limit: number;
   /** Only rows after this position, to continue a list. */
   after?: number | undefined;
 }
 
-/** A row of either table. */
 type Row = Record<string, SQLOutputValue>;
 
 export function toKeptDelivery(row: Row): KeptDelivery {

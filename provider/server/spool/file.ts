@@ -12,7 +12,6 @@ import {
 } from "./database.js";
 import { SPOOL_FILE } from "./volume.js";
 
-/** How many rows one workspace has. */
 export interface SpoolCounts {
   /** Acknowledged, but neither forwarded nor given up. */
   pending: number;
@@ -27,10 +26,7 @@ export interface DeadLetterChoice {
   workspace?: string | undefined;
 }
 
-/**
- * Opens the spool of a data folder, for another process than its responder. Returns undefined if there is
- * none.
- */
+/** Opens the spool for another process than its responder. Returns undefined if there is none. */
 export function findSpool(dataDir: string): SpoolFile | undefined {
   const path = join(dataDir, SPOOL_FILE);
   return existsSync(path) ? new SpoolFile(openSpoolDatabase(path, false)) : undefined;
@@ -71,28 +67,22 @@ export class SpoolFile {
     return this.write(() => this.retryWaiting(workspaces));
   }
 
-  /**
-   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
-   * starts again. Returns their number.
-   */
+  /** Dead letters keep their IDs and their original position, and their age starts again. */
   replay(choice: DeadLetterChoice): number {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
   }
 
-  /** Like `retry`, for use in `write`. */
   retryWaiting(workspaces?: readonly string[]): number {
     const given = workspaces === undefined ? null : JSON.stringify(workspaces);
     return this.changed(this.#statements.retry.all({ given, nowMs: this.nowMs() }).map(toWorkspace));
   }
 
-  /** Finds dead letters. Returns their positions. */
   chooseDead({ ids, workspace }: DeadLetterChoice): number[] {
     return this.#statements.chooseDead
       .all({ ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null })
       .map(({ position }) => Number(position));
   }
 
-  /** Moves these back. Returns how many there still were. */
   replayEach(positions: readonly number[]): number {
     const { yieldHead, replay, removeDead } = this.#statements;
     return this.changed(
@@ -105,28 +95,23 @@ export class SpoolFile {
     );
   }
 
-  /** Lists the deliveries that wait to be forwarded or read, in the order of acceptance. */
   list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
     return this.#statements.list.all({ workspace: workspace ?? null, after, limit }).map(toKeptDelivery);
   }
 
-  /** Lists deliveries that could not be forwarded, in the order of acceptance. */
   listDeadLetters({ workspace, limit, after = 0 }: ListOptions): DeadLetter[] {
     return this.#statements.listDead.all({ workspace: workspace ?? null, after, limit }).map(toDeadLetter);
   }
 
-  /** Finds a delivery, or a dead letter, by its ID. */
   find(id: string): KeptDelivery | undefined {
     const row = this.#statements.find.get({ id });
     return row && toKeptDelivery(row);
   }
 
-  /** Returns the IDs that are not those of dead letters. */
   findUnknown(ids: readonly string[]): string[] {
     return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
   }
 
-  /** Counts the rows by workspace. A workspace without rows is missing. */
   counts(): Map<string, SpoolCounts> {
     const rows = this.#statements.counts.all();
     return new Map(
@@ -145,9 +130,7 @@ export class SpoolFile {
     this.#database.close();
   }
 
-  /**
-   * Called with the workspace of each delivery that became due, within the transaction. Returns their number.
-   */
+  /** Called within the transaction, with the workspace of each delivery that became due. */
   protected changed(workspaces: readonly string[]): number {
     return workspaces.length;
   }

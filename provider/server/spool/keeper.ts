@@ -20,14 +20,12 @@ const KINDS = {
 
 export type CallName = keyof typeof KINDS;
 
-/** The name of a method of {@link SpoolQueue}, and its parameters. */
 export type Call<Name extends CallName = CallName> = {
   [Each in Name]: readonly [Each, ...Parameters<SpoolQueue[Each]>];
 }[Name];
 
 export type Failure = Pick<SqliteError, "code" | "message">;
 
-/** What came of a call. */
 export interface Outcome {
   value?: unknown;
   error?: Failure;
@@ -76,9 +74,8 @@ export class SpoolKeeper {
   }
 
   /**
-   * Commits all of them together. If that fails, each one is tried alone: a delivery that does not fit holds
-   * back neither those that do nor the rows to be deleted, which make room. One that fails alone is tried
-   * once more.
+   * If the common commit fails, each call is tried alone: a delivery that does not fit holds back neither
+   * those that do nor the rows to be deleted, which make room. One that fails alone is tried once more.
    */
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;
@@ -112,7 +109,6 @@ function fail(jobs: readonly Job[], error: unknown): void {
   for (const job of jobs) job.outcome = { error: toFailure(error) };
 }
 
-/** Converts an error for another thread. */
 export function toFailure(error: unknown): Failure {
   const { code, message } = toSqliteError(error);
   return { code, message };

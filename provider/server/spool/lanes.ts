@@ -1,4 +1,3 @@
-/** How many attempts may be in progress at once. */
 export interface AttemptLimits {
   /** Of one workspace. It never has more than half of what is free. */
   perWorkspace: number;
@@ -8,9 +7,7 @@ export interface AttemptLimits {
 /** A forwarded workspace that has deliveries. */
 export interface Lane {
   workspace: string;
-  /** The number of attempts in progress. */
   attempts: number;
-  /** Whether its last attempt timed out. */
   isHanging: boolean;
   /** When to look for due deliveries, in running time. */
   lookMs: number;
@@ -36,10 +33,7 @@ export class Lanes {
       this.#lanes.set(workspace, { workspace, attempts: 0, isHanging: false, lookMs: 0 });
   }
 
-  /**
-   * The workspaces to look at now and how many attempts they may begin, those with the fewest in progress
-   * first.
-   */
+  /** Yields the workspaces that may begin attempts, those with the fewest in progress first. */
   *ready(nowMs: number): Generator<[lane: Lane, room: number]> {
     const ready = [...this.#lanes.values()].filter(({ lookMs }) => lookMs <= nowMs);
     for (const lane of ready.toSorted((one, other) => one.attempts - other.attempts)) {
@@ -48,7 +42,6 @@ export class Lanes {
     }
   }
 
-  /** Notes attempts that begin, and when to look for the next deliveries of their workspace. */
   begin(lane: Lane, attempts: number, lookMs: number): void {
     lane.attempts += attempts;
     this.#attempts += attempts;
@@ -58,7 +51,6 @@ export class Lanes {
     if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
   }
 
-  /** Notes that an attempt has ended. */
   end(workspace: string, timedOut: boolean): void {
     this.#attempts -= 1;
     const lane = this.#lanes.get(workspace);
@@ -77,9 +69,8 @@ export class Lanes {
   }
 
   /**
-   * At most as many attempts as the workspace leaves free, so that a few hanging targets never use all. A
-   * workspace whose last attempt timed out has one attempt at a time. All such workspaces together use at
-   * most half of all attempts.
+   * So few that hanging targets never use all. A workspace whose last attempt timed out has one attempt at a
+   * time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
     if (!this.forwarded.has(workspace)) return 0;

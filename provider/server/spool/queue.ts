@@ -3,21 +3,18 @@ import type { AcceptedDelivery } from "./database.js";
 import { SpoolFile, toWorkspace } from "./file.js";
 import { Lanes, type AttemptLimits } from "./lanes.js";
 
-/** A delivery as the file has it. */
 export interface StoredDelivery extends Omit<AcceptedDelivery, "conversation" | "headers"> {
   conversation: string | null;
   /** As JSON. */
   headers: string;
 }
 
-/** A delivery to forward now. */
 export interface DueDelivery extends Omit<StoredDelivery, "conversation"> {
   position: number;
   /** How many attempts have failed. */
   attempts: number;
 }
 
-/** A failed attempt: why, and how long to wait before the next one. */
 export interface FailedAttempt {
   failure: string;
   pauseMs: number;
@@ -38,9 +35,8 @@ const CHECKED: StoredDelivery = {
 };
 
 /**
- * What the responder does with its spool. Only the first delivery of a conversation is due, and none while
- * another one of the conversation is taken. `accept` to `forward` are for use in `write`; an attempt that
- * ended frees its place once that is committed.
+ * Only the first delivery of a conversation is due, and none while another one of the conversation is taken.
+ * `accept` to `forward` are for use in `write`; an attempt that ended frees its place once that is committed.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -64,14 +60,12 @@ export class SpoolQueue extends SpoolFile {
     return result;
   }
 
-  /** Adds a delivery, at the end. */
   accept(delivery: StoredDelivery, acceptedMs: number): void {
     const position = (this.#lastPosition += 1);
     this.#statements.accept.run({ ...delivery, position, acceptedMs, nowMs: this.nowMs() });
     this.changed([delivery.workspace]);
   }
 
-  /** Adds and removes a delivery. */
   check(): void {
     this.accept(CHECKED, 0);
     this.#statements.remove.run(this.#lastPosition);
@@ -85,9 +79,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the
-   * last attempt is made when its age is reached. After that one the delivery is a dead letter: then returns
-   * true.
+   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when
+   * its age is reached. Returns true after that one: the delivery is a dead letter.
    */
   fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { reschedule, bury } = this.#statements;
@@ -99,7 +92,6 @@ export class SpoolQueue extends SpoolFile {
     return isDead;
   }
 
-  /** Makes a delivery available again that was not sent. */
   release(position: number): void {
     this.#settle(position, false);
   }
@@ -146,10 +138,7 @@ export class SpoolQueue extends SpoolFile {
     return taken;
   }
 
-  /**
-   * How long until something is due if nothing happens until then, in milliseconds. Infinity: nothing will
-   * be.
-   */
+  /** Returns how long until something is due, in milliseconds. Infinity: nothing will be. */
   pauseMs(): number {
     return Math.max(0, this.#lanes.nextMs() - this.nowMs());
   }
@@ -159,7 +148,6 @@ export class SpoolQueue extends SpoolFile {
     return super.changed(workspaces);
   }
 
-  /** Makes a delivery available again, for those of its conversation behind it too. */
   #settle(position: number, timedOut: boolean): Pick<StoredDelivery, "workspace" | "conversation"> {
     const taken = this.#statements.settle.get(position) as Pick<StoredDelivery, "workspace" | "conversation">;
     this.#effects.push(() => this.#lanes.end(taken.workspace, timedOut));
@@ -174,7 +162,6 @@ const TAKEN = `
   CREATE INDEX temp.taken_by_conversation ON taken (workspace, conversation);
 `;
 
-/** When the age of a delivery begins. */
 const AGE_FROM = `max(age_from_ms, coalesce(
   (SELECT since_ms FROM forwarded_workspaces AS plan WHERE plan.workspace = deliveries.workspace), 0))`;
 
@@ -197,8 +184,7 @@ const prepareStatements = (database: DatabaseSync) => ({
      WHERE position =
        (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
   ),
-  // A replay may have put another delivery before this one while it was taken: then that one is due, not
-  // this.
+  // A replay may have put another delivery before this one while it was taken: then that one is due.
   reschedule: database.prepare(
     `UPDATE deliveries SET attempts = attempts + 1, failure = :failure,
        due_ms = iif(due_ms IS NULL, NULL, min(:nowMs + :pauseMs, ${AGE_FROM} + :maxAgeMs))

@@ -1,7 +1,4 @@
-/**
- * The thread in which SQLite works: see {@link Spool}. It is found by its name next to the file that starts
- * it.
- */
+/** The thread in which SQLite works. It is found by its name next to the file that starts it. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openSpoolDatabase } from "./database.js";
 import { type Call, type Failure, type Outcome, SpoolKeeper, toFailure } from "./keeper.js";
@@ -15,7 +12,6 @@ export interface SpoolWorkerOptions {
   tidyAfterMs: number;
 }
 
-/** What the thread is asked for. */
 export interface Batch {
   calls: readonly Call[];
   /** What they add. */
@@ -24,7 +20,6 @@ export interface Batch {
   isLast: boolean;
 }
 
-/** What came of a batch, or of the start, and what is to be forwarded now. */
 export interface Reply {
   outcomes: Outcome[];
   due: DueDelivery[];

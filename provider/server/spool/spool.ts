@@ -25,16 +25,12 @@ const WAITING_BYTES = 16 * 1024 * 1024;
 /** How many dead letters one commit moves, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
 
-/** The bytes that a call brings. */
 const sizeOf = ([name, delivery]: Call): number =>
   name === "accept" ? delivery.headers.length + delivery.body.byteLength : 0;
 
 const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
 
-/**
- * The thread has ended by itself. Nobody catches this: the process ends, and the file has all that was
- * acknowledged.
- */
+/** Nobody catches this: the process ends, and the file has all that was acknowledged. */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
@@ -42,11 +38,9 @@ class SpoolThreadError extends Error {
 /** A delivery to forward now. It is nobody else's until `complete`, `fail` or `release`. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
-  /** How many attempts to forward it have failed. */
   attempts: number;
 }
 
-/** A call that waits for its outcome. */
 interface PendingCall {
   call: Call;
   bytes: number;
@@ -82,19 +76,15 @@ export class Spool {
   readonly opened: Promise<unknown>;
   readonly #worker: Worker;
   readonly #ended: Promise<unknown>;
-  /** The next batch. */
   readonly #next: PendingCall[] = [];
   /** What waits for the thread's next reply: the opening of the file, and then one batch at a time. */
   #sent: Omit<PendingCall, "call">[] = [];
   #scheduled: NodeJS.Immediate | undefined;
-  /** Of all calls that wait. */
   #bytes = 0;
-  /** Resolves when no more than {@link WAITING_BYTES} wait. */
   #room: PromiseWithResolvers<void> | undefined;
   /** `closed`: the last batch is sent. */
   #state: "open" | "closing" | "closed" = "open";
 
-  /** Called with each delivery to forward. */
   onDue: (delivery: TakenDelivery) => void = () => {};
   /** Called with the reason why deliveries of some workspaces cannot be read. They are tried again. */
   onUnreadable: (error: SqliteError) => void = () => {};
@@ -115,10 +105,9 @@ export class Spool {
   }
 
   /**
-   * Stores a delivery. Resolves once it is on the disk and may be acknowledged. Rejects with a SqliteError
-   * (`full`, `busy`, `closed`, `failed`), and then nothing of it is stored, unless it is `failed`: the disk
-   * has failed or a file was removed, and it may be forwarded anyway. `full`: the reserve on the disk would
-   * shrink.
+   * Resolves once a delivery is on the disk and may be acknowledged. Rejects with a SqliteError, and then
+   * nothing of it is stored, unless it is `failed`: the disk has failed or a file was removed, and it may be
+   * forwarded anyway. `full`: the reserve on the disk would shrink.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     return this.ask(
@@ -138,13 +127,9 @@ export class Spool {
     return this.ask("check");
   }
 
-  /**
-   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age
-   * starts again. Resolves with their number.
-   */
+  /** Dead letters keep their IDs and their original position, and their age starts again. */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // Selects all of them up front: letters that are rejected again in the meantime would be replayed
-    // forever.
+    // All of them up front: letters that are rejected again in the meantime would be replayed forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)

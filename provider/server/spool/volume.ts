@@ -2,12 +2,10 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { fileSize } from "../../lib/files.js";
 import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/**
- * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names
- * next to it.
- */
+/** SQLite keeps files with longer names next to it. */
 export const SPOOL_FILE = "spool.sqlite";
 
 /** The file that holds a part of the reserve. It has no content of its own. */
@@ -15,10 +13,7 @@ export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
-/**
- * The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's
- * log first.
- */
+/** What deliveries leave free, in bytes: a delete or a reschedule writes to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
 /** The maximum share of a small volume that is the reserve. */
@@ -75,9 +70,8 @@ export class SpoolVolume {
   }
 
   /**
-   * Returns why this many bytes may not be added now: `full` if less than the reserve is free, `busy` while
-   * another process keeps the log of an earlier process from being emptied, `failed` as {@link findFailure}
-   * does.
+   * `full` if less than the reserve is free, `busy` while another process keeps the log of an earlier process
+   * from being emptied, `failed` as {@link findFailure} does.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -97,10 +91,7 @@ export class SpoolVolume {
     }
   }
 
-  /**
-   * Returns `failed` once the disk has failed, or a file was removed or replaced: nothing written to it
-   * survives the process.
-   */
+  /** Returns `failed` once the disk has failed or a file is gone: nothing written survives the process. */
   findFailure(): SqliteError | undefined {
     for (const [path, { dev, ino }] of this.#files) {
       if (this.#failure) break;
@@ -114,7 +105,6 @@ export class SpoolVolume {
     return this.#failure;
   }
 
-  /** Notes that a write has failed. */
   noteFailure(error: SqliteError): void {
     if (isDiskFailure(error))
       this.#failure ??= new SqliteError("failed", `${error.message}: restart the responder`, error);
@@ -139,7 +129,6 @@ export class SpoolVolume {
     clearTimeout(this.#tidyTimer);
   }
 
-  /** Tidies up some time after a write. */
   tidyLater(): void {
     this.#tidyTimer ??= setTimeout(() => {
       this.#tidyTimer = undefined;
@@ -147,9 +136,7 @@ export class SpoolVolume {
     }, this.#tidyAfterMs);
   }
 
-  /**
-   * Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits.
-   */
+  /** The next writes reuse the log's space then. Never throws, never waits. */
   #checkpoint(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
@@ -166,7 +153,7 @@ export class SpoolVolume {
         const { isShort, fileBytes } = this.#measure();
         if (isShort) return false;
         // Random: some file systems allocate no space for zeros.
-        if (this.#heldBytes() < fileBytes)
+        if (fileSize(reservePathOf(this.#path)) < fileBytes)
           writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
         const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
         if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
@@ -196,21 +183,16 @@ export class SpoolVolume {
     }
   }
 
-  /**
-   * The size of the reserve and of its file, and whether less is free on the volume and in the spool's file.
-   */
+  /** `isShort`: less than the reserve is free on the volume and in the spool's file. */
   #measure(addedBytes = 0): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.
     const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
-    const shortfall = reserveBytes + addedBytes - bavail * bsize - this.#heldBytes();
+    const freeBytes = bavail * bsize + fileSize(reservePathOf(this.#path));
+    const shortfall = reserveBytes + addedBytes - freeBytes;
     const isShort =
       blocks > 0 && shortfall > 0 && shortfall > this.#freePages() * readPragma(this.#database, "page_size");
     return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };
-  }
-
-  #heldBytes(): number {
-    return statSync(reservePathOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** The number of pages of deleted rows, which new rows use first. */

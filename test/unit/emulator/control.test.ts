@@ -56,7 +56,7 @@ describe("a wrong call gets its problem", () => {
     ["POST /_emulator/workspaces", { name: "a b", apiKey }, "name"],
     ["POST /_emulator/workspaces", { name: "acme", apiKey: "another-key-0123456789" }, "acme"],
     [`PATCH ${acmePath}`, { mayManageFlow: "yes" }, "mayManageFlow: must be true or false, got a string"],
-    [`PATCH ${acmePath}`, { flow: "nope" }, "nope"],
+    [`PATCH ${acmePath}`, { flow: "nope" }, "flow: must be"],
     [`PATCH ${acmePath}`, { webhook_status: "x" }, "webhook_status"],
     [`PUT ${acmePath}/registration`, { webhook_url: "https://a.example/" }, "webhook_verification_key"],
     [`POST ${acmePath}/replies`, { ...reply, text: 1 }, "text: "],
@@ -163,11 +163,9 @@ test("faults are injected, listed, and removed one by one or all at once", async
 test("health and settings show the state of the emulator", async () => {
   const { emulator } = await startAcme({ maskKey: true, handshake: { encoding: "json" } });
   const version: unknown = expect.stringMatching(/^\d+\.\d+\.\d+/);
-  const health = { status: "ok", version, workspaces: 1, data: null };
-  expect((await control(emulator, "GET /_emulator/health")).body).toEqual(health);
+  expect((await control(emulator, "GET /_emulator/health")).body).toEqual({ status: "ok", version });
   expect((await control(emulator, "GET /_emulator/settings")).body).toMatchObject({
     switches: { maskKey: true, handshake: { encoding: "json" }, deliveryAttempts: 1 },
-    flows: expect.arrayContaining(["echo"]),
   });
 });
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import { answering, judge, outbound, say, startScene, waitForDeliveries, type Scene } from "./harness.js";
+import { answering, judge, outbound, startScene, waitForDeliveries, type Scene } from "./harness.js";
 
 /** Two deliveries of one conversation; `release` completes the first. */
 async function startTwo(): Promise<
@@ -42,14 +42,6 @@ describe("deliveries", () => {
     expect(await judge(deliveries()[0])).toBe(200);
     expect(await judge(deliveries()[1], "chave-é-nova")).toBe(200);
   });
-});
-
-test("a reply is delivered after its pause", async () => {
-  const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 40 }] });
-  await say(scene.acme, "hello");
-  await expect.poll(() => scene.acme.deliveries).toMatchObject([{ attempts: [{}] }]);
-  const [{ dueAt, attempts } = { dueAt: "", attempts: [] }] = scene.acme.deliveries;
-  expect(Date.parse(attempts[0]?.at ?? "")).toBeGreaterThanOrEqual(Date.parse(dueAt) - 1);
 });
 
 describe("deliveryWhile", () => {

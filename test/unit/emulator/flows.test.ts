@@ -1,8 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { startEmulator, type Scenario, type ScenarioCondition } from "../../../provider/emulator/index.js";
-import type { Flow } from "../../../provider/emulator/flows/flow.js";
+import { expect, test } from "vitest";
+import type { Flow } from "../../../provider/emulator/index.js";
 import { sampleUrls } from "../../../provider/emulator/flows/samples.js";
-import { flowOfScenario } from "../../../provider/emulator/flows/scenario.js";
 import {
   MEDIA_KINDS,
   parseOutbound,
@@ -14,9 +12,9 @@ import {
   operations,
   outbound,
   press,
-  refused,
   say,
   sendTo,
+  startAcme,
   startScene,
   waitForDeliveries,
   type Scene,
@@ -76,84 +74,18 @@ test("a function receives one message of a conversation after the other, however
   expect(scene.texts().filter((text) => !text.includes("elsewhere"))).toEqual(["first", "second"]);
 });
 
-const image = operations["send image"] as InboundMessage;
-
-test.each<[ScenarioCondition, InboundMessage, boolean]>([
-  [{ text: "Olá" }, inbound(" OLÁ "), true],
-  [{ text: "Olá" }, inbound("Olá você"), false],
-  [{ text: { matches: "^(oi|olá)\\b" } }, inbound("Oi, tudo bem?"), true],
-  [{ text: { matches: "^(oi|olá)\\b" } }, inbound("Então, oi"), false],
-  [{ text: { matches: "^\\p{L}+$" } }, inbound("ação"), true],
-  [{ text: "Sim" }, pressed("Sim", "yes"), true],
-  [{ text: "Sim", kind: "text" }, pressed("Sim", "yes"), false],
-  [{ payload: "yes" }, pressed("Sim", "yes"), true],
-  [{ payload: "yes" }, pressed("yes", "no"), false],
-  [{ payload: "yes" }, inbound("yes"), false],
-  [{ media: "image" }, image, true],
-  [{ media: "audio" }, image, false],
-  [{ kind: "image" }, image, true],
-  [{ kind: "button" }, pressed("Sim", "yes"), true],
-  [{ kind: "text" }, image, false],
-  [{ text: "" }, image, true],
-])("the condition %j of a scenario with %j: %s", async (when, message, expected) => {
-  const flow = flowOfScenario({ rules: [{ when, reply: [{ type: "text", text: "yes" }] }] });
-  const urls = { image: "", audio: "", video: "", file: "" };
-  const reply = await flow({ workspace: "acme", message, samples: urls });
-  expect(reply).toHaveLength(expected ? 1 : 0);
-});
-
-test("a scenario's first matching rule sends all its replies, filled in; else `otherwise`", async () => {
-  const buttons = [{ type: "postback", title: "Human", payload: "human" }];
-  const attributes = { text: "Choose, {{name}}", buttons };
-  const template = { content_type: "button_template", content_attributes: attributes, delayMs: 10 } as const;
-  const support: Scenario = {
-    rules: [
-      {
-        when: { payload: "human" },
-        reply: [{ type: "text", text: "{{name}} pressed {{text}} ({{payload}})" }],
-      },
-      {
-        when: { text: { matches: "help" } },
-        reply: [
-          { type: "text", text: "One moment, {{name}}." },
-          { type: "text", text: "Choose", ...template },
-          { type: "image", url: "https://cdn.example/help.png" },
-        ],
-      },
-      { when: { text: { matches: "help" } }, reply: [{ type: "text", text: "never" }] },
-    ],
-    otherwise: [{ type: "text", text: "I do not know {{text}}" }],
-  };
-  const scene = await startScene({ flows: { support }, flow: "support" });
-  await say(scene.acme, "help me");
-  await waitForDeliveries(scene, 3);
-  await press(scene.acme, "Human", "human");
-  await say(scene.acme, "{{name}} {{payload}}");
-  const deliveries = await waitForDeliveries(scene, 5);
-  expect(deliveries.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
-    { text: "One moment, Ana." },
-    { content_type: "button_template", content_attributes: { text: "Choose, Ana" } },
-    { type: "image", url: "https://cdn.example/help.png" },
-    { text: "Ana pressed Human (human)" },
-    { text: "I do not know {{name}} {{payload}}" },
-  ]);
-});
-
-const withRule = (when: object, reply: object[] = []) => ({ rules: [{ when, reply }] });
-
-describe("a wrong scenario is rejected with the field:", () => {
-  test.each<[unknown, string]>([
-    [
-      withRule({ text: { matches: "(" } }),
-      "flows.bad: rules[0].when.text.matches: is not a valid regular expression: ",
-    ],
-    [withRule({}), "rules[0].when: must name"],
-    [withRule({ txt: "a" }), "rules[0].when.txt"],
-    [withRule({ text: "a" }, [{ type: "fax" }]), "rules[0].reply[0].type"],
-    [{ rules: [], otherwise: [{ type: "image", url: "x.png" }] }, "otherwise[0].url: "],
-    [{ rules: [], otherwise: [{ type: "text", text: "", delayMs: -1 }] }, "otherwise[0].delayMs"],
-    ["echo", "must be a scenario or a function"],
-  ])("%j", async (bad, named) => {
-    await expect(startEmulator({ flows: { bad: bad as Scenario } })).rejects.toThrow(refused(named));
-  });
+test.each<[string, Flow, RegExp]>([
+  ["throws", () => Promise.reject(new Error("out of stock")), /^out of stock$/],
+  [
+    "returns a reply of no kind",
+    () => [{ type: "fax" } as never],
+    /must be text, image, audio, video or file/,
+  ],
+])("a flow that %s is reported, and its message gets no reply", async (_what, flow, reason) => {
+  const { emulator, acme } = await startAcme({ flow });
+  const { promise: failed, resolve } = Promise.withResolvers<string>();
+  emulator.subscribe((event) => event.type === "flow-failed" && resolve(event.failure.reason));
+  await say(acme, "hello");
+  expect(await failed).toMatch(reason);
+  expect(acme.conversations).toMatchObject([{ messages: [{ from: "contact" }] }]);
 });

@@ -27,8 +27,7 @@ describe("a valid message", () => {
     expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
     expect(answer.headers.get("content-type")).toBe("application/json");
     expect(received(acme)).toEqual([message]);
-    const conversation = acme.conversations[0]?.id;
-    const record = { interface: "bot", workspace: "acme", conversation, status: 200 };
+    const record = { interface: "bot", workspace: "acme", status: 200 };
     expect(emulator.requests.at(-1)).toMatchObject(record);
   });
 

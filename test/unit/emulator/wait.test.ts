@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { keep } from "../../../provider/emulator/state.js";
 import {
   control,
   inbound,
@@ -25,7 +26,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ workspace: "acme", verdict: "delivered" })).toBe(two);
     expect(await emulator.waitForDelivery(({ request }) => request.body.includes("one"))).toBe(one);
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
-    expect(await emulator.waitForDelivery({ conversationId: "9007199254740993" })).toBe(two);
+    expect(await emulator.waitForDelivery({ conversation: acme.conversations[1]?.id ?? "" })).toBe(two);
   });
 
   test("waits for the first match and its verdict", async () => {
@@ -110,4 +111,11 @@ describe("reset", () => {
     expect(held.received).toHaveLength(1);
     expect(other.received).toHaveLength(1);
   });
+});
+
+test("a list of records keeps at least the newest 10,000", () => {
+  const list: number[] = [];
+  for (let record = 0; record < 25_000; record += 1) keep(list, record);
+  expect(list.slice(-10_000)).toEqual(Array.from({ length: 10_000 }, (_, index) => 15_000 + index));
+  expect(list.length).toBeLessThan(11_000);
 });

@@ -48,8 +48,9 @@ test("a fleet's definition gets defaults, and keeps its own values", async () =>
 });
 
 test("all problems of a definition, its list and its files are reported at once", async () => {
-  const list = join(folder, "fleet.csv");
-  await writeFile(list, `name,baseUrl\nacme,${SECRET}?${SECRET}\nb b,https://platform.example/b\n`);
+  const list = join(folder, "fleet.yaml");
+  const entries = [`baseUrl: ${SECRET}?${SECRET}`, "baseUrl: https://platform.example/b"];
+  await writeFile(list, `workspaces:\n- name: acme\n  ${entries[0]}\n- name: b b\n  ${entries[1]}\n`);
   const problems = await problemsOf({
     name: "Production",
     stacks: 0,
@@ -66,8 +67,8 @@ test("all problems of a definition, its list and its files are reported at once"
     "project: must be 1 to 100 of A-Z",
     "secretsProvider: must not be empty",
     "stack: is not a known field",
-    `${list}:2: baseUrl: must be an absolute http or https URL`,
-    `${list}:3: name: must be 1 to 64 of A-Z`,
+    `${list}:3:12: workspaces[0].baseUrl: must be an absolute http or https URL`,
+    `${list}:4:9: workspaces[1].name: must be 1 to 64 of A-Z`,
   ]);
   expect(problems[0]).toContain('got "Production"; for example "production"');
 });
@@ -81,7 +82,7 @@ test.each([
     definitionOf({ workspaces: {} }),
     /^workspaces: must be a list or the path of a file/,
   ],
-  ["no list", definitionOf({ workspaces: "/none.csv" }), /^\/none\.csv: cannot be read \(ENOENT\)/],
+  ["no list", definitionOf({ workspaces: "/none.yaml" }), /^\/none\.yaml: cannot be read \(ENOENT\)/],
   [
     "a secret in a wrong field",
     definitionOf({ secretsProvider: [SECRET] }),

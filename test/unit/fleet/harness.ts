@@ -11,7 +11,7 @@ import type { FleetEvent } from "../../../provider/fleet/options.ts";
 import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
 import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
 import type { FleetContext } from "../../../provider/fleet/run.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
+import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { makeFolder } from "../../support/folder.ts";
 

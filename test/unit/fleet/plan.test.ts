@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../provider/emulator/index.ts";
 import { planFleet } from "../../../provider/fleet/plan.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
+import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { afterTests } from "../../support/http.ts";
 import { failureOf } from "../client/harness.ts";

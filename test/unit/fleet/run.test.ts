@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { upFleet } from "../../../provider/fleet/up.ts";
+import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { FleetReport } from "../../../provider/fleet/reports.ts";
 import { failureOf } from "../client/harness.ts";
 import { failing, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";

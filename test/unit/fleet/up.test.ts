@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { destroyFleet } from "../../../provider/fleet/destroy.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
+import { destroyFleet, upFleet } from "../../../provider/fleet/changes.ts";
 import { failureOf } from "../client/harness.ts";
 import {
   botUrlOf,

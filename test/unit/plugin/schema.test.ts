@@ -29,7 +29,7 @@ it("has the same inputs as the classes, and requires the same ones", () => {
     );
     expect(outputs).toEqual(expect.arrayContaining(resource(name).required ?? []));
   }
-  expect(Object.keys(resource("Responder").inputProperties ?? {})).toEqual(Object.keys(RESPONDER_ARGS));
+  expect(Object.keys(resource("Responder").inputProperties ?? {})).toEqual(RESPONDER_ARGS);
   expect(resource("ApiChatWebhook").requiredInputs).toEqual(["webhookUrl", "webhookVerificationKey"]);
   expect(resource("VerificationKey").requiredInputs).toBeUndefined();
   expect(resource("Responder").requiredInputs).toEqual(["workspaces"]);

@@ -192,7 +192,7 @@ describe("an operation that takes too long", () => {
     const { baseUrl } = emulator.workspace("other");
     emulator.injectFault({
       operation: "set-webhook",
-      times: Infinity,
+      every: 1,
       fault: { delayMs: 600_000, afterChange: true },
     });
     const begun = [
@@ -217,12 +217,12 @@ describe("an operation that takes too long", () => {
 
   test("ends at the limit of customTimeouts", async () => {
     const started = await startAcme();
-    started.emulator.injectFault({ ...rejectHandshake, times: Infinity });
+    started.emulator.injectFault({ ...rejectHandshake, every: 1 });
     const { timeouts: _, ...program } = programOf(started);
     const { details } = await failureOf(webhook.create(await checked(program), { timeout: 0.5 }));
     expect(details).toMatch(/^acme: /);
     const slow = await startAcme();
-    slow.emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { delayMs: 600_000 } });
+    slow.emulator.injectFault({ operation: "get-webhook", every: 1, fault: { delayMs: 600_000 } });
     const late = webhook.create(await checked(programOf(slow, { timeouts: {} })), { timeout: 0.2 });
     expect((await failureOf(late)).details).toMatch(
       /0\.2 s of customTimeouts, while waiting for get-webhook at http\S+, attempt 1/,

@@ -18,7 +18,7 @@ import {
   withDatabase,
 } from "./spool-harness.js";
 
-const WAIT = { timeout: 10_000, interval: 5 };
+const WAIT = { timeout: 10_000, interval: 20 };
 const idsOf = (rows: readonly ({ id: string } | undefined)[]): string[] => rows.map((row) => row?.id ?? "");
 /** The ids of the deliveries that a target received. */
 const sentIds = ({ requests }: TestServer): string[] =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterTests } from "../../support/http.ts";
 import { createDelivery } from "../../../provider/responder/index.js";
-import { readInstance, type Instance } from "../../../provider/server/control-client.js";
+import { readInstance, type Instance } from "../../../provider/server/data-dir.js";
 import { startServer, type RunningServer } from "../../../provider/server/server.js";
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";

@@ -12,11 +12,7 @@ export const ADDRESS = "https://platform.example";
 const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
 
 /** Returns what a reader reads from a file of this name. */
-export async function read(
-  fileName: string,
-  content: string | Uint8Array,
-  reader: "fleet" | "plan" = "fleet",
-) {
+export async function read(fileName: string, content: string, reader: "fleet" | "plan" = "fleet") {
   const folder = await makeFolder();
   const path = join(folder, fileName);
   await writeFile(path, content);

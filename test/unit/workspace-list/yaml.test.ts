@@ -140,9 +140,11 @@ test("a list of 3,000 workspaces can repeat an anchor", async () => {
   expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
 });
 
-test("the error for a missing file names the formats", async () => {
-  await expect(readWorkspaceList("/none/fleet.csv")).rejects.toThrow(
-    "/none/fleet.csv: cannot be read (ENOENT); give the path of a YAML, JSON or CSV file",
+test("the error for a missing file or for CSV names the formats", async () => {
+  await expect(readWorkspaceList("/none/fleet.yaml")).rejects.toThrow(
+    "/none/fleet.yaml: cannot be read (ENOENT); give the path of a YAML or JSON file",
   );
-  await expect(read("fleet.csv", Uint8Array.of(0x61, 0xe4, 0x2c))).rejects.toThrow("must be UTF-8 text");
+  await expect(readWorkspaceList("fleet.CSV")).rejects.toThrow(
+    "fleet.CSV: must be a YAML or JSON file, not CSV",
+  );
 });

@@ -31,7 +31,6 @@ interface CopyButtonProps extends Pick<ToolProps, "label" | "short"> {
   inClear?: boolean;
 }
 
-/** Puts a text on the clipboard, and shows whether that succeeded. */
 export function CopyButton({ text, inClear = false, ...tool }: CopyButtonProps) {
   const done = inClear ? "Copied with secrets in clear text." : "Copied to the clipboard.";
   return <Tool {...tool} action={() => copy(text(), done)} />;

@@ -13,7 +13,6 @@ const KINDS = ["text", ...MEDIA_KINDS] as const;
 
 const EMPTY: Omit<Draft, "kind"> = { text: "", url: "" };
 
-/** Writes a text or the address of a medium, as the contact or as the agent. */
 export function Composer({ party }: { party: Party }) {
   const role = useSignal<(typeof ROLES)[number]>("contact");
   const kind = useSignal<Draft["kind"]>("text");

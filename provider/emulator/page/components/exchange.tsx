@@ -77,7 +77,6 @@ function EditDelivery({ id }: { id: string }) {
 /** A longer body is cut until it is asked for: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
 
-/** Everything that is known of an exchange. */
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const calls = callsOf(exchange);

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedMouseEvent } from "preact";
-import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-names.js";
+import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../names.js";
 import type { FaultView } from "../../faults.js";
 import { send } from "../api.js";
 import { data } from "../store.js";
@@ -44,7 +44,6 @@ export function FaultPanel() {
   );
 }
 
-/** Describes a fault: which calls it matches, what goes wrong, and how often. */
 function FaultForm() {
   const kind = useSignal<(typeof FAULTS)[number]>("status");
   const value = kind.value in VALUES ? VALUES[kind.value as WithValue] : undefined;

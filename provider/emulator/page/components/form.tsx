@@ -44,7 +44,6 @@ interface SelectProps<Value extends string> {
   name?: string;
 }
 
-/** A labelled choice. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
   const { label, value, options, nameOf = String, onChange, hideLabel, ...select } = props;
   return (
@@ -70,7 +69,6 @@ type CheckProps = Omit<ComponentProps<"input">, "onChange" | "role"> & {
   onChange?: (checked: boolean) => unknown;
 };
 
-/** A labelled check box. */
 export function Check({ onChange, children, ...input }: CheckProps) {
   return (
     <label class="flex items-center gap-2">

@@ -12,7 +12,6 @@ const CONNECTIONS = {
   lost: ["danger", "Connection lost, trying again"],
 } as const;
 
-/** Title, state of the connection, and what concerns the whole emulator. */
 export function Header() {
   const [variant, state] = CONNECTIONS[connection.value];
   return (
@@ -34,7 +33,6 @@ export function Header() {
   );
 }
 
-/** Asks before everything is deleted. */
 function ResetDialog() {
   return (
     <FormDialog

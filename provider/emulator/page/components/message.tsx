@@ -9,10 +9,8 @@ import { attempt } from "../notices.js";
 import { party } from "../store.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
-/** The names of the authors on the page. */
 export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
 
-/** One message: its author, content and time, and for a reply the state of its delivery. */
 export function Message({ message }: { message: MessageRecord }) {
   const { from, at, body } = message;
   return (

@@ -77,7 +77,6 @@ export function Wire() {
 const isLinked = ({ kind, record }: Exchange): boolean =>
   kind === "delivery" && record.id === linked.value?.id;
 
-/** One exchange: a line that unfolds to headers and bodies. */
 function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);

@@ -1,18 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { WorkspaceView } from "../../control/shapes.js";
+import { FLOW_NAMES } from "../../names.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
 import { clockOf } from "../times.js";
 import { attempt } from "../notices.js";
-import { begun, connection, conversations, data, flows, workspace } from "../store.js";
+import { begun, connection, conversations, data, workspace } from "../store.js";
 import { CopyButton } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { Field, Select } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
-/** All workspaces, and the registration and conversations of the chosen one. */
 export function WorkspacePanel() {
   const { workspaces } = data.value;
   return (
@@ -57,7 +57,6 @@ function Choice({ children, ...target }: Scope & { children: ComponentChildren }
   );
 }
 
-/** The `webhook_status`. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
   if (status === "") return <span class="badge outline">not registered</span>;
@@ -68,15 +67,14 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   );
 }
 
-/** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
 function Registration({ name, flow }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
-  // A function given in code is not in the list, but may be the flow that replies.
-  const choices = [...new Set([...flows.value, flow])];
+  // A function that was given in code has no name to choose it by.
+  const choices = [...new Set([...FLOW_NAMES, flow])];
   return (
     <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
@@ -131,7 +129,6 @@ function Value({ label, of: valueOf }: ValueProps) {
   );
 }
 
-/** The conversations of a workspace, the latest first. */
 function ConversationList() {
   return (
     <section aria-label="Conversations">
@@ -158,7 +155,6 @@ function ConversationList() {
   );
 }
 
-/** Asks for contact and conversation. */
 function NewConversation() {
   return (
     <FormDialog

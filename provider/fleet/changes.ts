@@ -1,13 +1,25 @@
 import { rm } from "node:fs/promises";
 import { failureOf } from "./failures.js";
-import { readIndex, updateIndex } from "./index-stack.js";
-import type { RunOptions } from "./options.js";
+import { openIndex, readIndex, updateIndex } from "./index-stack.js";
+import type { RunOptions, UpOptions } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { unfinishedFile } from "./rotate.js";
 import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
-/** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others were removed. */
+export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
+  const run = await beginRun(context, "up", options);
+  const index = await openIndex(run);
+  const ran = await runStacks(run, { action: "up", refresh: run.options.refresh });
+  return toFleetReport(run, ran, run.isWhole ? await updateIndex(run, index, ran.stacks) : []);
+}
+
+/** Records in every stack that exists what the service shows. The index stack keeps what `up` has registered. */
+export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
+  const run = await beginRun(context, "refresh", options);
+  return toFleetReport(run, await runStacks(run, { action: "refresh" }));
+}
+
 export async function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "destroy", options);
   const ran = await runStacks(run, { action: "destroy" });

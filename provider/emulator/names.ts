@@ -1,7 +1,9 @@
 /**
- * The operations that can have a fault, and the faults that are only a name. The page loads this file, so it
- * imports no zod.
+ * The built-in flows, the operations that can have a fault, and the faults that are only a name. It imports nothing:
+ * the page and `--help` load it.
  */
+
+export const FLOW_NAMES = ["echo", "menu", "silent"] as const;
 
 export const FAULT_OPERATIONS = [
   "message",

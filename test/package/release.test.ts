@@ -9,7 +9,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { packFolder } from "../../tools/release/archives.ts";
 import { writeBill } from "../../tools/release/papers.ts";
 import { startServer, type Received } from "../support/http.ts";
-import { makeFolder } from "./program.ts";
+import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
@@ -53,6 +53,42 @@ test("the set-up of a release installs only packages of the lock file", async ()
   const { stderr } = await execa("node", ["tools/setup.mjs"], { cwd: folder, reject: false });
   expect(stderr).toContain("Missing: unlocked@1.0.0 from lock file");
   expect(existsSync(join(folder, "node_modules"))).toBe(false);
+});
+
+test("npm and git ignore the files that a user of an example creates", async () => {
+  const folder = await makeFolder();
+  await cp(join(root, "package.json"), join(folder, "package.json"));
+  const created = ["kubernetes/key-seed", "docker-compose/key-seed", "nats/nats/jetstream/messages"];
+  const examples = created.map((file) => file.split("/")[0] ?? "");
+  // Without the repository's own .gitignore, because a user copies an example into a project.
+  for (const example of examples)
+    await cp(join(root, "examples", example), join(folder, "examples", example), { recursive: true });
+  for (const file of created) {
+    await mkdir(join(folder, "examples", file, ".."), { recursive: true });
+    await writeFile(join(folder, "examples", file), "secret");
+  }
+  const $ = execa({ cwd: folder });
+  await $`git init --quiet`;
+  const { stdout: found } = await $`git ls-files --others --exclude-standard examples`;
+  const { stdout: packed } = await $`npm pack --dry-run --json --ignore-scripts`;
+  for (const paths of [found, packed]) {
+    for (const example of examples) expect(paths).toContain(`examples/${example}/README.md`);
+    for (const file of created) expect(paths).not.toContain(`examples/${file}`);
+  }
+});
+
+test("npm accepts the lock file of examples/docker, which has a hash of each package but our own", async () => {
+  const folder = await makeFolder();
+  for (const name of ["package.json", "package-lock.json"])
+    await cp(join(root, "examples/docker", name), join(folder, name));
+  await execa("npm", ["ci", "--dry-run", "--offline"], { cwd: folder });
+  const lock = JSON.parse(await readFile(join(folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const bare = Object.keys(lock.packages).filter((path) => lock.packages[path]?.integrity === undefined);
+  expect(bare).toEqual(["", "node_modules/pulumi-apichat"]);
+  const dockerfile = await readFile(join(root, "examples/docker/Dockerfile"), "utf8");
+  expect(dockerfile).toContain(`PACKAGE=pulumi-apichat@${packageJson.version}\n`);
 });
 
 describe("the bills of materials", () => {
