@@ -127,7 +127,7 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks say why the run failed. Of the others, the last only says that it did. */
+/** Failures of webhooks explain why the run failed. The last of the others only reports that it failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;

@@ -60,7 +60,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 export const unfinishedFile = ({ fleet }: Pick<FleetRun, "fleet">): string =>
   join(fleet.folder, "rotation.txt");
 
-/** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
+/** The given name, the definition's, the name of an unfinished rotation, or today's date. */
 function chooseRotation(run: FleetRun): string {
   const { rotation: given } = run.options;
   const [defined] = run.fleet.rotations;

@@ -19,7 +19,7 @@ export interface WebhookInputs extends WantedWebhook {
   __provider?: string;
 }
 
-/** A difference between the service and what was last applied. It contains no secrets. */
+/** A difference between the service and the last applied values. It contains no secrets. */
 export interface DriftedProperty {
   /** The output that differs. */
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
