@@ -24,7 +24,7 @@ const isOurResource = (urn: string | undefined): urn is string =>
 
 const COLOURS = /<\{%.*?%\}>/g;
 
-/** What an operation of the engine means for a resource. The others are parts of one of these. */
+/** What an operation of the engine means for a resource. Other operations are parts of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",

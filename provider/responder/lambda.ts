@@ -26,7 +26,7 @@ export interface LambdaEventV1 extends EventBody {
   headers?: Values;
   /** The headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
-  /** The query, of repeated names the last value. */
+  /** The query, with the last value of repeated names. */
   queryStringParameters?: Values;
   /** The query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;

@@ -36,7 +36,7 @@ export interface ProgramOptions {
   environment?: Record<string, string>;
   /** A limit of the process, in bash's syntax. */
   ulimit?: string;
-  /** The words before the command, which must leave it its process id. */
+  /** The words before the command, which must keep its process id, as `exec` does. */
   under?: readonly string[];
   /** Its stdin. Default: empty, and not a terminal. */
   stdin?: string | undefined;
