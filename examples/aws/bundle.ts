@@ -3,14 +3,14 @@ import * as pulumi from "@pulumi/pulumi";
 import { buildSync } from "esbuild";
 
 /**
- * Bundles a handler's source file into `index.cjs`. The AWS SDK stays outside, because Lambda's Node.js runtime has it:
- * there CommonJS finds it, and ES modules do not.
+ * Bundles a handler's source file into `index.cjs`. The AWS SDK is not bundled, because Lambda's Node.js runtime has
+ * it, where CommonJS finds it but ES modules do not.
  */
 export function bundleHandler(path: string): pulumi.asset.Archive {
   return new pulumi.asset.AssetArchive({ "index.cjs": new pulumi.asset.StringAsset(bundle(path)) });
 }
 
-/** The text of the bundle. The same sources give the same text, so that an unchanged handler is no change. */
+/** The text of the bundle. The same sources give the same text, so an unchanged handler causes no update. */
 export function bundle(path: string): string {
   const { outputFiles } = buildSync({
     absWorkingDir: __dirname,

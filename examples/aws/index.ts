@@ -39,7 +39,7 @@ const FORWARD_TIMEOUT_SECONDS = 30;
 const deliveries = new sqs.Queue("deliveries", {
   ...fifo,
   messageRetentionSeconds: 4 * DAY_SECONDS,
-  // What AWS recommends: six times the function's time.
+  // AWS recommends six times the function's timeout.
   visibilityTimeoutSeconds: 6 * FORWARD_TIMEOUT_SECONDS,
   // With the pauses between attempts, 1 s doubling to 5 minutes, about a day.
   redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 300 }),
@@ -55,7 +55,7 @@ const receive = createFunction("receive", {
   ],
 });
 
-// The service signs its deliveries and knows nothing of IAM: the URL is public, and the responder is the gate.
+// The service signs its deliveries and does not use IAM, so the URL is public and the responder checks the signature.
 const url = new lambda.FunctionUrl("receive", {
   functionName: receive.name,
   authorizationType: "NONE",
@@ -102,13 +102,13 @@ const consumer = new lambda.EventSourceMapping("forward", {
   eventSourceArn: deliveries.arn,
   functionName: forward.arn,
   functionResponseTypes: ["ReportBatchItemFailures"],
-  // Each receipt counts as an attempt: in a larger batch those behind a failing delivery would use theirs up untried.
+  // Each receipt counts as an attempt: in a larger batch, deliveries behind a failing one would use up theirs.
   batchSize: 1,
   scalingConfig: { maximumConcurrency: 32 },
 });
 
-// The service makes its handshake while this is registered: by then the URL answers, and with the new key.
-// Deliveries may follow at once: by then they are forwarded.
+// The service makes its handshake during the registration, so the URL must already accept the new key. Deliveries may
+// follow at once, so they must already be forwarded.
 const webhook = new ApiChatWebhook(
   "apichat",
   { webhookUrl: url.functionUrl, webhookVerificationKey: key.current },

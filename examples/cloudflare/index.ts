@@ -11,7 +11,7 @@ const deliveries = new cloudflare.Queue("deliveries", { accountId, queueName: `$
 const deadLetters = new cloudflare.Queue("dead-letters", {
   accountId,
   queueName: `${scriptName}-dead-letters`,
-  // 14 days, the longest that there is.
+  // 14 days, the maximum.
   settings: { messageRetentionPeriod: 14 * 24 * 60 * 60 },
 });
 
@@ -78,7 +78,7 @@ const webhooks = workspaces.map(({ name, baseUrl, key }) => {
       // The certificate of a new host name takes minutes.
       timeouts: { readySeconds: 300 },
     },
-    // The Worker must know a new key before the service does, and must forward what it acknowledges.
+    // The Worker must know a new key before the service does, and must be able to forward deliveries.
     { dependsOn: [worker, forwarder, address] },
   );
   return { name, webhookUrl, webhook };
@@ -88,7 +88,7 @@ export const webhook_url = Object.fromEntries(webhooks.map(({ name, webhookUrl }
 export const bot_url = Object.fromEntries(webhooks.map(({ name, webhook }) => [name, webhook.botUrl]));
 export const status = Object.fromEntries(webhooks.map(({ name, webhook }) => [name, webhook.status]));
 
-/** Gives the messages of a queue to the Worker. */
+/** Connects the Worker to a queue as its consumer. */
 function consume(
   name: string,
   { queueId }: cloudflare.Queue,

@@ -8,7 +8,7 @@ export interface Workspace {
   forwardTo: string;
 }
 
-/** What the stack's configuration holds. */
+/** The stack's configuration. */
 export interface Settings {
   accountId: string;
   /** By name: the name is the path of the webhook URL, and the name of the resources. */

@@ -6,7 +6,9 @@ const FORWARD_WITHIN_MS = 24 * 60 * 60 * 1000;
 
 export type Workspaces = Record<string, { forwardTo: string }>;
 
-/** Forwards the deliveries of all partitions side by side, and those of one in order. Ends with the connection. */
+/**
+ * Forwards the deliveries of all partitions concurrently, and within a partition in order. Ends with the connection.
+ */
 export async function forwardAll(queue: Queue, workspaces: Workspaces): Promise<void> {
   const forwardPartition = async (consumer: Queue["consumers"][number]): Promise<void> => {
     for await (const message of await consumer.consume({ max_messages: 2 })) {

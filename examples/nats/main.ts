@@ -1,4 +1,7 @@
-/** Accepts deliveries and forwards them. Any number of these run side by side: all that they know is in NATS. */
+/**
+ * Accepts deliveries and forwards them. Any number of these processes can run concurrently, because their state is in
+ * NATS.
+ */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { toNodeListener } from "pulumi-apichat/responder/node";
@@ -21,7 +24,7 @@ const server = createServer(
     else end(404)();
   },
 );
-// toNodeListener keeps at most 64 MiB of incomplete bodies. This bounds the rest of what senders without a key take.
+// toNodeListener keeps at most 64 MiB of incomplete bodies. This limits the other resources of senders without a key.
 server.maxConnections = 2_000;
 server.listen(config.port, config.host, () => console.log(`listening on port ${config.port}`));
 process.once("SIGTERM", () => server.close(() => void queue.connection.drain()));

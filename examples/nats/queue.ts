@@ -3,8 +3,7 @@ import { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy 
 import { connect, nanos } from "@nats-io/transport-node";
 
 /**
- * Each keeps its order: it has one delivery in progress, among all processes. Changed only while the stream
- * is empty.
+ * Each keeps its order: it has one delivery in progress, among all processes. Change it only while the stream is empty.
  */
 const PARTITIONS = 64;
 const STREAM = "apichat-deliveries";
@@ -12,11 +11,11 @@ export const DEAD_LETTERS = "apichat.dead-letters";
 
 export type Queue = Awaited<ReturnType<typeof openQueue>>;
 
-/** Connects to NATS, and creates the streams and consumers if they are missing. Reconnects for ever. */
+/** Connects to NATS, and creates the streams and consumers if they are missing. Reconnects forever. */
 export async function openQueue(servers: string[], num_replicas: number) {
   const connection = await connect({ servers, maxReconnectAttempts: -1, waitOnFirstConnect: true });
   const [manager, client] = [await jetstreamManager(connection), jetstream(connection)];
-  // A full stream refuses new deliveries: the service gets 503, and nothing is dropped.
+  // A full stream rejects new deliveries: the service gets 503, and nothing is dropped.
   const limits = { retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.New, num_replicas };
   await manager.streams.add({ name: STREAM, subjects: ["apichat.deliveries.*"], ...limits });
   await manager.streams.add({ name: "apichat-dead-letters", subjects: [DEAD_LETTERS], num_replicas });

@@ -3,8 +3,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new first rotation makes a new key; the keys of the others stay accepted. The same seed gives the same
-// keys for ever.
+// A new first rotation makes a new key; the keys of the others stay accepted. The same seed always gives the same keys.
 const key = new VerificationKey("rotation", {
   derivedFrom: config.requireSecret("keySeed"),
   rotations: config.requireObject<string[]>("rotations"),
@@ -13,12 +12,12 @@ const key = new VerificationKey("rotation", {
 // Accepts the key of every rotation.
 const responder = new HandshakeResponder("rotation", {
   workspaces: { acme: { verificationKeys: key.keys, forwardTo: config.get("forwardTo") } },
-  // Fixed, so that a tunnel or reverse proxy can lead to it. Without it, any free port, which is kept.
+  // Fixed, so that a tunnel or reverse proxy can lead to it. Default: any free port, which is kept.
   port: config.getNumber("port"),
   publicUrl: config.get("publicUrl"),
 });
 
-// Takes its URL from the responder, so it is updated after it: the service gets a key that is accepted already. The
+// Its URL comes from the responder, so it is updated afterwards: the service gets a key that is already accepted. The
 // workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
 const webhook = new ApiChatWebhook("rotation", {
   webhookUrl: responder.urls.acme,

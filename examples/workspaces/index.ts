@@ -5,7 +5,7 @@ import { readWorkspaceList } from "pulumi-apichat/fleet";
 const config = new pulumi.Config();
 const keys = config.requireSecretObject<Record<string, string>>("verificationKeys");
 
-/** Reads the list; one failure names everything that is wrong with it. Gives the outputs of the stack. */
+/** Reads the list, and reports all of its problems at once. Returns the outputs of the stack. */
 export = async () => {
   const workspaces = await readWorkspaceList("workspaces.yaml");
   const names = workspaces.map(({ name }) => name);
@@ -24,7 +24,7 @@ export = async () => {
   };
 };
 
-/** One failure names every workspace that has no key. */
+/** Reports all workspaces without a key at once. */
 function failForMissingKeys(names: readonly string[], byName: Record<string, string>): never {
   const commands = names
     .filter((name) => !byName[name])

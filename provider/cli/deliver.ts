@@ -7,7 +7,7 @@ import { noteIfSlow } from "./run-command.js";
 const READ_BYTES = 64 * 1024;
 
 const CHECK_KEY = "does the endpoint have the verification key that signed this?";
-const CHECK_PATH = "check the path of the URL, and that the endpoint takes POST there";
+const CHECK_PATH = "check the path of the URL, and that the endpoint accepts POST there";
 
 const HINTS: Partial<Record<number, string>> = {
   401: CHECK_KEY,

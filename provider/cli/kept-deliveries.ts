@@ -36,7 +36,7 @@ export const deliveriesCommand = (): Command =>
 
 const resendCommand = (): Command =>
   placeCommand("resend")
-    .description("send a delivery or dead letter to a URL, as forwarding would; it stays where it is")
+    .description("send a delivery or dead letter to a URL, as forwarding would; it stays in its list")
     .argument("<id>", "its id")
     .requiredOption("--to <url>", "URL of your program", parseUrl)
     .addOption(requestSecondsOption("how long the response may take"))

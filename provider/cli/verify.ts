@@ -20,7 +20,10 @@ export function verifyCommand(): Command {
     .description("perform the verification handshake with a webhook URL, and print why it fails")
     .argument("<url>", "the webhook URL", parseUrl)
     .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
-    .option("--deliveries", "also send deliveries, good and bad ones, and check how the endpoint takes each")
+    .option(
+      "--deliveries",
+      "also send deliveries, good and bad ones, and check how the endpoint handles each",
+    )
     .option("--yes", "with --deliveries: do not ask")
     .option("--json", "print the whole diagnosis as JSON");
   return addCredentialOptions(command, ["verificationKey", "earlierKey"])
@@ -33,7 +36,7 @@ The rows form, json, multipart and query are the encodings of the three paramete
 say which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and
 warnings.
 
-With --deliveries the endpoint takes genuine deliveries for messages of contact 7 in conversation 1, so the
+With --deliveries, the endpoint treats valid deliveries as messages of contact 7 in conversation 1, so the
 command asks first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
@@ -71,7 +74,7 @@ async function verify(
   }
   const checks = diagnosis.passed
     ? await noteIfSlow(
-        () => `checking how ${formatUrl(url)} takes deliveries`,
+        () => `checking how ${formatUrl(url)} handles deliveries`,
         () => checkEndpoint({ url, verificationKey, earlierKey, limitMs, signal }),
       )
     : [];
@@ -104,8 +107,8 @@ const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan",
 /** Whether the endpoint may get deliveries: `--yes`, or somebody agrees. Throws a UsageError without a terminal. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
-  const what = "deliveries for messages of contact 7 in conversation 1";
-  const question = `The endpoint at ${formatUrl(url)} will take ${what}. Send them? (y/N) `;
+  const what = "deliveries as messages of contact 7 in conversation 1";
+  const question = `The endpoint at ${formatUrl(url)} will treat these ${what}. Send them? (y/N) `;
   return confirm(question, { yes, otherwise: "nothing was sent", signal });
 }
 

@@ -33,7 +33,7 @@ export interface Registration {
 
 /** The registration interface of one workspace, and its API key. */
 export interface RegistrationClientOptions extends ClientOptions {
-  /** Address of the registration interface; a query of its own is kept. */
+  /** Address of the registration interface; a query in it is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
   apiKey: string;

@@ -21,7 +21,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
   name_not_resolved: {
     finding: "the name does not resolve",
-    hint: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
+    hint: "check the host name for typos, and its DNS record; a new record may take minutes",
     isLasting: true,
   },
   connect_timeout: {
@@ -44,7 +44,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: "check the logs of the endpoint, and of the proxy in front of it, for a crash during this request",
   },
   not_http: {
-    finding: "what answers does not speak HTTP",
+    finding: "the server does not speak HTTP",
     hint: "check the port and the scheme, http or https, of the URL",
   },
   tls_not_spoken: {

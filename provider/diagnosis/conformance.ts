@@ -67,7 +67,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   for (const vector of vectors.handshakes as HandshakeVector[]) {
     const key = keys[vector.token];
     const token = key === undefined ? undefined : alter(key, vector);
-    // In other case, a key without letters is still the key.
+    // A key without letters does not change with its case, so this request is skipped.
     const isSent = token !== undefined && (vector.swapCase !== true || token !== key);
     add(vector.encoding, vector, isSent ? await shakeHands(vector, { token, foreign }, target) : undefined);
   }

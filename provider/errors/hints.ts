@@ -78,7 +78,7 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy know the key of the last pulumi up, also of one that failed: " +
+    "Refresh and destroy use the API key of the last pulumi up, even a failed one: " +
     "if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +

@@ -37,7 +37,7 @@ export interface Fleet {
   readonly stacks: readonly PlacedStack[];
   /** Reports what `up` would do. Changes nothing. */
   plan(options?: UpOptions): Promise<FleetPlan>;
-  /** Brings every stack to what the list says, and then the index stack. */
+  /** Deploys the list to every stack, then updates the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
   /** Records in the stacks what the service shows. */
   refresh(options?: RunOptions): Promise<FleetReport>;

@@ -128,7 +128,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
 function hintOf(code: number | null, reason: string): string {
   if (code === NOT_LOGGED_IN)
     return "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";
-  // A folder as backend writes these files in place, everything else under a temporary name.
+  // The file backend writes these files in place, so a kill may leave them empty.
   if (/^(?:failed to load checkpoint: )?EOF$/m.test(reason))
     return "; a killed run left an empty file; in the backend's folder: find .pulumi -name '*.attrs' -empty -delete";
   return "";

@@ -69,7 +69,7 @@ export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessSt
 const dataDirError = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
   new ApiChatError(code, "", {
     operation: "responder",
-    problems: [{ field: "dataDir", text: `must be a folder of its own, ${but}` }],
+    problems: [{ field: "dataDir", text: `must be a separate folder, ${but}` }],
   });
 
 export const recordOwner = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>

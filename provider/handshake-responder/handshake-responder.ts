@@ -46,7 +46,7 @@ export interface HandshakeResponderArgs<Name extends string = string> {
    */
   publicUrl?: pulumi.Input<string | undefined>;
   /**
-   * Where the process keeps deliveries, log and configuration: an absolute path to a folder of its own, outside the
+   * Where the process keeps deliveries, log and configuration: an absolute path to a separate folder, outside the
    * program's folder. Default: `pulumi-apichat/<project>/<stack>-<digest>/<name>` in `$XDG_STATE_HOME` or
    * `~/.local/state`.
    */

@@ -114,7 +114,7 @@ export class ResponderLifecycle {
     if (machine !== thisMachine()) {
       return printWarning(
         name,
-        "the responder was started on another machine and is not ended from here; there, " +
+        "the responder was started on another machine and cannot be ended from here; there, " +
           `end the process ${pid} and remove ${dataDir}`,
       );
     }

@@ -26,6 +26,6 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 
 /** Waits at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
-  // It would reject with an error of its own.
+  // It would reject with its own error.
   await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());
 }

@@ -63,7 +63,7 @@ function toValue({ document, fileName }: ParsedText): unknown {
   } catch {
     // Its message quotes the alias.
     throw invalidConfig([
-      `${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many`,
+      `${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many aliases`,
     ]);
   }
 }

@@ -95,7 +95,7 @@ export async function restore(
   if (webhookVerificationKey !== undefined) {
     try {
       const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
-      return { isRestored: true, sentence: `Put back: ${describe(restored)}` };
+      return { isRestored: true, sentence: `Restored: ${describe(restored)}` };
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
       reason = error.summary;

@@ -81,7 +81,7 @@ export class UnavailableError extends Error {
   readonly retryAfterSeconds: number;
 
   constructor(
-    message = "the delivery cannot be taken now",
+    message = "the delivery cannot be accepted now",
     options: {
       /** The value of `Retry-After`, in seconds. Default 5. */
       retryAfterSeconds?: number;
@@ -96,5 +96,5 @@ export class UnavailableError extends Error {
 
 export function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
   const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
-  return answerError("unavailable", "the delivery is valid, but cannot be taken now", headers);
+  return answerError("unavailable", "the delivery is valid, but cannot be accepted now", headers);
 }

@@ -3,7 +3,7 @@ import { parseRetryAfter } from "../lib/retry.js";
 /** The header with the unique ID of a forwarded delivery. Retries keep the same ID. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
 
-/** Headers of one connection (RFC 9110, 7.6.1), and those that are created anew for the next one. */
+/** Headers of one connection (RFC 9110, 7.6.1), and those that are set again for the next one. */
 const HEADERS_OF_ONE_HOP = new Set([
   "connection",
   "content-length",

@@ -117,7 +117,7 @@ function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   if (typeof httpMethod === "string" && typeof path === "string") return fromV1(event as LambdaEventV1);
   throw new TypeError(
     "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), " +
-      "function URLs and Application Load Balancers; write a handler of your own for other triggers",
+      "function URLs and Application Load Balancers; write your own handler for other triggers",
   );
 }
 

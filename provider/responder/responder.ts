@@ -172,7 +172,7 @@ function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
   }
   const encoding = request.header("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
-    return answerError("unsupported_media_type", "this endpoint takes no compressed body", {
+    return answerError("unsupported_media_type", "this endpoint does not accept compressed bodies", {
       "accept-encoding": "identity",
     });
   }
@@ -183,7 +183,7 @@ function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
 }
 
 const BODY_FAILURES: Record<BodyFailure, string> = {
-  body_too_large: "the body is larger than this endpoint takes",
+  body_too_large: "the body is larger than this endpoint accepts",
   body_incomplete: "the connection was lost before the whole body arrived",
   body_consumed:
     "the body was read before the responder, but the signature is over the raw body; " +

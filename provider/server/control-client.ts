@@ -145,7 +145,7 @@ async function ask(
   const { pid, token, controlPort } = instance;
   const limitMs = parameters ? CONTROL_LIMITS.changeMs : CONTROL_LIMITS.answerMs;
   const signal = AbortSignal.timeout(limitMs);
-  // A connection of its own, and not through a proxy of the environment.
+  // Its own connection, and not through a proxy of the environment.
   const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
   let status: number;
   let body: unknown;

@@ -143,7 +143,7 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
   const lines = [
     ...(from === "state" ? [] : [`${NEW_KEYS[from](inputs)} becomes the current one`]),
     ...(from === "state" && isAdded ? ["the list of derived keys changes"] : []),
-    ...(dropped > 0 ? [`earlier keys dropped: ${dropped}; what is signed with them is refused`] : []),
+    ...(dropped > 0 ? [`earlier keys dropped: ${dropped}; deliveries signed with them are rejected`] : []),
   ];
   if (!Object.values(inputs).flat().includes(UNKNOWN)) {
     for (const line of lines) printLine(inputs.name, line);

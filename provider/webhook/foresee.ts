@@ -37,7 +37,7 @@ export async function previewCreate(inputs: WebhookInputs, context: OperationCon
     rejectForeign(seen, inputs, context.run.recordedBy(seen, access.claim));
     context.run.claimBot(seen.botUrl, access.claim);
     if (!isSameUrl(seen.webhookUrl, webhookUrl)) return {};
-    const text = `adopts ${formatUrl(seen.webhookUrl)}, which is registered already`;
+    const text = `adopts ${formatUrl(seen.webhookUrl)}, which is already registered`;
     return { seen, line: { kind: "info", text } };
   } catch (error) {
     context.signal?.throwIfAborted();

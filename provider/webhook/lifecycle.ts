@@ -94,7 +94,7 @@ function printAdoptedOrReplaced(
   if (how === "replaced") return printReplaced(name, seen);
   const what =
     how === "unchanged" ? "nothing was written" : "its key or status differed, so it was set again";
-  printLine(name, `adopted ${formatUrl(webhookUrl)}, which was registered already; ${what}`);
+  printLine(name, `adopted ${formatUrl(webhookUrl)}, which was already registered; ${what}`);
 }
 
 /** Also says that `onExisting: "replace"` can be removed: left in, it would replace the next one too. */

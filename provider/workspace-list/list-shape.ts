@@ -147,7 +147,7 @@ function findGaps(list: List): EntryProblem[] {
 /** Entries whose name an earlier one already has. */
 const findSameNames = ({ workspaces }: List): EntryProblem[] =>
   groupBy(workspaces.map((entry) => textOf(entry, "name"))).flatMap((indexes) =>
-    indexes.slice(1).map((index) => ({ index, field: "name", text: "is there more than once" })),
+    indexes.slice(1).map((index) => ({ index, field: "name", text: "is used more than once" })),
   );
 
 /**

@@ -34,7 +34,7 @@ const unfoldWire = async (page: Page): Promise<void> => {
   for (const place of [0, 1, 2]) await unfold(page.getByTestId("exchange").nth(place));
 };
 
-test("axe finds nothing serious in the light theme, on a wide page that shows all parts at once", async () => {
+test("axe finds nothing serious in the light theme, on a wide page with all parts visible", async () => {
   const { page } = await openInbox(service.emulator, { viewport: { width: 1280, height: 800 } });
   await openConversation(page);
   await page.getByTestId("as-agent").check();
@@ -75,7 +75,7 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
 
 /** Expects that axe-core finds nothing serious or critical; otherwise prints the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  // "Legacy" opens no second page for findings in frames, which this page does not have.
+  // "Legacy" mode opens no second page for findings in frames; this page has no frames.
   const { violations } = await new AxeBuilder({ page }).setLegacyMode().include(within).analyze();
   const findings = violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

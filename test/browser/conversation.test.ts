@@ -29,7 +29,7 @@ const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> 
   (await shownMessages(page)).filter(([from]) => from === who);
 
 describe("a contact, with the flow menu", () => {
-  test("keeps writing while a message is being sent, and loses nothing", async () => {
+  test("can write while a message is being sent", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     const typed = Promise.withResolvers<void>();
     await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
@@ -56,7 +56,7 @@ describe("a contact, with the flow menu", () => {
     }
   });
 
-  test("writes a text, presses buttons, and sees all seven kinds as the endpoint received them", async () => {
+  test("writes, presses buttons, and sees all seven kinds as the endpoint received them", async () => {
     const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
     const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
     await write(page, text);

@@ -80,7 +80,7 @@ export async function openInbox(
   return inbox;
 }
 
-/** Starts the service and opens the page; with `begun` in a new conversation. */
+/** Starts the service and opens the page, with `begun` in a new conversation. */
 export async function openService(
   options: EmulatorOptions = {},
   { begun = false, ...inboxOptions }: BrowserContextOptions & { begun?: boolean } = {},
@@ -154,7 +154,7 @@ async function watchProblems(page: Page): Promise<string[]> {
   page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
-    // The page itself shows that a medium is missing; a missing file of the page is a problem.
+    // A missing medium is visible on the page; a missing file of the page is a problem.
     if (message.text().startsWith("Failed to load resource") && isMedium(message.location().url)) return;
     problems.push(`console: ${message.text()} (${message.location().url})`);
   });

@@ -42,7 +42,7 @@ test("a reply shows its verdict after a thousand later deliveries, and links to 
   expect(await page.getByTestId("exchange").count()).toBe(0);
 });
 
-test("a search says how far it reaches, and finds what the list leaves out", async () => {
+test("a search reports its range, and finds entries that the list omits", async () => {
   const { page } = await openInbox(service.emulator);
   await page
     .getByText("A search covers the newest 1,000 requests, handshakes and deliveries each.")

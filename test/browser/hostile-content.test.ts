@@ -38,8 +38,8 @@ async function expectHarmless({ page, problems }: Inbox): Promise<void> {
   expect(problems).toEqual([]);
 }
 
-describe("hostile texts stay text", () => {
-  test("from a contact and a flow: names, messages, buttons, cards, addresses, errors", async () => {
+describe("text stays text", () => {
+  test("in a conversation: names, messages, buttons, cards, addresses, errors", async () => {
     const { page, problems, emulator } = await openHostile();
     await write(page, HOSTILE);
     await expectSoon(async () => (await shownMessages(page)).length).toBe(8);
@@ -58,7 +58,7 @@ describe("hostile texts stay text", () => {
     await expectHarmless({ page, problems });
   });
 
-  test("from an endpoint: its address, headers and bodies, in handshakes and deliveries", async () => {
+  test("in exchanges with an endpoint: address, headers and bodies, in handshakes and deliveries", async () => {
     const { page, problems, acme, endpoint } = await openHostile();
     endpoint.answerWith((_, response) => {
       response.writeHead(500, { "content-type": "text/html", "x-hostile": HOSTILE }).end(HOSTILE);
@@ -73,7 +73,7 @@ describe("hostile texts stay text", () => {
     await expectHarmless({ page, problems });
   });
 
-  test("from requests and faults: addresses, headers, bodies", async () => {
+  test("in requests and faults: addresses, headers, bodies", async () => {
     const { page, problems, acme, emulator } = await openHostile();
     const query = `?action=${encodeURIComponent(HOSTILE)}&${encodeURIComponent(HOSTILE)}=1`;
     const { baseUrl, botUrl } = acme;
@@ -101,7 +101,7 @@ describe("hostile texts stay text", () => {
     await expectHarmless({ page, problems });
   });
 
-  test("from visible keys and registrations; no workspace can have such a name", async () => {
+  test("in revealed keys and registrations", async () => {
     const { page, problems, acme, emulator } = await openHostile();
     for (const field of ["name", "botCode", "path"]) {
       expect(() => emulator.addWorkspace({ name: "other", apiKey: "k", [field]: HOSTILE })).toThrow(field);

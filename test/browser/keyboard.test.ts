@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { test } from "vitest";
 import { expectSoon, lastBody, openService } from "./harness.ts";
 
-test("a conversation is started, written, replied to with a button and inspected with the keyboard alone", async () => {
+test("the keyboard alone starts a conversation, writes, presses a button and inspects the exchange", async () => {
   const { page, ...service } = await openService({ flow: "menu" });
   const press = (key: string) => page.keyboard.press(key);
 

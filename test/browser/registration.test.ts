@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { expectSoon, openService, write } from "./harness.ts";
 
-test("a flow that is chosen replies from then on", async () => {
+test("a newly chosen flow replies from then on", async () => {
   const { page, acme } = await openService({}, { begun: true });
   await page.getByTestId("flow").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");

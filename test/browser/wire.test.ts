@@ -46,7 +46,7 @@ test("a failed handshake is shown live with its reason", async () => {
   expect(await page.getByTestId("workspaces").innerText()).toContain("verified");
 });
 
-test("a fault injected on the page fails one delivery, and is then used up", async () => {
+test("a fault injected on the page fails one delivery, and is then spent", async () => {
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   const opener = page.getByTestId("open-faults");
   await opener.click();
@@ -143,7 +143,7 @@ test("keys are masked everywhere until they are revealed", async () => {
   await expectShown(page, secrets, []);
 });
 
-test("keys that are still loading when they are hidden again are not shown", async () => {
+test("keys that arrive after they were hidden again are not shown", async () => {
   const { page } = await openDeliveries();
   const hidden = Promise.withResolvers<void>();
   await page.route(/\/handshakes\?.*reveal=true/, (route) => hidden.promise.then(() => route.continue()));
@@ -151,7 +151,7 @@ test("keys that are still loading when they are hidden again are not shown", asy
     page.waitForRequest(/\/handshakes\?.*reveal=true/),
     page.getByTestId("reveal").check(),
   ]);
-  // Nothing is reloaded: the page waits for the new stream.
+  // The page waits for the new stream without reloading.
   await page.route(/\/events\?$/, () => {});
   await page.getByTestId("reveal").uncheck();
   hidden.resolve();

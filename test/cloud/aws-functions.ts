@@ -28,7 +28,7 @@ export const BYTES = Buffer.concat([
   Buffer.from('"}'),
 ]);
 
-// Not a static import: the example is CommonJS and has a tsconfig of its own.
+// Not a static import: the example is CommonJS and has its own tsconfig.
 const bundler = (await import(
   /* @vite-ignore */ new URL("../../examples/aws/bundle.ts", import.meta.url).href
 )) as { bundle: (path: string) => string };

@@ -31,7 +31,7 @@ const run = async (...parameters: string[]): Promise<string> => {
   return stdout;
 };
 
-test("Ctrl-C: calls in progress are recorded, and the next up does the rest without repeating any", async () => {
+test("after Ctrl-C, calls in progress are recorded, and the next up does only the rest", async () => {
   for (const workspace of HELD) {
     scene.emulator.injectFault({ operation: "set-webhook", workspace, fault: { delayMs: 3000 } });
   }
@@ -46,7 +46,7 @@ test("Ctrl-C: calls in progress are recorded, and the next up does the rest with
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
-  // The service completes what it has accepted, although nobody waits for the response any more.
+  // The service completes accepted calls, although no client waits for the response.
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;

@@ -35,7 +35,7 @@ describe("10 workspaces in 2 stacks", () => {
   let gone: string;
   /** A workspace of the second stack that somebody else takes over. */
   let taken: string;
-  /** Another one of the second stack, whose endpoint is down. */
+  /** A workspace of the second stack whose endpoint is down. */
   let down: string;
   const keys = new Set<string>();
 
@@ -63,7 +63,7 @@ describe("10 workspaces in 2 stacks", () => {
     names.forEach((name) => keys.add(keyOf(name) ?? ""));
   };
 
-  test("up registers all of them, each with its own key, and writes the index of their bot URLs", async () => {
+  test("up registers every workspace with its own key, and writes the index of bot URLs", async () => {
     const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
     expect(report).toMatchObject({ outcome: "done", failures: [], skipped: [] });
     expect(writesSince(scene, 0)).toEqual(setWebhooks(FIRST));
@@ -75,7 +75,7 @@ describe("10 workspaces in 2 stacks", () => {
     expect(await readBotUrls()).toEqual(botUrlsOf(FIRST));
   });
 
-  test("up with refresh adds, removes and repairs, and fails for one taken over and one that is down", async () => {
+  test("up with refresh adds, removes and repairs, and fails for a takeover and an endpoint that is down", async () => {
     scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
     scene.emulator.workspace(down).change({ webhook_status: "failed" });
     scene.emulator.workspace(gone).removeRegistration();
@@ -98,7 +98,7 @@ describe("10 workspaces in 2 stacks", () => {
     expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
   });
 
-  test("a rotation sets each webhook once in its wave, also those that the up before had left", async () => {
+  test("a rotation sets each webhook once in its wave, including those that the up has skipped", async () => {
     await scene.second.start();
     scene.emulator.workspace(taken).removeRegistration();
     const count = requestCount();
@@ -116,7 +116,7 @@ describe("10 workspaces in 2 stacks", () => {
     expect(keys.size).toBe(2 * NAMES.length + 1);
   });
 
-  test("destroy removes webhooks and index, but not somebody else's webhook", async () => {
+  test("destroy removes the webhooks and the index, but keeps somebody else's webhook", async () => {
     const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
     await expectCleanBackend(scene.backend, secrets);
 

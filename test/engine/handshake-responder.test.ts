@@ -14,7 +14,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 const FORWARD_TOKEN = "ft-token-0123456789";
 const names = ["acme", "globex"] as const;
-/** At least 60 a second: a delivery does not wait for the response to the last. */
+/** At least 60 a second: a delivery does not wait for the previous response. */
 const DELIVERY_EVERY_MS = 15;
 const CONVERSATIONS = 20;
 
@@ -62,7 +62,7 @@ describe("a responder that pulumi up starts", () => {
     scene.emulator.workspace("acme").registration?.webhook_verification_key ?? "";
   const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
 
-  test("runs in the same up that verifies webhooks through it, and outlives that up", async () => {
+  test("starts in the up that verifies webhooks through it, and outlives that up", async () => {
     const { changes } = await stack.up();
     expect(changes).toEqual({ create: 6 });
     secrets.push(registeredKey());
@@ -98,7 +98,7 @@ describe("a responder that pulumi up starts", () => {
     expect(await stack.state()).not.toContain(token);
   });
 
-  test("a rotation under continuous deliveries loses and rejects none, even while set-webhook fails", async () => {
+  test("loses and rejects no delivery during a rotation, even while set-webhook fails", async () => {
     const pump = startPump(scene.emulator.workspace("acme"));
     const first = registeredKey();
     scene.emulator.injectFault({ operation: "set-webhook", every: 1, fault: { status: 400 } });
@@ -118,7 +118,7 @@ describe("a responder that pulumi up starts", () => {
     await expect.poll(() => receivedNumbers(receiver), { timeout: 60_000 }).toEqual(everyNumber);
   });
 
-  test("up with a refresh detects kill -9, and restarts it on the same port: no webhook changes", async () => {
+  test("is restarted on its port by an up with refresh after kill -9, and no webhook changes", async () => {
     await endProcessesNaming(dataDir);
     const writes = callsOf(scene, "set-webhook").length;
     const { changes } = await stack.up({ refresh: true });
@@ -131,7 +131,7 @@ describe("a responder that pulumi up starts", () => {
     expect(await deliverTo(again.urls["acme"] ?? "", registeredKey())).toBe(200);
   });
 
-  test("destroy ends it, and keeps waiting deliveries, with a warning that counts them", async () => {
+  test("is ended by destroy, which keeps waiting deliveries and warns of them", async () => {
     expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
     const { output } = await stack.destroy();
     expect(await respondersOn(scene.backend.folder)).toEqual([]);
@@ -144,7 +144,7 @@ describe("a responder that pulumi up starts", () => {
 });
 
 interface Pump {
-  /** Does work, and checks that deliveries are sent meanwhile. */
+  /** Runs `work`, and checks that deliveries are sent meanwhile. */
   during<T>(work: () => Promise<T>): Promise<T>;
   /** Waits until this many more are sent, stops, and waits for all responses. */
   finish(more: number): Promise<DeliveryRecord[]>;
@@ -166,7 +166,7 @@ function startPump({ deliver }: Pick<Workspace, "deliver">): Pump {
     results.push(deliver(message));
   };
   const begunMs = performance.now();
-  // A late tick sends everything that is due, so that the rate holds even on a busy machine.
+  // A late tick sends everything that is due, which keeps the rate even on a busy machine.
   const sendDue = (): void => {
     while (results.length * DELIVERY_EVERY_MS < performance.now() - begunMs) send();
   };

@@ -63,10 +63,10 @@ describe("four webhooks from up to destroy", () => {
     declare({});
   });
 
-  test("up registers each with its own URL and exports each bot URL", async () => {
+  test("up registers each webhook with its own URL, and exports its bot URL", async () => {
     expect((await stack.up()).changes).toEqual({ create: RESOURCES });
     expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
-    // One more for the first webhook, to learn whether the service shows what was set.
+    // The first webhook needs one more call, which shows whether the service returns what was set.
     expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
     const outputs = await stack.outputs();
     for (const name of names) {
@@ -88,7 +88,7 @@ describe("four webhooks from up to destroy", () => {
 
   const changed: Record<string, Change> = {};
 
-  test("the preview of an update changes no dependent and no output: the bot URL stays known", async () => {
+  test("the preview of an update changes no dependent and no output, because the bot URL is known", async () => {
     const before = requestCount();
     changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
     changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
@@ -103,7 +103,7 @@ describe("four webhooks from up to destroy", () => {
     expect(requestCount()).toBe(before);
   });
 
-  test("up sets changed URLs and keys in place, and a rename adopts the webhook: no other call writes", async () => {
+  test("up sets changed URLs and keys in place, and a renamed resource adopts its webhook", async () => {
     scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
     const before = requestCount();
     changed["initech"] = { name: "initech-renamed" };
@@ -125,7 +125,7 @@ describe("four webhooks from up to destroy", () => {
     );
   });
 
-  test("--replace sets it at another workspace before it removes the old one, or adopts it at the same", async () => {
+  test("--replace sets the new workspace before it removes the old one, or adopts the same workspace", async () => {
     const before = requestCount();
     const { baseUrl } = scene.emulator.workspace("empty");
     changed["initech"] = { ...changed["initech"], args: { baseUrl } };

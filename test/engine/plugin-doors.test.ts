@@ -18,7 +18,7 @@ const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
 const dynamic = [ApiChatWebhook, VerificationKey] as const;
 const plugin = [PluginWebhook, PluginVerificationKey] as const;
 
-describe("between the dynamic provider and the plugin", () => {
+describe("a move between the dynamic provider and the plugin", () => {
   let scene: Scene;
   let stack: TestStack;
   let acme: ApiChatWebhookArgs;
@@ -48,7 +48,7 @@ describe("between the dynamic provider and the plugin", () => {
     keys = await stack.secretOutputs();
   });
 
-  test("the documentation names the commands of these tests", () =>
+  test("uses the commands of the documentation", () =>
     expect(runInDocs).toEqual([
       "pulumi preview --diff",
       "pulumi up --yes",
@@ -57,7 +57,7 @@ describe("between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("to the plugin: it reads once, and writes nothing", async () => {
+  test("reads once on the way to the plugin, and writes nothing", async () => {
     stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
@@ -67,13 +67,13 @@ describe("between the dynamic provider and the plugin", () => {
     expect(changed).toEqual(["__provider", "__provider"]);
   });
 
-  test("back: the same, and refresh uses the dynamic provider again", async () => {
+  test("reads once on the way back, and refresh uses the dynamic provider again", async () => {
     stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
   });
 
-  test("to the plugin in another stack: the state moves, the plugin reads once, and the keys are the first ones", async () => {
+  test("reads once if the plugin is in another stack, and keeps the keys", async () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,

@@ -22,7 +22,7 @@ interface Program {
   resources: { acme: { properties: object } };
 }
 
-describe("a registration that no state knows is imported", () => {
+describe("an import of a registration", () => {
   let scene: Scene;
   let project: YamlProject;
   let generated: Program;
@@ -44,7 +44,7 @@ describe("a registration that no state knows is imported", () => {
     project = await createYamlProject(scene, { APICHAT_API_KEY: API_KEY });
   });
 
-  test("pulumi import writes a program without the key, which changes nothing and requires no input", async () => {
+  test("generates a program without the key, and this program changes nothing", async () => {
     const file = join(project.path, "generated.yaml");
     const command = ["import", "apichat:index:ApiChatWebhook", "acme", baseUrl("acme")];
     expect(await project.run(...command, "--yes", "--out", file)).toMatch(/warning: webhookVerificationKey/);
@@ -61,12 +61,12 @@ describe("a registration that no state knows is imported", () => {
     expect(scene.emulator.requests).toHaveLength(before);
   });
 
-  test("nothing can be set before the program has the key", async () => {
+  test("sets nothing before the program has the key", async () => {
     await project.write(change(generated, { webhookUrl: urlOf("moved") }));
     expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
   });
 
-  test("adding the key sets nothing, the option import adopts with other inputs in one up, and get reads", async () => {
+  test("records an added key, can change other inputs in the same up, and get reads the registration", async () => {
     const before = scene.emulator.requests.length;
     const properties = {
       baseUrl: baseUrl("globex"),

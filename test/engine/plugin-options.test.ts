@@ -37,7 +37,7 @@ function changesOf({ events }: Outcome, name: string): Record<string, string> {
   );
 }
 
-describe("the plugin obeys the options of a resource", () => {
+describe("resource options on the plugin", () => {
   let scene: Scene;
   let stack: TestStack;
 
@@ -84,7 +84,7 @@ describe("the plugin obeys the options of a resource", () => {
     stack = await createStack(scene.backend, { plugin: pluginFolder, program: program() });
   });
 
-  test("customTimeouts end a create and keep what it has registered; additionalSecretOutputs are secret", async () => {
+  test("customTimeouts end a create but keep its registration, and additionalSecretOutputs are secret", async () => {
     // get-webhook responds before set-webhook, but not after it.
     const fault = { delayMs: HOUR_MS };
     scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
@@ -100,7 +100,7 @@ describe("the plugin obeys the options of a resource", () => {
     expect((await stack.resource("plain"))?.outputs["botUrl"]).toBe(scene.emulator.workspace("plain").botUrl);
   });
 
-  test("up finishes, updates, replaces, ignores and repairs, and names each changed property", async () => {
+  test("up completes, updates, replaces, ignores and repairs, and names each changed property", async () => {
     const before = scene.emulator.requests.length;
     const changedUrl = urlOf("changed-by-hand");
     scene.emulator.workspace("plain").change({ webhook_url: changedUrl });

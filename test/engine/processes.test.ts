@@ -20,7 +20,7 @@ const destroy = ["destroy", "--yes", "--skip-preview"] as const;
 
 const registered = (): string | undefined => scene.emulator.workspace("acme").registration?.webhook_url;
 
-describe("explicit providers of the plugin, each in its own process,", () => {
+describe("explicit providers of the plugin, each in its own process", () => {
   let project: YamlProject;
   let state = "";
 
@@ -45,7 +45,7 @@ describe("explicit providers of the plugin, each in its own process,", () => {
     project = await createYamlProject(scene, { XDG_STATE_HOME: state });
   });
 
-  test("reject two webhooks of one workspace, by a log that contains no secret", async () => {
+  test("reject two webhooks of one workspace, and their shared log contains no secret", async () => {
     await declare({ first: "a", second: "b" });
     expect(await project.fails("preview")).toMatch(/"first" and "second" declare the same workspace/);
     const text = (await readLogs()).join("\n");
@@ -53,7 +53,7 @@ describe("explicit providers of the plugin, each in its own process,", () => {
     expect(findSecrets(text, [API_KEY, VERIFICATION_KEY, scene.emulator.url])).toEqual([]);
   });
 
-  test("move a webhook under its name and under a new one, and it stays registered until destroy", async () => {
+  test("can exchange a webhook, even under a new name, and it stays registered until destroy", async () => {
     await declare({ first: "a" });
     await project.run(...up);
     const before = scene.emulator.requests.length;
@@ -70,7 +70,7 @@ describe("explicit providers of the plugin, each in its own process,", () => {
     expect(registered()).toBeUndefined();
   });
 
-  test("that cannot share a file: both warn, and a webhook stays when one of its two resources is removed", async () => {
+  test("warn if they cannot share a file, and keep a webhook when one of its two resources is removed", async () => {
     const webhooks = { first: "a", second: "b" };
     const before = scene.emulator.requests.length;
     await rm(state, { recursive: true });
@@ -97,7 +97,7 @@ describe("explicit providers of the plugin, each in its own process,", () => {
   });
 });
 
-test("kill -9 of the plugin between its create and the delete of the dynamic provider: the webhook stays", async () => {
+test("a webhook survives kill -9 of the plugin between its create and the dynamic provider's delete", async () => {
   scene.emulator.workspace("acme").removeRegistration();
   const stack = await createStack(scene.backend, {
     plugin: pluginFolder,

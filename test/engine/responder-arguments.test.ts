@@ -82,7 +82,7 @@ const casesIn = (folder: string, port: number): Record<string, Case> => ({
 /** The same arguments for the dynamic provider and for the plugin, in one stack. */
 const providers = { dynamic: HandshakeResponder, plugin: PluginResponder };
 
-describe("responders of the dynamic provider and of the plugin", () => {
+describe("responders on the dynamic provider and the plugin", () => {
   let stack: TestStack;
   const cases: Record<string, Case> = {};
 
@@ -111,7 +111,7 @@ describe("responders of the dynamic provider and of the plugin", () => {
     });
   });
 
-  test("each combination of arguments of the docs is deployed and found unchanged", async () => {
+  test("deploy each documented combination of arguments, and find no changes afterwards", async () => {
     await stack.up();
     const outputs = (await stack.secretOutputs()) as Record<
       string,
@@ -136,7 +136,7 @@ describe("responders of the dynamic provider and of the plugin", () => {
     expect(Object.keys(changes)).toEqual(["same"]);
   });
 
-  test("a URL whose path or public URL is secret is encrypted in the state", async () => {
+  test("encrypt a URL in the state if its path or public URL is secret", async () => {
     const state = await stack.state();
     expect([SECRET_PATH, SECRET_HOST].filter((secret) => state.includes(secret))).toEqual([]);
   });

@@ -47,7 +47,7 @@ const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
 };
 
-describe("no key, query value or secret base URL leaves a run unencrypted", () => {
+describe("keys, query values and secret base URLs", () => {
   let scene: Scene;
   let project: Project;
 
@@ -90,7 +90,7 @@ describe("no key, query value or secret base URL leaves a run unencrypted", () =
     return run.done;
   };
 
-  test("not in an argument of a process, an output or a file of up, with drift, a changed URL and key, and a conflict", async () => {
+  test("never appear in process arguments, output or files, even with drift, changes and a conflict", async () => {
     expect(await watch("up", "--yes", "--skip-preview")).toMatchObject({ exitCode: 0 });
     expect(registeredWorkspaces(scene)).toHaveLength(3);
     scene.emulator.workspace("argument").change({
@@ -129,7 +129,7 @@ function transform(): void {
   });
 }
 
-test("resource transforms and stack transformations leave every key encrypted, even after a rotation", async () => {
+test("every key stays encrypted under resource transforms and stack transformations, even after a rotation", async () => {
   const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
   const prefixes = ["", SET];
   const scene = await openScene(["acme", "set-acme"]);
@@ -156,7 +156,7 @@ test("resource transforms and stack transformations leave every key encrypted, e
   expect((await stack.up()).changes).toEqual({ create: 13 });
   stack.run(programOf("2026-12"));
   expect((await stack.up({ refresh: true })).changes).toEqual({ same: 11, update: 2 });
-  // Two at first, and two after the rotation.
+  // Two keys at first, and two more after the rotation.
   expect(currents.size).toBe(4);
   const hidden = [...secrets, SEED, ...derivedKeys, ...currents];
   expect(findSecrets(stack.printed() + (await stack.state()), hidden)).toEqual([]);

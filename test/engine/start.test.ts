@@ -21,8 +21,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(temporary, { recursive: true, force: true }));
 
-describe("npm start shows the main job with real commands", () => {
-  test("it registers, delivers, repairs, reads from another stack, destroys, and leaves nothing", async () => {
+describe("npm start", () => {
+  test("registers, delivers, repairs, reads from another stack, destroys, and leaves nothing behind", async () => {
     const { exitCode, all } = await start();
     expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
     expectInOrder(all, [
@@ -54,7 +54,7 @@ describe("npm start shows the main job with real commands", () => {
     await expectNothingLeft();
   });
 
-  test("it ends on Ctrl-C while pulumi runs: exit code 130, and nothing is left", async () => {
+  test("ends with 130 on Ctrl-C while pulumi runs, and leaves nothing behind", async () => {
     const run = start();
     await waitForOutput(run, /\$ pulumi up --yes --skip-preview\n/);
     await vi.waitFor(

@@ -47,7 +47,7 @@ function linesUnder(output: string, name: string): string[] {
 const without = (...left: string[]): string[] => names.filter((name) => !left.includes(name));
 const setWebhooks = (of: readonly string[]): string[] => of.map((name) => `set-webhook ${name}`).toSorted();
 
-describe("other people's changes, drift, broken endpoints and a rotated API key", () => {
+describe("drift, conflicts, broken endpoints and a rotated API key", () => {
   let scene: Scene;
   let stack: TestStack;
   /** Without a query it is not secret, so the preview shows it. */
@@ -91,7 +91,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     });
   });
 
-  test("a preview reports what the create of each webhook would find, and fails for a conflict", async () => {
+  test("a preview reports what each create would find, and fails for a conflict", async () => {
     declare();
     const output = await stack.fails("preview");
     expect(linesUnder(output, "taken").join()).toMatch(
@@ -102,7 +102,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     expect(new Set(scene.emulator.requests.map(({ action }) => action))).toEqual(new Set(["get-webhook"]));
   });
 
-  test("up adopts a webhook with its URL; a conflict and a failing endpoint are errors", async () => {
+  test("up adopts a webhook with its URL, and fails for a conflict and a failing endpoint", async () => {
     declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
     const output = await stack.fails("up", { continueOnError: true });
     expect(linesUnder(output, "taken").join()).toContain(FOREIGN.webhook_url);
@@ -144,7 +144,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     expect(output).not.toContain("ApiChatWebhook::untouched");
   });
 
-  test('up repairs it, takes over with onExisting: "replace", and keeps a webhook whose next endpoint fails', async () => {
+  test('up repairs drift, takes over with onExisting: "replace", and keeps a webhook whose new endpoint fails', async () => {
     const before = scene.emulator.requests.length;
     declare({
       taken: { onExisting: "replace" },
@@ -162,7 +162,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     expect(outputs?.["botUrl"]).toMatch(/^http:\/\/127\.0\.0\.2:4711\//);
   });
 
-  test("an API key that is no longer valid fails refresh, which names the variable that helps", async () => {
+  test("refresh fails with a rotated API key, and names the variable to set", async () => {
     workspace("configured").apiKey = ROTATED_KEY;
     const output = await stack.fails("refresh");
     expect(output).toContain("HTTP 401");
@@ -170,7 +170,7 @@ describe("other people's changes, drift, broken endpoints and a rotated API key"
     expect(await stack.resource("configured")).toBeDefined();
   });
 
-  test("destroy reads it from the environment, and leaves a webhook taken over, with a warning", async () => {
+  test("destroy uses the API key of the environment, and keeps a taken-over webhook with a warning", async () => {
     workspace("taken").takeOver(FOREIGN);
     workspace("gone").removeRegistration();
     await expectNoSecrets(stack, secrets);

@@ -18,7 +18,7 @@ async function writeBlocks(blocks: Record<string, string>): Promise<string> {
   return folder;
 }
 
-test("the unit test of the page type-checks, passes without a network, and fails if the program is wrong", async () => {
+test("the page's unit test type-checks, passes without a network, and fails for a wrong program", async () => {
   const start = unitTest.indexOf("const baseUrl =");
   const folder = await writeBlocks({
     "given.test.mts": unitTest,
@@ -43,7 +43,7 @@ pulumi.output(bot_url).apply((url) => test("it loads", () => assert.equal(url, B
   expect((await execa("tsc", ["-p", folder], options)).all).toBe("");
 });
 
-test("the inline program of the page deploys two stacks at once", async () => {
+test("the page's inline program deploys two stacks at once", async () => {
   const names = ["acme", "globex"];
   const scene = await openScene(names);
   const { exitCode, all: output } = await execa(

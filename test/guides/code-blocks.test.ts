@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** Inside the repository, so that the blocks resolve the package and its dependencies as a user's program does. */
+/** Inside the repository, where the blocks resolve the package and its dependencies like a user's program. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");

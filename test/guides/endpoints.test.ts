@@ -67,7 +67,7 @@ describe.each(endpoints)("The endpoint $name", (endpoint) => {
   const isHere = findExecutable(endpoint.needs, folders) !== undefined;
   const title = isHere ? "" : `: NOT CHECKED, because ${endpoint.needs} is not on PATH`;
 
-  test.runIf(isHere)(`takes each handshake and each delivery as it must${title}`, async () => {
+  test.runIf(isHere)(`handles each handshake and each delivery correctly${title}`, async () => {
     const folder = await makeFolder();
     const port = await freePort();
     await cp(fileURLToPath(inExample(endpoint.name)), folder, { recursive: true });

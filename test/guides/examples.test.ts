@@ -103,7 +103,7 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
   ).toEqual([]);
 });
 
-test("workspaces without a key fail, and the output has the commands that create the keys", async () => {
+test("workspaces without a key fail, and the output contains the commands that create the keys", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

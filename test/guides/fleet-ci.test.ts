@@ -144,7 +144,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   /** All keys that were ever registered. */
   let keys = new Set<string>();
 
-  test("plan shows what each shard would create, in its summary, and registers nothing", async () => {
+  test("plan shows in each shard's summary what it would create, and registers nothing", async () => {
     const { exitCodes, summary } = await call("plan", "plan");
     expect(exitCodes).toEqual([0, 0]);
     const keysToCreate = [...summary.matchAll(/(\d+) keys? to create/g)].map(([, count]) => Number(count));
@@ -152,7 +152,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
-  test("up runs the shards at once, and a run of all of them writes the index stack", async () => {
+  test("up runs the shards at once, and a run of all stacks writes the index stack", async () => {
     const { exitCodes, summary, printed: output } = await call("up", "up");
     expect(exitCodes, output).toEqual([0, 0]);
     expect(summary).toContain("Fleet example, up: done");
@@ -167,7 +167,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
   });
 
-  test("a shard that meets another run fails with the lock's owner, and converges after pulumi cancel", async () => {
+  test("a shard fails at another run's lock and names its owner, and succeeds after pulumi cancel", async () => {
     const [stack = ""] = STACKS;
     const placed = JSON.parse(await finish("node fleet.ts stacks --json")) as {
       stack: string;
@@ -217,11 +217,11 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(keys.size).toBe(2 * names.length);
   });
 
-  test("the project that write creates is the same stack for pulumi, Deployments and the Operator", async () => {
+  test("`write` creates the project of the same stack for pulumi, Deployments and the Operator", async () => {
     const [stack = ""] = STACKS;
     await finish(`node fleet.ts write --stack ${stack} --folder .`);
     const output = await finish(`pulumi preview --refresh --expect-no-changes --stack ${stack}`);
-    // A change of outputs only is not a change.
+    // `--expect-no-changes` ignores changed outputs.
     expect(output).not.toContain("Outputs:");
   });
 
@@ -235,7 +235,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(await readFile(join(artifacts, "drift", "drift.md"), "utf8")).toBe(summary);
   });
 
-  test("nothing printed a secret", () => {
+  test("no output contains a secret", () => {
     expect(printed.join("")).not.toBe("");
     expect(findSecrets(printed.join("\n"), [API_KEY, SEED, ...keys])).toEqual([]);
   });

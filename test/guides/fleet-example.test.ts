@@ -37,7 +37,7 @@ beforeAll(async () => {
   await replaceIn("workspaces.yaml", README_ORIGIN, origin);
   const port = String(await freePort());
   await replaceIn("definition.ts", "8080", port);
-  // The commands are the same for each stack. fleet.test.ts has several.
+  // One stack is enough here; engine/fleet.test.ts has several.
   await replaceIn("definition.ts", "stacks: 3", "stacks: 1");
   await replaceIn("responder.json", "8080", port);
   const readme = await readFile(join(folder, "README.md"), "utf8");
@@ -100,8 +100,8 @@ async function follow(expected: string | RegExp, { typed = "", exitCode = 0 } = 
   return result.stdout;
 }
 
-describe("The example fleet, word by word as its README says", () => {
-  test("begins with an emulator that has its workspaces and API key", () => {
+describe("the example fleet, word for word as in its README", () => {
+  test("starts an emulator with its workspaces and API key", () => {
     expectNext("npm run build", /^export PATH=/, "cd examples/fleet");
     expectNext("apichat emulator --seed emulator.yaml");
     expectNext(/^export PATH=/, "cd examples/fleet", "mkdir -p state");
@@ -131,7 +131,7 @@ describe("The example fleet, word by word as its README says", () => {
     expect(JSON.parse(await follow("node fleet.ts bot-urls --json"))).toEqual(botUrls);
   });
 
-  test("watch names a removed webhook and one taken over, and changes nothing", async () => {
+  test("watch names a removed and a taken-over webhook, and changes nothing", async () => {
     // A watch without drift runs after the repair.
     expectNext("node fleet.ts watch");
     await follow(/^curl -X DELETE .*\/globex\/registration$/);
@@ -160,13 +160,13 @@ describe("The example fleet, word by word as its README says", () => {
     expect(before.filter((key) => after.has(key))).toEqual([]);
   });
 
-  test("destroy removes every webhook after their number is typed", async () => {
+  test("destroy removes every webhook once their number is typed", async () => {
     await follow("node fleet.ts destroy", { typed: "12" });
     expect(names.filter(registrationOf)).toEqual([]);
     expectNext("kill %1");
   });
 
-  test("has no further commands, and printed no secret", () => {
+  test("the README has no further commands, and no output contains a secret", () => {
     expect(commands).toEqual([]);
     expect(findSecrets(printed, [API_KEY, SEED, STRANGER.key, ...keys])).toEqual([]);
   });

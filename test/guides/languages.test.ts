@@ -8,7 +8,7 @@ import { findSecrets } from "../support/secrets.ts";
 const QUIET = ["--yes", "--skip-preview"];
 
 describe.each(languagesOfTheWholeWay)("in $name", ({ name, environment, install }) => {
-  test("each workspace has its webhook, another stack reads bot_url, and drift is found and repaired", async () => {
+  test("up registers every workspace, another stack reads bot_url, and drift is found and repaired", async () => {
     const { emulator, backend } = await openScene(["acme", "globex"]);
     const open = async (example: string) => {
       const more = { CI: "false", XDG_STATE_HOME: backend.folder, ...environment };

@@ -11,7 +11,7 @@ import { openScene } from "../support/scene.ts";
 const [excepthook = ""] = blocksOf(readPage("docs/guide/languages.md"), "python");
 
 test.each(pluginLanguages.filter(({ name }) => name === "python"))(
-  "the only output of a failure in $name are the lines of the page",
+  "a failure in $name prints only the lines of the page",
   async ({ environment, install }) => {
     const { emulator, backend } = await openScene(["acme"]);
     emulator.injectFault({ operation: "get-webhook", fault: { status: 418 }, times: 9 });

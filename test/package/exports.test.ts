@@ -32,11 +32,11 @@ beforeAll(async () => {
 
 afterAll(() => packed?.remove());
 
-describe("Every public import of the packed tarball", () => {
+describe("each public import of the packed tarball", () => {
   test.each([
     ["import", "module"],
     ["require", "commonjs"],
-  ] as const)("gives the names of the repository's build to %s", async (way, type) => {
+  ] as const)("exports the same names as the build with %s", async (way, type) => {
     const expected: Record<string, string[]> = {};
     for (const path of modules) {
       expected[path] = Object.keys((await import(/* @vite-ignore */ path)) as object).toSorted();
@@ -50,7 +50,7 @@ describe("Every public import of the packed tarball", () => {
     expect(await evaluate(code, type)).toEqual({ stdout: JSON.stringify(expected), stderr: "" });
   });
 
-  test("can read each JSON Schema, the OpenAPI description and package.json", async () => {
+  test("resolves each JSON Schema, the OpenAPI description and package.json", async () => {
     // The samples are not published: they are for the tests and the OpenAPI description.
     const schemas = (await readdir(join(root, "schema"))).filter((name) => /(?<!samples)\.json$/.test(name));
     expect(schemas).toContain("openapi.json");
@@ -67,7 +67,7 @@ describe("Every public import of the packed tarball", () => {
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
   });
 
-  test("compiles with TypeScript 6 and module nodenext, with the same message types with and without zod", async () => {
+  test("compiles with TypeScript 6 and module nodenext, and message types do not depend on zod", async () => {
     const types = `
       import type * as inferred from "pulumi-apichat/schema";
       import type * as written from "./node_modules/pulumi-apichat/dist/schema/types/index.js";
@@ -102,7 +102,7 @@ describe("The command apichat of the packed tarball", () => {
   });
 
   test("starts the emulator with npx, without a registry, serves its page, and ends at Ctrl-C", async () => {
-    // Nothing listens at this registry.
+    // A registry at which nothing listens.
     const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
     const emulator = start(
       "npx",
@@ -128,7 +128,7 @@ describe("The command apichat of the packed tarball", () => {
   });
 });
 
-test("the packed tarball contains the resource plugin as a folder that the engine can start", async () => {
+test("the packed tarball contains the resource plugin in a folder that the engine can start", async () => {
   const folder = join(project, "node_modules", packageJson.name);
   // Needs neither the package nor its dependencies.
   const alone = join(packed.folder, "plugin");
@@ -167,7 +167,7 @@ test("every page of the packed tarball links only to files in it", async () => {
 });
 
 describe("The files that a Pulumi program loads with the package", () => {
-  test.each(["import", "require"])("is neither zod nor undici nor the lifecycle, with %s", async (way) => {
+  test.each(["import", "require"])("do not include zod, undici or the lifecycle: %s", async (way) => {
     const files = await loadedFiles("pulumi-apichat", way);
     expect(files.filter((file) => file.endsWith("/dist/provider/index.js"))).toHaveLength(1);
     expect(files.filter((file) => /node_modules\/(zod|undici)\//.test(file))).toEqual([]);
@@ -188,7 +188,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
 
   const run = (...args: string[]) => execa(process.execPath, args, { cwd: alone, reject: false, input: "" });
 
-  test("installs without it, and exports the names of every entry but the main one", async () => {
+  test("installs, and every entry except the main one can be imported", async () => {
     expect(await readdir(join(alone, "node_modules"))).not.toContain("@pulumi");
     const others = modules.filter((path) => path !== packageJson.name);
     const code = `
@@ -201,12 +201,12 @@ describe("The packed tarball without Pulumi's SDK", () => {
   test.each([
     ["import", 'import("pulumi-apichat")'],
     ["require", '(async () => require("pulumi-apichat"))()'],
-  ])("says in one line what to install, with %s of the main import", async (_, load) => {
+  ])("reports in one line what to install after %s of the main entry", async (_, load) => {
     const { stdout } = await run("-e", `${load}.catch(({ code, message }) => console.log(code, message))`);
     expect(stdout).toBe(`invalid_config ${WITHOUT_SDK}`);
   });
 
-  test("says what to install for the metrics of a responder", async () => {
+  test("reports what to install for the metrics of a responder", async () => {
     const workspaces = { acme: { verificationKeys: VERIFICATION_KEY } };
     await writeFile(join(alone, "responder.json"), JSON.stringify({ port: 0, dataDir: "data", workspaces }));
     const program = "node_modules/pulumi-apichat/dist/provider/cli/main.js";

@@ -21,7 +21,7 @@ const EXAMPLE = fileURLToPath(new URL("../../examples/docker", import.meta.url))
 const KEY = "a-key-that-nobody-guesses";
 const has = (command: string): boolean => findExecutable(command, pathFolders()) !== undefined;
 
-it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its deliveries on the volume", async ({
+it("runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliveries on the volume", async ({
   skip,
 }) => {
   skip(!has("buildah") || !has("podman"), "the image is tested where buildah and podman are installed");
@@ -79,7 +79,7 @@ it("serves as nobody on a read-only file system, obeys SIGTERM, and leaves its d
   const inFirst = async (...command: string[]) =>
     (await $({ reject: false })`podman ${store} exec ${command}`).all;
   expect(await inFirst("first", "node", "-p", "process.getuid()")).toBe("65532");
-  // Not even root may write.
+  // Even root cannot write.
   const write = "fs.writeFileSync('/app/file', '')";
   expect(await inFirst("--user=0", "first", "node", "-e", write)).toContain("EROFS");
   expect(await inFirst("first", "/bin/sh", "-c", "true")).toMatch(/no such file|not found/);

@@ -50,7 +50,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.each(installedLanguages)(
-    "runs a program in $name, installed as its users do, on a machine without Node",
+    "runs a program in $name, installed as by its users, on a machine without Node",
     async (language) => {
       const { emulator, backend } = await openScene(["acme"]);
       const acme = emulator.workspace("acme");
@@ -121,7 +121,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
     },
   );
 
-  test("is downloaded from a mirror, has its checksum, and the page explains each problem of an archive", async () => {
+  test("comes from a mirror with a checksum, and the page explains each error of a download", async () => {
     const backend = await createBackend();
     const [, override = ""] = /PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES='(.*)'/.exec(page.text) ?? [];
     const mirrored = override.replace("https://downloads.example/apichat", server.url);
@@ -152,7 +152,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.runIf(python)(
-    "has the command line, which the wheel's apichat runs without Node and npm",
+    "contains the command line, which the wheel's apichat runs without Node and npm",
     async () => {
       const backend = await createBackend();
       const { folder, environment } = backend;

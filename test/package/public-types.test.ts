@@ -39,7 +39,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     add(symbol.name, symbol);
-    if (file.endsWith("/dynamic.d.ts")) continue; // Only the engine reads it, in no editor.
+    if (file.endsWith("/dynamic.d.ts")) continue; // Read by the engine only, never in an editor.
     for (const declaration of symbol.declarations ?? []) walk(declaration, symbol.name);
     const type = checker.getDeclaredTypeOfSymbol(symbol);
     for (const one of type.isUnion() ? type.types : [type]) {
@@ -60,7 +60,7 @@ const isHidden = (node: ts.Declaration): boolean => {
   return ts.isPrivateIdentifier(node.name) || Boolean(isValue && type.literal.text === node.name.getText());
 };
 
-describe("Each export of the published types, and each member, has a doc comment", () => {
+describe("each export of the published types, and each member, has a doc comment", () => {
   test.each(entries)("%s", (_path, file) => {
     const names = namesOf(file);
     expect(names.size).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ describe("Each export of the published types, and each member, has a doc comment
   });
 });
 
-test("The published types have no internals", () => {
+test("the published types contain no internals", () => {
   const names = entries.flatMap(([, file]) => [...namesOf(file).keys()]);
   expect(
     names.filter((name) => /fromIncomingMessage|fleetProgram|beforeRepeat|retryRejectedUntil/.test(name)),

@@ -28,7 +28,7 @@ describe("release:dry", () => {
   test.each([
     ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
     ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
-  ])("rejects %s, and leaves the folder unchanged", async (_, file, args, message) => {
+  ])("rejects %s without changing it", async (_, file, args, message) => {
     const out = await makeFolder();
     await writeFile(join(out, file), "mine");
     const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
@@ -39,7 +39,7 @@ describe("release:dry", () => {
   });
 });
 
-test("the set-up of a release installs nothing that the lock file does not name", async () => {
+test("the set-up of a release installs only packages of the lock file", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
   const write = async (path: string, content: object): Promise<void> => {
@@ -112,7 +112,7 @@ describe("the bills of materials", () => {
     return bill.components.map(({ name }) => name);
   }
 
-  test("of the plugin lists exactly the packages whose files are in the bundle", async () => {
+  test("list exactly the packages in the plugin's bundle", async () => {
     const bundle = await readFile(`${root}plugin/main.js`, "utf8");
     const paths = bundle.matchAll(/"node_modules\/((?:@[^/"]+\/)?[^/"]+)/g);
     const bundled = new Set([...paths].map(([, name = ""]) => name));
@@ -121,7 +121,7 @@ describe("the bills of materials", () => {
     );
   });
 
-  test("of the npm package lists what npm installs with it, and its bundles", async () => {
+  test("list the packages that npm installs, and those in the bundles", async () => {
     const folder = await makeFolder();
     await writeBill(root, folder);
     const names = await readBill(join(folder, "pulumi-apichat.cdx.json"));
@@ -188,7 +188,7 @@ describe("tools/release/publish.ts", () => {
     expect(await readFile(join(bin, "gh.created"), "utf8")).toBe(created);
   });
 
-  test("tags a commit with the Go module, the same one each time", async () => {
+  test("tags the same commit with the Go module each time", async () => {
     const [release, remote, clone] = [await makeRelease(), await makeFolder(), await makeFolder()];
     await git(remote, "init", "--quiet", "--bare");
     await git(clone, "clone", "--quiet", remote, ".");

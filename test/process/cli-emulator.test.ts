@@ -71,7 +71,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("with --json prints one JSON object a line, with no keys but generated ones", async () => {
+  it("prints one JSON object per line with --json, and only generated keys", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
     expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
@@ -109,7 +109,7 @@ describe("apichat emulator", () => {
     await other.end();
   });
 
-  it("replies as the flow of a seed says, and requires the token of a file without printing it", async () => {
+  it("replies by the flow of a seed, and requires a token from a file without printing it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const seed = await writeText("seed.json", JSON.stringify({ flow: "menu" }));
     const files = ["--seed", seed, "--token-file", await writeText("token", `${token}\n`)];
@@ -129,7 +129,7 @@ describe("apichat emulator", () => {
 
 describe("a usage error of apichat emulator", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
-  it("ends with 2 for a seed that is wrong, without its values", async () => {
+  it("ends with 2 for a wrong seed, without printing its values", async () => {
     const seed = await writeText("wrong.yaml", SEED);
     const said = await runCli(["emulator", ...FREE, "--json", "--seed", seed]);
     const reason = /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/;
@@ -137,7 +137,7 @@ describe("a usage error of apichat emulator", () => {
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, and says what to do", async (flag) => {
+  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint what to do", async (flag) => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });

@@ -41,7 +41,7 @@ describe("apichat init", () => {
     expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
   });
 
-  test("writes nothing if one of its files exists, and names them all", async () => {
+  test("writes nothing if some of its files exist, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
@@ -66,7 +66,7 @@ describe("apichat init", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("in a clone, prints the line that puts pulumi, its host for YAML and Node 24 on PATH", async () => {
+  test("prints, in a clone, the line that puts pulumi, its host for YAML and Node 24 on PATH", async () => {
     const { next } = await init(folder, "--language", "yaml");
     const [line, again] = [next[0], next[1]?.split("\n").slice(1).join("\n")].map(
       (commands = "") => commands.split(" &&\n")[0] ?? "",

@@ -76,7 +76,7 @@ describe("apichat listen", () => {
     expect(findSecrets(stdout + stderr, [KEY, "key-of-another"])).toEqual([]);
   });
 
-  it("forwards accepted deliveries byte for byte, with their headers except those of the connection", async () => {
+  it("forwards accepted deliveries byte for byte, with their end-to-end headers", async () => {
     const receiver = await startReceiver();
     const target = `${receiver.url}?token=secret-of-the-target`;
     const { url, waitForJson, end } = await listen("--forward", target, "--json");
@@ -123,7 +123,7 @@ describe("apichat listen", () => {
     ]);
   });
 
-  it.each([[[]], [["--json"]]])("lets nothing from the wire drive the terminal, with %j", async (options) => {
+  it.each([[[]], [["--json"]]])("escapes text from the wire on the terminal, with %j", async (options) => {
     const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
     const { url, end } = await listen(...options);
     for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);

@@ -35,7 +35,7 @@ test("--help marks required options, and shows none that only HandshakeResponder
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
 
-describe("a usage error ends with 2, and names where the help is for what is unknown", () => {
+describe("a usage error ends with 2, and points to the help", () => {
   test.each<[string, string | RegExp, string?]>([
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
@@ -81,7 +81,7 @@ describe("a usage error ends with 2, and names where the help is for what is unk
   });
 });
 
-test("in the folder of a Pulumi project, the error for a missing setting has the command that reads it", async () => {
+test("in the folder of a Pulumi project, a missing setting's error has the command that reads it", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -90,7 +90,7 @@ test("in the folder of a Pulumi project, the error for a missing setting has the
   );
 });
 
-test("the help of an unknown command says where the commands of a fleet are", async () => {
+test("help for an unknown command points to the commands of a fleet", async () => {
   const { exitCode, stdout } = await runCli(["fleet", "--help"]);
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining("node fleet.ts --help")]);
 });

@@ -56,7 +56,7 @@ describe("apichat send", () => {
     expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });
 
-  test("sends the key as --flow-api-key-as says", async () => {
+  test("presents the key according to --flow-api-key-as", async () => {
     expect(await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", "header:X-Api-Key"])).toMatchObject({
       exitCode: 0,
     });

@@ -37,7 +37,7 @@ test("apichat trigger sends one signed delivery of a kind, and prints the respon
   ]);
 });
 
-test("it ends with 1 if the endpoint rejects the delivery or is not there", async () => {
+test("apichat trigger ends with 1 if the endpoint rejects the delivery or does not listen", async () => {
   const { to } = await startEndpoint("a key of somebody else");
   expect(await trigger(to)).toMatchObject({
     exitCode: 1,

@@ -14,7 +14,7 @@ const startAnswering = async (write: (challenge: string) => string, status: numb
   return (await startServer(answer)).url;
 };
 
-test("apichat verify ends with 0 and warnings if the handshake passes; a wrong token is tried too", async () => {
+test("apichat verify ends with 0 and warnings if the handshake passes, and also tries a wrong token", async () => {
   const url = await startAnswering((challenge) => challenge, 201);
   const { exitCode, stdout, stderr } = await verify(url);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -23,7 +23,7 @@ test("apichat verify ends with 0 and warnings if the handshake passes; a wrong t
   expect(stdout).toContain("anyone could register it");
 });
 
-test("it ends with 1 if the handshake fails, and prints the whole diagnosis as JSON", async () => {
+test("apichat verify ends with 1 if the handshake fails, and prints the whole diagnosis as JSON", async () => {
   const { exitCode, json, stderr } = await verify(await startAnswering(JSON.stringify, 200), "--json");
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   expect(json).toMatchObject({
@@ -35,7 +35,7 @@ test("it ends with 1 if the handshake fails, and prints the whole diagnosis as J
   });
 });
 
-test("a slow endpoint is reported after two seconds, and a timeout is JSON", async () => {
+test("apichat verify reports a slow endpoint after two seconds, and a timeout as JSON", async () => {
   const { url } = await startServer(() => undefined);
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
   const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
@@ -62,7 +62,7 @@ describe("--deliveries", () => {
     );
   });
 
-  test("prints JSON of the same form if the handshake fails", async () => {
+  test("prints the same form of JSON if the handshake fails", async () => {
     const url = await startAnswering((challenge) => challenge, 500);
     const { exitCode, json } = await verify(url, "--deliveries", "--yes", "--json");
     expect(exitCode).toBe(1);

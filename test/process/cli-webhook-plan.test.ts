@@ -43,7 +43,7 @@ describe("apichat webhook plan", () => {
     expect(emulator.requests.map(({ action }) => action)).toEqual(["get-webhook", "get-webhook"]);
   });
 
-  test("writes all of a long result, even when its reader is slow", async () => {
+  test("writes a long result completely to a slow reader", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, "x"));
     const file = await writeFile(
       "long.yaml",

@@ -54,7 +54,7 @@ const CONFLICT = () => ({
 });
 
 describe("apichat webhook set", () => {
-  test("registers where nothing is registered, and prints the registration", async () => {
+  test("registers an empty workspace, and prints the registration", async () => {
     const { exitCode, stdout, stderr } = await set();
     expect([exitCode, stderr.replaceAll(/.*loopback.*\n/g, "")]).toEqual([0, ""]);
     expect(stdout.split("\n")).toEqual([
@@ -91,7 +91,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("reverts its set-webhook if the bot differs from the given one", async () => {
+  test("reverts its set-webhook if the bot differs from --bot-url", async () => {
     const { exitCode, stdout, error } = await set("--bot-url", globex().botUrl, "--json");
     expect([exitCode, stdout, error?.code]).toEqual([1, "", "conflict"]);
     expect(error?.message).toContain(`has the bot ${acme().botCode}, not ${globex().botCode}`);
@@ -100,7 +100,7 @@ describe("apichat webhook set", () => {
     expect(actions()).toContain("set-webhook");
   });
 
-  test("stops before set-webhook at the third rejection of a key, and after it with --preflight off", async () => {
+  test("stops at the third rejection of a key, before set-webhook unless --preflight is off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
@@ -113,7 +113,7 @@ describe("apichat webhook set", () => {
   });
 });
 
-test("HTTP 404 is an error of get and of delete, because a wrong address gets it too", async () => {
+test("HTTP 404 fails get and delete, because a wrong address also returns it", async () => {
   emulator = await startService({ beforeFirstSet: "not-found" });
   for (const run of [() => webhook(["get"]), () => remove()]) {
     const { exitCode, stdout, stderr } = await run();
@@ -123,7 +123,7 @@ test("HTTP 404 is an error of get and of delete, because a wrong address gets it
 });
 
 describe("apichat webhook delete", () => {
-  test("removes the webhook of this URL, however it is spelt, and then does nothing", async () => {
+  test("removes the webhook of this URL in any spelling, and then does nothing", async () => {
     acme().takeOver(OURS());
     const spelt = webhookUrl.replace("http://", "HTTP://").replace("/hook", "/%68ook");
     const stdout = `deleted ${shownUrl} at ${acme().baseUrl}\n`;
@@ -143,7 +143,7 @@ describe("apichat webhook delete", () => {
     expect(acme().registration).toBeUndefined();
   });
 
-  test("does not retry its call if somebody else has registered a different webhook meanwhile", async () => {
+  test("does not retry if somebody else has registered a webhook meanwhile", async () => {
     acme().takeOver(OURS());
     const fault = { status: 503, retryAfterSeconds: 2 };
     emulator.injectFault({ operation: "delete-webhook", times: 1, fault });
@@ -177,7 +177,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("ends with 0 if nothing is registered, and a failure names flags and variables", async () => {
+  test("ends with 0 in an empty workspace, and a failure names flags and variables", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().apiKey = "rotated-api-key-0123456789";
     const refused = await webhook(["get", "--json"]);
@@ -186,7 +186,7 @@ describe("apichat webhook get", () => {
   });
 });
 
-test("text of the service cannot control the terminal or break a line", async () => {
+test("apichat webhook escapes control characters and line breaks of the service", async () => {
   const status = "failed\u001b[31m\u009b2J\r\nacme: forged";
   acme().takeOver(OURS());
   acme().change({ webhook_status: status });

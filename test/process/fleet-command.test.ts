@@ -138,7 +138,7 @@ async function startUp(up: "until-stopped" | "for-ever") {
 
 describe("an interrupted run, with a fake fleet", () => {
   test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
-    "%s %s lets it finish, prints the summary, and ends with 130",
+    "%s %s finishes, prints the summary, and ends with 130",
     async (...signals) => {
       const { child, ended } = await startUp("until-stopped");
       for (const signal of signals) child.kill(signal);

@@ -21,7 +21,7 @@ const definitionIn = (folder: string): FleetDefinition => ({
   }),
 });
 
-test("a later command keeps the folder of a run for a day, and a run that has ended leaves nothing", async () => {
+test("a killed run's folder stays for a day, and a completed run leaves nothing", async () => {
   const fleet = await resolveFleet(definitionIn(await makeFolder()));
   await prepareProject(fleet);
   await withProgram(fleet, outputsProgram({}), async (ofRun) => {
@@ -37,7 +37,7 @@ test("a later command keeps the folder of a run for a day, and a run that has en
   expect(await readdir(fleet.folder)).toEqual([".gitignore", "Pulumi.yaml"]);
 });
 
-test("write creates the project of a stack for its owner only, and leaves other projects unchanged", async () => {
+test("write creates a stack's project for its owner only, and keeps other projects", async () => {
   const folder = await makeFolder();
   const fleet = await openFleet(definitionIn(join(folder, ".fleet")));
   const target = join(folder, "stack");
@@ -56,7 +56,7 @@ test("write creates the project of a stack for its owner only, and leaves other 
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("name another folder");
 });
 
-test("an engine ends with the process that has started it, with a stand-in for pulumi", async () => {
+test("an engine ends with the process that started it (a stand-in for pulumi)", async () => {
   const folder = await makeFolder();
   const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
   await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });

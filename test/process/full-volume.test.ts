@@ -47,7 +47,7 @@ async function startOnVolume(kind: VolumeKind, megabytes: number) {
   return { volume, receiver, home, responder };
 }
 
-test("a full volume keeps a reserve, drains once the target is back, and accepts deliveries again", async () => {
+test("a spool on a full volume keeps a reserve, drains once the target is back, and accepts again", async () => {
   const megabytes = 64;
   const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
   const { origin, instance } = responder;
@@ -68,7 +68,7 @@ test("a full volume keeps a reserve, drains once the target is back, and accepts
   expect(await deliver(origin, 0)).toBe(200);
 });
 
-test("after a kill, a start on a full volume responds with 503, and forwards kept deliveries", async () => {
+test("a responder started on a full volume responds with 503 and forwards kept deliveries", async () => {
   const { volume, receiver, home, responder } = await startOnVolume("tmpfs", 32);
   const acknowledged = await deliverUntilFull(responder.origin);
   responder.child.kill("SIGKILL");
@@ -77,7 +77,7 @@ test("after a kill, a start on a full volume responds with 503, and forwards kep
   expect(await freeBytesOf(volume)).toBe(0);
   const { origin, instance } = await startResponder(home);
   expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-  // A restart would free no space.
+  // A restart would not free space.
   expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);

@@ -8,7 +8,7 @@ import { readJsonLines } from "./cli-harness.ts";
 import { KEY, makeHome, run, startResponder } from "./program.ts";
 
 describe("a delivery that a responder keeps", () => {
-  it("is listed while the responder runs and after it has stopped, by workspace and up to a limit", async () => {
+  it("is listed by workspace and up to a limit, even when the responder has stopped", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { verificationKeys: KEY } };
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
@@ -69,7 +69,7 @@ describe("a delivery that a responder keeps", () => {
     });
   });
 
-  it("and could not forward is listed with the reason, and forwarded again under the same id", async () => {
+  it("is listed with the reason of its failure, and replayed under its id", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(422);
     const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } });
@@ -116,7 +116,7 @@ describe("a delivery that a responder keeps", () => {
     await expect.poll(() => receiver.received).toHaveLength(1);
   });
 
-  it("and that waits for its next attempt is listed with its time, and is forwarded at once by retry", async () => {
+  it("is listed with the time of its next attempt, and forwarded at once by retry", async () => {
     const target = await startServer((_, response, index) =>
       response.writeHead(index === 0 ? 503 : 200, { "retry-after": "3600" }).end(),
     );

@@ -25,7 +25,7 @@ const samplesOf = (text: string): Record<string, number> =>
     [...text.matchAll(/^apichat_responder_(\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
   );
 
-/** A target that asks for each delivery again in an hour. */
+/** A target that asks for a retry in an hour. */
 const startBusyTarget = () =>
   startServer((_, response) => response.writeHead(503, { "retry-after": "3600" }).end());
 
@@ -133,7 +133,7 @@ test("the first 100 workspaces have their own series, and the others share one",
   expect(samples['oldest_pending_seconds{workspace="*"}']).toBeGreaterThan(0);
 });
 
-test("the metrics are on loopback under their own path; without the option their code is not loaded", async () => {
+test("the metrics are on loopback under their own path, and are loaded only with the option", async () => {
   const file = join(await makeFolder(), "hook.mjs");
   const loaded = `${file}.loaded`;
   const record = `(url, context, next) => (appendFileSync(${JSON.stringify(loaded)}, url + "\\n"), next(url, context))`;

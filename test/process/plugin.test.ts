@@ -7,18 +7,15 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 /** The bundle in the npm package, as the engine finds it. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
-test.each([[["127.0.0.1:1"]], [[]]])(
-  "prints its port and nothing else, and ends with the engine: %j, which may also attach later",
-  async (words) => {
-    // The folder of the program, in which the plugin must write nothing.
-    const cwd = await makeFolder();
-    const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
-    const said = await startProgram(words, { script, environment, cwd }).ended;
-    expect(await readdir(cwd)).toEqual([]);
-    const stdout: unknown = expect.stringMatching(/^\d+\n$/);
-    expect(said).toEqual({ exitCode: 0, signal: null, stdout, stderr: "" });
-  },
-);
+test.each([[["127.0.0.1:1"]], [[]]])("prints only its port, and ends with the engine: %j", async (words) => {
+  // The folder of the program, in which the plugin must write nothing.
+  const cwd = await makeFolder();
+  const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
+  const said = await startProgram(words, { script, environment, cwd }).ended;
+  expect(await readdir(cwd)).toEqual([]);
+  const stdout: unknown = expect.stringMatching(/^\d+\n$/);
+  expect(said).toEqual({ exitCode: 0, signal: null, stdout, stderr: "" });
+});
 
 test.each([
   [
@@ -27,7 +24,7 @@ test.each([
   ],
   ["-h", /^pulumi-resource-apichat \d/],
   ["--version", /^\d+\.\d+\.\d+\n$/],
-])("prints with %s what it is, and ends", async (word, shown) => {
+])("%s prints a description and ends", async (word, shown) => {
   const said = await startProgram([word], { script }).ended;
   expect(said).toEqual({
     exitCode: 0,
@@ -45,7 +42,7 @@ test("reports why a responder does not start, without its key", async () => {
   expect(stderr).not.toContain(KEY);
 });
 
-test("on an unsupported Node it only reports that, before it loads the bundle", async () => {
+test("reports an unsupported Node before it loads the bundle", async () => {
   const writeFile = await makeWriter();
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const NODE_OPTIONS = `--import=${await writeFile("pretend.mjs", pretend)}`;

@@ -45,7 +45,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     const log = (): Promise<string> => readFile(join(home.dataDir, "responder.log"), "utf8");
     expect(await deliverTo(`${origin}/w0`, first[0] ?? "")).toBe(200);
     await expect.poll(log).toContain('"not forwarded"');
-    // A wrong URL, which the log must not show.
+    // A wrong URL that the log must not show.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"event":"refused","status":404,"code":"not_found"');
     // The text of the message.
@@ -92,7 +92,7 @@ const HOOK = `
     longest = 0;
   });`;
 
-it("with 30,000 workspaces, a stranger's request, a reload and a retry take turns with other requests", async () => {
+it("with 30,000 workspaces, no request, reload or retry blocks the event loop for long", async () => {
   const targets = Array.from({ length: 30_000 }, (_, index) => `http://127.0.0.1:9/${index}`);
   const workspaces = Object.fromEntries(targets.map((forwardTo, index) => [`w${index}`, { forwardTo }]));
   const config = { workspaces, derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
@@ -127,7 +127,7 @@ it("with 30,000 workspaces, a stranger's request, a reload and a retry take turn
   await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
   for (const [what, begin] of work) {
     let longest = Infinity;
-    // Up to three times, because other programs on the machine make each turn longer.
+    // Up to three attempts, because other programs on the machine delay each turn.
     for (let round = 0; round < 3 && longest > MAX_TURN_MS; round++) {
       await begin();
       expect(await statusOf("/readyz")).toBe(200);

@@ -28,7 +28,7 @@ describe("the responder as a process", () => {
     expect(names).toEqual(["started", "stopping", "stopped"]);
   });
 
-  it("prints the URLs to register if stderr is a terminal, which is simulated here", async () => {
+  it("prints the URLs to register on a terminal (simulated)", async () => {
     const acme = { verificationKeys: KEY };
     const workspaces = { acme, globex: { verificationKeys: SECOND_KEY, path: "/o/globex" } };
     const home = await makeHome({ host: "0.0.0.0", port: await freePort(), workspaces });
@@ -48,7 +48,7 @@ describe("the responder as a process", () => {
     expect((await ended).stderr).toContain("this process may open 64 files, fewer than the 2400");
   });
 
-  it("continues for --drain-seconds after SIGTERM, no longer ready, and ends at once at Ctrl-C", async () => {
+  it("is not ready but still accepts for --drain-seconds after SIGTERM, and ends at once at Ctrl-C", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
@@ -66,7 +66,7 @@ describe("the responder as a process", () => {
     expect(await short.ended).toMatchObject({ exitCode: 0, signal: null });
   });
 
-  it("loses nothing acknowledged when it is killed under load, and keeps the order of conversations", async () => {
+  it("loses no acknowledged delivery when killed under load, and keeps conversations in order", async () => {
     const receiver = await startReceiver();
     const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
     const home = await makeHome({ port: await freePort(), workspaces });
@@ -101,7 +101,7 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
-    // Under the same id.
+    // They keep their id.
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {
@@ -111,7 +111,7 @@ describe("the responder as a process", () => {
     expect(await requestStatus({ ...instance, instance: "one that was killed" })).toBeUndefined();
   });
 
-  it("rejects deliveries once its log is removed, and has all that it acknowledged after a kill", async () => {
+  it("rejects deliveries once its log was removed, and keeps acknowledged ones after a kill", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);
@@ -130,7 +130,7 @@ describe("the responder as a process", () => {
     expect(pending).toBeGreaterThanOrEqual(count);
   });
 
-  it("ends with 1 when its data folder is removed, because nothing finds it any more", async () => {
+  it("ends with 1 when its data folder is removed, because no command could find it", async () => {
     const home = await makeHome();
     const { ended } = await startResponder(home);
     await rm(home.dataDir, { recursive: true });
@@ -139,7 +139,7 @@ describe("the responder as a process", () => {
     expect(stderr).toContain(`error: the data folder ${home.dataDir} was removed or replaced while`);
   });
 
-  it("reloads its configuration at SIGHUP, and keeps the old one if the new one is wrong", async () => {
+  it("reloads its configuration at SIGHUP, unless the new one is wrong", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     await home.configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
@@ -222,7 +222,7 @@ describe("the responder as a process", () => {
   });
 });
 
-it("ends with 1 when the thread of its spool ends, and has all that it acknowledged at the next start", async () => {
+it("a responder ends with 1 when its spool's thread ends, and keeps acknowledged deliveries", async () => {
   const home = await makeHome();
   const hook = join(home.folder, "thread.mjs");
   const ending =
@@ -251,7 +251,7 @@ async function openRequest(port: number): Promise<Socket> {
 }
 
 describe("a start that fails", () => {
-  it("reports what is wrong with the configuration, without a key, and ends with 2", async () => {
+  it("reports a wrong configuration without a key, and ends with 2", async () => {
     const home = await makeHome({ port: "eighty", workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
     const said = await run("responder", "--config", home.configFile);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });

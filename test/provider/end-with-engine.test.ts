@@ -35,7 +35,7 @@ test("the provider process ends when the engine closes its stdin", async () => {
   expect(await provider.ended).toEqual([0, null]);
 });
 
-test("it does not end because stdin is /dev/null", async () => {
+test("the provider process does not end if stdin is /dev/null", async () => {
   const provider = await start("ignore");
   for (let call = 0; call < 20; call += 1) await expectCheck(provider);
 });

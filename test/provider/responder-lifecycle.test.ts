@@ -97,7 +97,7 @@ describe("a folder", () => {
     }
   });
 
-  test("of another stack is rejected, and moves with its stack", async () => {
+  test("is rejected if it belongs to another stack, and moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
     startRun();
@@ -127,7 +127,7 @@ test("for a responder on another machine, read and delete only warn, and update 
   await expectPids(expect.arrayContaining([pid, updated.outs.pid]));
   expect(run.lines).toEqual([
     expect.stringContaining("chat: warning: the responder was started on another machine, so"),
-    expect.stringContaining("is not ended from here"),
+    expect.stringContaining("cannot be ended from here"),
     expect.stringMatching(`warning: .* another machine.*pid ${pid}`),
   ]);
 });

@@ -23,14 +23,24 @@ const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bbe had\b/i, "is available"],
   [/\bwhoever\b/i, "name the thing"],
   [/\b(LEAST|MOST|LONGEST|LARGEST)_/, "MIN_, MAX_"],
+  [/\ban? \w+ of (its|their|your|my) own\b/i, "its own thing"],
+  [/\bof yours\b/i, "your own thing"],
+  [/\bput back\b/i, "restore"],
+  [/\band not before\b/i, "only once"],
+  [
+    /^\s*(?:(?:test|it|describe)[\w.]*|\](?: as const)?\))\(["'`](?:and|that|which)\b/,
+    "a title with a subject",
+  ],
 ];
 
-const files = ["provider", "schema", "docs", "test", "tools"]
+const files = ["provider", "schema", "docs", "examples", "test", "tools"]
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
   )
-  .filter((path) => /\.(?:tsx?|mjs|md)$/.test(path) && path !== "test/unit/english.test.ts")
-  .concat("README.md");
+  .filter(
+    (path) => /^(?!.*node_modules).*\.(?:tsx?|mjs|md)$/.test(path) && path !== "test/unit/english.test.ts",
+  )
+  .concat("README.md", "CONTRIBUTING.md", "CHANGELOG.md");
 
 test("comments, messages, tests and pages are written as the field writes", () => {
   expect(files.length).toBeGreaterThan(200);

@@ -91,7 +91,7 @@ test("the table of requirements matches the code", () => {
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
   expect(table).toContain(`${MIN_PYTHON} or newer for the tests of a clone`);
   const least = pluginSchema.language.python.pythonRequires.replace(">=", "");
-  expect(table).toContain(`${least} or newer in a project`);
+  expect(table).toContain(`${least} or newer in your own project`);
   expect(readPage("docs/guide/without-node.md").text).toContain(`Python ${least} or newer`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(

@@ -1,9 +1,9 @@
 /**
- * A typedoc plugin: names pages after their headings, groups them by folder, and names modules as programs
- * import them.
+ * A typedoc plugin: names pages after their headings, groups them by folder, names modules as programs import
+ * them, and makes links to the README name its file.
  */
 import { readFileSync } from "node:fs";
-import { Converter, ReflectionKind, Renderer } from "typedoc";
+import { Converter, PageEvent, ReflectionKind, Renderer } from "typedoc";
 
 /** The group of a page in the sidebar, by the start of its path. */
 const GROUPS = Object.entries({
@@ -19,6 +19,7 @@ export function load(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, setGroup);
   // Runs before the search index is built.
   app.renderer.on(Renderer.EVENT_BEGIN, setNames, 1000);
+  app.renderer.on(PageEvent.END, nameFirstPage);
 }
 
 /**
@@ -43,4 +44,13 @@ function setNames({ project }) {
   if (first !== undefined) first.text = first.text.replace(/^\s*# .+\n/, "");
   for (const module of project.getReflectionsByKind(ReflectionKind.Module))
     module.name = `pulumi-apichat/${module.name}`.replace(/\/provider|\/entry$/g, "");
+}
+
+/**
+ * typedoc links to the folder of the README, which only a web server resolves to its page.
+ *
+ * @param {import("typedoc").PageEvent} page
+ */
+function nameFirstPage(page) {
+  page.contents = page.contents?.replaceAll(/(href="(?:\.\.?\/)+)(?=[#"])/g, "$1index.html");
 }

@@ -4,7 +4,7 @@ import { openQueue } from "./sqs";
 
 const environment = readEnvironment("FORWARD_TO", "QUEUE_URL", "DEAD_LETTER_QUEUE_URL");
 
-/** Takes deliveries from the queue to their target. */
+/** Forwards deliveries from the queue to their target. */
 export const handler = createForwarder({
   target: environment.FORWARD_TO,
   queue: openQueue(environment.QUEUE_URL),

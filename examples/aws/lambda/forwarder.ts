@@ -12,7 +12,7 @@ export interface ForwarderOptions {
 
 /** The longest pause between two attempts, unless the target asks for more. */
 const MAX_PAUSE_SECONDS = 300;
-/** The longest pause that a target may ask for. */
+/** The longest pause that a target may request. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
 /**
@@ -55,7 +55,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     const attempt = record.attributes.ApproximateReceiveCount;
     console.error(`Delivery ${delivery.id} was not taken (attempt ${attempt}): ${outcome.reason}`);
     if (outcome.kind === "retry") return outcome;
-    // The target will never take it: its conversation need not wait for the last attempt.
+    // The target will never accept it, so its conversation need not wait for the last attempt.
     await options.deadLetters.send({
       body: record.body,
       group: groupOf(record),
@@ -63,7 +63,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     });
     return { ...outcome, kind: "done" };
   } catch (error) {
-    // One record must not bring back the others of its batch, which are forwarded.
+    // One failed record must not cause the forwarded ones of its batch to be received again.
     console.error(`Message ${record.messageId} could not be forwarded: ${String(error)}`);
     return { kind: "retry", reason: String(error), retryAfterSeconds: 0 };
   }

@@ -1,17 +1,17 @@
 /** Older keys are read again before they are used. A removed key may still be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Minimum interval between reads caused by refused requests, because those cost their sender nothing. */
+/** Minimum interval between reads caused by rejected requests, because those cost their sender nothing. */
 const MIN_AGE_MS = 1_000;
 
 /** Caches the verification keys of a store between the invocations of one instance. */
 export interface KeyCache {
   /** The keys. Rejects if they have never been read and cannot be now. */
   current(): Promise<readonly string[]>;
-  /** Reads them again, and says whether they have changed. */
+  /** Reads them again, and returns whether they have changed. */
   renew(): Promise<boolean>;
 }
 
-/** Keeps what `read` gives. When reading fails, what was read before stays in use, and the failure is logged. */
+/** Caches the result of `read`. If reading fails, the previous result stays in use, and the failure is logged. */
 export function createKeyCache(read: () => Promise<readonly string[]>): KeyCache {
   let keys: readonly string[] | undefined;
   let lookedAtMs = 0;

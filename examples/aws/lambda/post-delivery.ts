@@ -7,7 +7,7 @@ export type Outcome = ForwardVerdict & { reason: string };
 /** How long a target may take to answer. */
 const TIME_LIMIT_MS = 20_000;
 
-/** Posts a delivery as it came: body byte for byte, end-to-end headers, and its id. No redirect is followed. */
+/** Posts a delivery unchanged, with its end-to-end headers and its id. Does not follow redirects. */
 export async function postDelivery(target: string, { id, headers, body }: QueuedDelivery): Promise<Outcome> {
   try {
     const response = await fetch(target, {
@@ -25,7 +25,7 @@ export async function postDelivery(target: string, { id, headers, body }: Queued
   }
 }
 
-/** fetch hides the reason in the cause. */
+/** `fetch` has the reason in `cause`. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `${String(error)}${cause}`;

@@ -7,13 +7,13 @@ export interface QueuedDelivery {
   body: Uint8Array;
 }
 
-/** The most that SQS takes as one message: 1 MiB, where the queue's `maxMessageSize` allows it. */
+/** The largest message of SQS: 1 MiB, if the queue's `maxMessageSize` allows it. */
 export const QUEUE_MESSAGE_BYTES = 1024 * 1024;
 
-/** How large a delivery's body may be: as base64 it takes a third more, and 90 KiB are left for id and headers. */
+/** The largest body of a delivery: base64 needs a third more, and 90 KiB remain for id and headers. */
 export const BODY_LIMIT_BYTES = 700 * 1024;
 
-/** Writes a delivery as a message. SQS takes only text, and not all of that: hence base64. */
+/** Writes a delivery as a message. The body is base64, because SQS accepts only some text. */
 export function encodeDelivery({ id, headers, body }: QueuedDelivery): string {
   return JSON.stringify({ id, headers, body: Buffer.from(body).toString("base64") });
 }

@@ -17,8 +17,8 @@ export interface ReceiverOptions {
 }
 
 /**
- * Makes the handler of the webhook URL. A delivery is acknowledged with 200 when the queue has it, else
- * refused with 503.
+ * Makes the handler of the webhook URL. A delivery is acknowledged with 200 once it is in the queue, else rejected with
+ * 503.
  */
 export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler {
   const answer = toLambdaHandler(
@@ -37,7 +37,7 @@ export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler 
   );
   return async (event) => {
     const result = await answer(event);
-    // A key that is newer than the ones in the cache must not be refused: while keys rotate, nothing is.
+    // A request with a key that is newer than the cache must not be rejected during a rotation.
     return result.statusCode === 401 && (await keys.renew()) ? answer(event) : result;
   };
 }
@@ -51,11 +51,14 @@ function toQueueMessage(delivery: Delivery, request: RequestHead): QueueMessage 
   };
 }
 
-/** Without what AWS notes on a request: its trace id, and the TLS version of the sender. */
+/** Omits what AWS adds to a request: its trace id, and the TLS version of the sender. */
 const headersToForward = (request: RequestHead): [name: string, value: string][] =>
   endToEndHeaders(request.headers()).filter(([name]) => !/^x-amzn-/i.test(name));
 
-/** The conversation, as the name of a message group; undefined for a message without one, which waits for no other. */
+/**
+ * The conversation, as the name of a message group; undefined for a message without one, which does not wait for
+ * others.
+ */
 function conversationOf(message: unknown): string | undefined {
   const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };
   if (typeof id === "number" || typeof id === "bigint") return String(id);

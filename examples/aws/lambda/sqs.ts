@@ -5,18 +5,18 @@ export interface QueueMessage {
   body: string;
   /** The messages of one group stay in order. */
   group: string;
-  /** The queue takes one of all messages with the same id within five minutes: a repeated call changes nothing. */
+  /** The queue accepts only one message with an id within five minutes, so a repeated call changes nothing. */
   deduplicationId: string;
 }
 
 /** The calls that are made to a queue; Lambda itself receives and deletes. */
 export interface Queue {
   send(message: QueueMessage): Promise<void>;
-  /** Hides a message that was received, and with it its group, for so long. */
+  /** Hides a received message, and thereby its group, for this many seconds. */
   delay(receiptHandle: string, seconds: number): Promise<void>;
 }
 
-/** Short, so that a call is tried again while the sender still waits for the answer. */
+/** Short, so that a call is retried while the sender still waits for the response. */
 const timeLimits = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
 
 const client = new SQSClient({ maxAttempts: 3, requestHandler: timeLimits });

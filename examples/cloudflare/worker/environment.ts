@@ -2,8 +2,7 @@ import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import type { Letter } from "./letter";
 
 /**
- * What the Pulumi program binds, and for each workspace a secret text `WORKSPACE_<name>`: {@link Workspace}
- * as JSON.
+ * The bindings of the Pulumi program, including a secret `WORKSPACE_<name>` per workspace: {@link Workspace} as JSON.
  */
 export interface Env {
   DELIVERIES: Queue<Letter>;

@@ -3,11 +3,11 @@ import { findWorkspace, type Env } from "./environment";
 import { readLetter, type Letter } from "./letter";
 
 const ANSWER_WITHIN_MS = 30_000;
-const LONGEST_BACKOFF_SECONDS = 60 * 60;
-/** Longer delays are refused by queues. */
-const LONGEST_DELAY_SECONDS = 12 * 60 * 60;
+const MAX_BACKOFF_SECONDS = 60 * 60;
+/** Queues reject longer delays. */
+const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
-/** Forwards one delivery. Acknowledges it if the target took it, and otherwise asks for it again, later. */
+/** Forwards one delivery. Acknowledges it if the target accepted it, and otherwise retries later. */
 export async function forward(message: Message<Letter>, env: Env): Promise<void> {
   const { id, workspace } = message.body;
   try {
@@ -23,7 +23,7 @@ export async function forward(message: Message<Letter>, env: Env): Promise<void>
   }
 }
 
-/** Puts a dead letter back among the deliveries: the attempts begin anew. */
+/** Moves a dead letter back to the deliveries, with new attempts. */
 export async function replay(message: Message<Letter>, env: Env): Promise<void> {
   try {
     await env.DELIVERIES.send(message.body, { contentType: "json" });
@@ -42,19 +42,19 @@ async function post(letter: Letter, env: Env): Promise<Response> {
     redirect: "manual",
     signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
   });
-  // An answer that nobody reads would keep its connection.
+  // An unread response would keep its connection.
   await response.body?.cancel();
   return response;
 }
 
-/** A queue moves a message to its dead letters only after the last retry, so this one is moved by hand. */
+/** A queue moves a message to its dead letters only after the last retry, so this moves it earlier. */
 async function bury(message: Message<Letter>, env: Env): Promise<void> {
   await env.DEAD_LETTERS.send(message.body, { contentType: "json" });
   message.ack();
 }
 
-/** 1 s, 2 s, 4 s … 1 h, and never sooner than the target asks for. */
+/** 1 s, 2 s, 4 s … 1 h, and at least as long as the target requests. */
 function delayOf(attempts: number, retryAfterSeconds = 0): number {
-  const backoff = Math.min(2 ** (attempts - 1), LONGEST_BACKOFF_SECONDS);
-  return Math.min(Math.max(backoff, retryAfterSeconds), LONGEST_DELAY_SECONDS);
+  const backoff = Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
+  return Math.min(Math.max(backoff, retryAfterSeconds), MAX_DELAY_SECONDS);
 }

@@ -10,7 +10,7 @@ export interface Letter {
   bodyBase64: string;
 }
 
-/** The largest body that, in base64 and with its headers, fits into a message of a queue: those hold 128 KB. */
+/** The largest body that fits, in base64 and with its headers, into a message of a queue (128 KB). */
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
 /** Headers that Cloudflare adds to every request, including forwarded ones. */

@@ -77,7 +77,7 @@ function requestLine(request: RecordedRequest): Line | undefined {
   if (response === null && durationMs === 0) return undefined;
   const status = response?.status ?? 0;
   const isGood = status >= 200 && status <= 299;
-  // The message has a line of its own.
+  // The message has its own line.
   if (operation === "message" && isGood && fault === "") return undefined;
   return {
     at,
@@ -113,7 +113,7 @@ const handshakeLine = ({
 });
 
 function messageLine({ at, workspace, from, body, delivery }: MessageRecord): Line | undefined {
-  // The delivery has a line of its own, which names the message.
+  // The delivery has its own line, which names the message.
   if (delivery !== null) return undefined;
   const isLost = from !== "contact";
   return {

@@ -37,7 +37,7 @@ export const upCommand = (source: FleetSource): Command =>
     new Command("up")
       .description("show the plan, ask, and bring every stack in line with the list")
       .option("--refresh", "query the service first, so that drift is repaired too")
-      .option("--skip-plan", "ask without a plan")
+      .option("--skip-plan", "prompt without a plan")
       .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {

@@ -48,7 +48,7 @@ const setCommand = (): Command =>
 const deleteCommand = (): Command =>
   workspaceCommand("delete", "remove the webhook if its URL is the one you name")
     .requiredOption("--webhook-url <url>", "the URL to remove", parseUrl)
-    .option("--replace", "remove it whatever its URL is")
+    .option("--replace", "remove it even if its URL differs")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
       runToExit(options, async (run) => (await import("./workspace.js")).runDelete(options, run)),
@@ -76,7 +76,7 @@ const workspaceCommand = (name: string, description: string): Command =>
 const apiKeyAsOption = (): Option =>
   new Option(
     "--api-key-as <method>",
-    "how the API key is presented; the specification also speaks of a bearer token",
+    "how the API key is presented; the specification also mentions a bearer token",
   )
     .choices(["body", "body-and-bearer"])
     .default("body");

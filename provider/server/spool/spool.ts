@@ -67,7 +67,7 @@ export async function openSpool(dataDir: string, options: Partial<typeof DEFAULT
 
 /**
  * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process.
- * SQLite works in a thread of its own. What it is asked for while it works is its next batch: one
+ * SQLite works in its own thread. What it is asked for while it works is its next batch: one
  * transaction, and one wait for the disk. With the outcomes it hands out what is due.
  */
 export class Spool {

@@ -218,7 +218,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
 describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secrets }) => {
-  test.each([400, 401, 302])("from an HTTP %i that echoes the request", async (status) => {
+  test.each([400, 401, 302])("if HTTP %i echoes the request", async (status) => {
     const { url } = await startServer((request, response) => {
       const location = `https://other.example/${encodeURIComponent(echoOf(request))}`;
       response.writeHead(status, { location }).end(`begin ${echoOf(request)} end`);
@@ -228,7 +228,7 @@ describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secre
     expect(error.message).toContain(status === 302 ? "https://other.example/" : "begin ");
   });
 
-  test("from a response that is not HTTP and echoes them", async () => {
+  test("if a response that is not HTTP echoes the request", async () => {
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );

@@ -211,7 +211,7 @@ describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
     ["is missing, so the back-off delays", {}, 125],
-  ])("of a 429 %s all calls of both clients to that origin only", async (_, headers, leastMs) => {
+  ])("%s all calls of both clients to the origin of a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));
     const release = holdPauses();
@@ -228,7 +228,7 @@ describe("Retry-After", () => {
     expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
   });
 
-  test("of a 503 delays only its own call", async () => {
+  test("delays only its own call after a 503", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
     const release = holdPauses();
     const first = createTestClient(`${url}/a`).getWebhook();

@@ -39,7 +39,7 @@ test.each([
   expect(answer).toMatchObject({ status: 404, body: { error: {} } });
 });
 
-describe("the problem of a call is named", () => {
+describe("a wrong call gets its problem", () => {
   test("a body that is not JSON, not sent as JSON, or too large; a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
@@ -93,7 +93,7 @@ describe("a workspace", () => {
     expect(body).toMatchObject([{ name: "acme" }]);
   });
 
-  test("has a registration that somebody else sets and removes, without a handshake", async () => {
+  test("gets a registration, as if by somebody else, without a handshake", async () => {
     const { emulator, acme } = await startAcme();
     const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
     const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
@@ -110,7 +110,7 @@ describe("a workspace", () => {
 });
 
 describe("a conversation by hand", () => {
-  test("goes through bot_url, and an agent replies with a signed delivery", async () => {
+  test("posts to bot_url, and an agent's reply is a signed delivery", async () => {
     const { emulator, deliveries } = await startScene({ flow: "silent" });
     const message = inbound("hello", 42);
     const sent = await control(emulator, `POST ${acmePath}/messages`, message);
@@ -118,7 +118,7 @@ describe("a conversation by hand", () => {
     const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
     expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
-    // Without the fields that are equal in every reply.
+    // Omits the fields that are equal in every reply.
     const { message_type: _type, private: _private, ...short } = reply;
     const answered = await control(emulator, `POST ${acmePath}/replies`, short);
     expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
@@ -160,7 +160,7 @@ test("faults are injected, listed, and removed one by one or all at once", async
   expect(misspelt.status).toBe(404);
 });
 
-test("health and settings show how it runs", async () => {
+test("health and settings show the state of the emulator", async () => {
   const { emulator } = await startAcme({ maskKey: true, handshake: { encoding: "json" } });
   const version: unknown = expect.stringMatching(/^\d+\.\d+\.\d+/);
   expect((await control(emulator, "GET /_emulator/health")).body).toEqual({ status: "ok", version });
@@ -184,10 +184,10 @@ describe("secrets", () => {
     ["requests", secrets],
     ["deliveries", [verificationKey, QUERY_VALUE]],
     ["workspaces", secrets],
-  ])("of one of the %s are unmasked only on request", async (list, held) => {
+  ])("are masked in %s, and shown only on request", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
-    // Fails after a handshake and a request with the echo.
+    // This call fails after a handshake and a request that are both echoed.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
     const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
@@ -205,7 +205,7 @@ describe("secrets", () => {
     for (const secret of held) expect(revealed).toContain(secret);
   });
 
-  test("that are wrong are masked too, because they may be valid elsewhere", async () => {
+  test("are masked even if they are wrong, because they may be valid elsewhere", async () => {
     const { emulator, acme } = await startAcme();
     const body = `{"ChaveApi" : "${foreign}", "webhook_url":"https://a.example/?t=${foreign}", "x": tru`;
     await post(`${acme.baseUrl}?action=get-webhook&token=${foreign}`, body);
@@ -216,7 +216,7 @@ describe("secrets", () => {
     expect((requests.body as RecordedRequest[])[0]?.request.body).toContain("https://a.example/?t=***");
   });
 
-  test("that are wrong are masked in the header of flowKey", async () => {
+  test("are masked in the header of flowKey", async () => {
     const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
     expect((await post(acme.botUrl, "{}", { "X-Flow": foreign })).status).toBe(401);
     const requests = await control(emulator, "GET /_emulator/requests");

@@ -54,7 +54,7 @@ describe("deliver", () => {
   });
 });
 
-/** One message of each kind of section 2.4, and its kind in the control API. */
+/** A message of each kind of section 2.4, with its kind in the control API. */
 const kinds = [
   ["text", samples.OutboundText],
   ["image", samples.OutboundImage],
@@ -67,7 +67,7 @@ const kinds = [
 
 describe("a reply of section 2.4", () => {
   test.each(kinds)(
-    "of kind %s is addressed to the contact and the conversation of the message",
+    "is addressed to the message's contact and conversation: %s",
     async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
       const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
       await say(scene.acme, "hello", 4711);
@@ -86,7 +86,7 @@ type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[N
 test.each<[Reading<"deliveryEncoding">, string]>([
   ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
   ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],
-])("deliveryEncoding %s encodes accents in its way, and signs that encoding", async (...row) => {
+])("deliveryEncoding %s signs its own encoding of accents", async (...row) => {
   const [deliveryEncoding, written] = row;
   const { acme, deliveries } = await startScene({ deliveryEncoding });
   await acme.deliver({ ...outbound('é 👋 a/b "c" \\ \n\u0001 \u2028<&\'>'), conv_id: 9007199254740993n });
@@ -112,7 +112,7 @@ test.each<[Reading<"deliveryResponse">, number, string]>([
 test.each<[Reading<"defaultAction">, unknown]>([
   ["null", null],
   ["url", expect.objectContaining({ url: expect.stringMatching(/^http/) })],
-])("defaultAction %s is used in the cards of the menu", async (defaultAction, expected) => {
+])("defaultAction %s is in the cards of the menu", async (defaultAction, expected) => {
   const scene = await startScene({ defaultAction, flow: "menu" });
   await press(scene.acme, "x", "carousel");
   const [delivery] = await waitForDeliveries(scene, 1);
@@ -125,7 +125,7 @@ const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Prom
   control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
 
 describe("a resend", () => {
-  test("is the same byte for byte, including the signature, and a separate delivery", async () => {
+  test("is a separate delivery with the same bytes and signature", async () => {
     const scene = await startScene({ deliveryEncoding: "php" });
     const sent = await scene.acme.deliver(outbound("Olá/👋"));
     const body = { resendOf: sent.id, verdict: "pending", attempts: [] };

@@ -17,7 +17,7 @@ async function startTwo(): Promise<
 }
 
 describe("deliveries", () => {
-  test("of one conversation arrive in order, one at a time, without delaying other conversations", async () => {
+  test("arrive in order within a conversation, one at a time, without delaying other conversations", async () => {
     const { acme, results, release, texts } = await startTwo();
     await acme.deliver(outbound("elsewhere", 2));
     expect(texts()).toEqual(["first", "elsewhere"]);
@@ -26,7 +26,7 @@ describe("deliveries", () => {
     expect(texts()).toEqual(["first", "elsewhere", "second"]);
   });
 
-  test("wait for the delivery before them, even while it is repeated", async () => {
+  test("wait for the previous delivery, even while it is retried", async () => {
     const options = { deliveryAttempts: 3, deliveryRetryMs: 20 };
     const { acme, texts } = await startScene(options, answering(503, 503));
     const results = await Promise.all(["first", "second"].map((text) => acme.deliver(outbound(text))));
@@ -34,7 +34,7 @@ describe("deliveries", () => {
     expect(results.map(({ attempts }) => attempts.length)).toEqual([3, 1]);
   });
 
-  test("use the URL and the key that are registered at the time of the attempt", async () => {
+  test("use the URL and the key that are registered when they are sent", async () => {
     const { acme, results, release, deliveries } = await startTwo();
     acme.change({ webhook_verification_key: "chave-é-nova" });
     release();
@@ -52,7 +52,7 @@ describe("deliveryWhile", () => {
     faults: [{ operation: "handshake", fault: { status: 500 } }],
   };
 
-  test("verified delivers nothing to a webhook whose handshake failed, until it is verified", async () => {
+  test("verified delivers nothing until the webhook is verified", async () => {
     const { acme, texts } = await startScene(unverified);
     await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
     acme.change({ webhook_status: "verified" });
@@ -69,13 +69,13 @@ describe("deliveryWhile", () => {
 });
 
 describe("deliveryAttempts and deliveryRetryMs", () => {
-  test("try a delivery no more often than configured", async () => {
+  test("limit the number of attempts", async () => {
     const { acme } = await startScene({ deliveryAttempts: 2, deliveryRetryMs: 1 }, answering(500, 500, 500));
     const attempts = [{}, { reason: "answered HTTP 500" }];
     expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "failed", attempts });
   });
 
-  test("repeats a failed delivery this often, with a pause that doubles and a time limit", async () => {
+  test("retry with doubled pauses and a time limit", async () => {
     const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
     const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
     const { verdict, attempts } = await acme.deliver(outbound("hello"));

@@ -38,7 +38,7 @@ async function openStream({ url }: Emulator, query = "", headers: Record<string,
 const typesOf = (events: readonly EmulatorEvent[]): string[] => events.map(({ type }) => type);
 
 describe("the live stream", () => {
-  test("reports everything as it happens, numbered, with the type as its event", async () => {
+  test("reports every numbered event as it happens", async () => {
     const { emulator, acme } = await startAcme();
     const stream = await openStream(emulator);
     expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
@@ -55,7 +55,7 @@ describe("the live stream", () => {
     expect(new Set(typesOf(stream.events()))).toEqual(new Set([...records, ...others]));
   });
 
-  test("masks secrets unless it is asked to reveal them, and ends when the emulator closes", async () => {
+  test("masks secrets unless the request reveals them, and ends when the emulator closes", async () => {
     const { emulator, acme } = await startAcme();
     const streams = [await openStream(emulator), await openStream(emulator, "?reveal=true")] as const;
     await set(acme, (await startEndpoint()).url);
@@ -67,7 +67,7 @@ describe("the live stream", () => {
     for (const { ended } of streams) expect(String(await ended)).toMatch(/undefined|terminated/);
   });
 
-  test("is closed if the client does not read, and the others continue", async () => {
+  test("is closed if its client does not read, without affecting other streams", async () => {
     const { emulator, acme } = await startScene();
     const socket = createConnection(Number(new URL(emulator.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -77,7 +77,7 @@ describe("the live stream", () => {
     socket.write(`GET /_emulator/events HTTP/1.1\r\nHost: ${new URL(emulator.url).host}\r\n\r\n`);
     const reading = await openStream(emulator);
     const text = "x".repeat(512 * 1024);
-    // More than the limit and the buffers of sockets: each message counts several times.
+    // More than the limit and the buffers of sockets, because each message causes several events.
     const deliver = async (message: typeof reply): Promise<void> => {
       const { id } = await acme.deliver(message);
       // The reading client is in this process too, and must keep up.

@@ -23,7 +23,7 @@ import {
 const operations = ["get-webhook", "set-webhook", "delete-webhook", "message"] as const;
 type Operation = (typeof operations)[number];
 
-/** A registered workspace, and an operation ready to be called; `changed` returns whether it was carried out. */
+/** Prepares a registered workspace and an operation; `changed` returns whether the operation took effect. */
 async function prepare(operation: Operation = "get-webhook") {
   const { emulator, acme } = await startSilent();
   const { url, received: requests } = await startEndpoint();
@@ -78,7 +78,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     ["truncated", expect.stringContaining("terminated"), true],
     ["close-before", expect.stringContaining("fetch failed"), false],
     ["close-after", expect.stringContaining("fetch failed"), true],
-  ])("%j causes the response %j, with the change made %s", async (fault, expected, isMade) => {
+  ])("%j causes the response %j, and takes effect: %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
     emulator.injectFault({ operation, fault });
     expect([await outcomeOf(perform())]).toMatchObject([expected]);
@@ -92,8 +92,8 @@ describe.each(operations)("a fault of %s", (operation) => {
 });
 
 test.each([
-  ["makes the change and then responds", { delayMs: 200 }, false],
-  ["with afterChange makes the change before it", { delayMs: 200, afterChange: true }, true],
+  ["takes effect before the response", { delayMs: 200 }, false],
+  ["with afterChange takes effect before the delay", { delayMs: 200, afterChange: true }, true],
 ])("a delay %s", async (_what, fault, early) => {
   const { emulator, perform, changed } = await prepare("delete-webhook");
   emulator.injectFault({ operation: "delete-webhook", fault });
@@ -119,7 +119,7 @@ describe("a rule", () => {
     expect(await statuses(6)).toEqual(expected);
   });
 
-  test("applies to its operation and its workspace, and not to calls with a wrong key", async () => {
+  test("applies only to its operation and workspace, and not to calls with a wrong key", async () => {
     const { emulator, acme } = await prepare();
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
     const rules: Partial<FaultRule>[] = [
@@ -152,7 +152,7 @@ describe("a rule", () => {
     [{ operation: "message", fault: "reorder" }, "fault: is not a fault of this operation"],
     [{ operation: "delivery", fault: "html" }, "fault: is not a fault of this operation"],
     [{ operation: "delivery", fault: { statusField: "x" } }, "fault: is not a fault of this operation"],
-  ])("that is invalid is rejected: %j", async (rule, named) => {
+  ])("is rejected if it is invalid: %j", async (rule, named) => {
     const { emulator } = await startSilent();
     expect(() => emulator.injectFault(rule as FaultRule)).toThrow(refused(named));
   });
@@ -168,7 +168,7 @@ describe("a fault of the handshake", () => {
     ["truncated", 0, /no answer/],
     ["close-before", 0, /no answer/],
     ["close-after", 1, /no answer/],
-  ])("%j makes it fail", async (fault, sent, reason) => {
+  ])("%j fails the handshake", async (fault, sent, reason) => {
     const { emulator, perform, changed, acme, handshakes } = await prepare("set-webhook");
     emulator.injectFault({ operation: "handshake", fault });
     expect((await perform()).status).toBe(422);
@@ -180,8 +180,8 @@ describe("a fault of the handshake", () => {
   });
 
   test.each([
-    ["makes it late", 5000, 150, "passed", 1],
-    ["beyond the time limit makes it fail, unsent", 100, 60_000, "failed", 0],
+    ["delays the handshake", 5000, 150, "passed", 1],
+    ["beyond the time limit fails the handshake without sending it", 100, 60_000, "failed", 0],
   ])("{ delayMs } %s", async (_what, timeoutMs, delayMs, verdict, sent) => {
     const { emulator, acme } = await startSilent({ handshake: { timeoutMs } });
     const { url, received: requests } = await startEndpoint();
@@ -211,16 +211,19 @@ describe("a fault of a delivery", () => {
     ["close-before", 0, /connection was closed/],
     ["close-after", 1, /connection was closed/],
     [{ delayMs: 60_000, afterChange: true }, 1, /no answer within 1000 ms/],
-  ])("%j makes it fail, %i sent, and the next is delivered", async (fault, sent, reason) => {
-    const { matched, acme, deliveries } = await deliverWithFault(fault, { deliveryTimeoutMs: 1000 });
-    expect(matched).toMatchObject({ verdict: "failed", reason: expect.stringMatching(reason) });
-    expect(matched.attempts).toMatchObject([{ fault: JSON.stringify(fault) }]);
-    expect(deliveries()).toHaveLength(sent);
-    const next = await acme.deliver(outbound("next"));
-    expect(next).toMatchObject({ verdict: "delivered", attempts: [{ fault: "" }] });
-  });
+  ])(
+    "%j fails the delivery after %i requests, and the next one is delivered",
+    async (fault, sent, reason) => {
+      const { matched, acme, deliveries } = await deliverWithFault(fault, { deliveryTimeoutMs: 1000 });
+      expect(matched).toMatchObject({ verdict: "failed", reason: expect.stringMatching(reason) });
+      expect(matched.attempts).toMatchObject([{ fault: JSON.stringify(fault) }]);
+      expect(deliveries()).toHaveLength(sent);
+      const next = await acme.deliver(outbound("next"));
+      expect(next).toMatchObject({ verdict: "delivered", attempts: [{ fault: "" }] });
+    },
+  );
 
-  test("{ delayMs } delays it and the deliveries behind it", async () => {
+  test("{ delayMs } delays the delivery and the ones behind it", async () => {
     const scene = await startScene();
     scene.emulator.injectFault({ operation: "delivery", fault: { delayMs: 100 } });
     await deliverAll(scene, ["late", "behind"]);
@@ -235,7 +238,7 @@ describe("a fault of a delivery", () => {
     expect(await judge(deliveries()[0])).toBe(401);
   });
 
-  test("broken-json lacks its end, but has the signature of the whole body", async () => {
+  test("broken-json sends a part of the body with the signature of the whole body", async () => {
     const { matched, deliveries } = await deliverWithFault("broken-json");
     expect(deliveries()[0]?.body).toBe(matched.request.body.slice(0, -4));
     expect(await judge(deliveries()[0])).toBe(401);
@@ -255,7 +258,7 @@ describe("a fault of a delivery", () => {
     expect(body).toBe(matched.request.body.slice(0, Math.floor(matched.request.body.length / 2)));
   });
 
-  test("duplicate sends it twice, as two deliveries of the same bytes", async () => {
+  test("duplicate sends the same bytes as two deliveries", async () => {
     const { matched, acme, deliveries } = await deliverWithFault("duplicate");
     const [one, two, ...more] = deliveries();
     expect([two?.body, await judge(two), more]).toEqual([one?.body, 200, []]);
@@ -266,9 +269,9 @@ describe("a fault of a delivery", () => {
   });
 
   test.each([
-    ["lets the next of its conversation go first", {}, ["a", "b", "c"], ["b", "a", "c"]],
+    ["swaps a delivery with the next one of its conversation", {}, ["a", "b", "c"], ["b", "a", "c"]],
     ["without a limit swaps each pair", { every: 1 }, ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
-    ["with nothing behind it sends it alone", {}, ["a"], ["a"]],
+    ["sends a delivery alone if none follows", {}, ["a"], ["a"]],
   ])("reorder %s", async (_what, rule, sent, arrived) => {
     const scene = await startScene();
     scene.emulator.injectFault({ operation: "delivery", fault: "reorder", ...rule });

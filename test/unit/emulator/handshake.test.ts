@@ -23,7 +23,7 @@ describe("the handshake", () => {
     ["multipart", expect.stringContaining("multipart/form-data; boundary=")],
     ["query", undefined],
   ])(
-    "as %s has the three parameters, matches schema/openapi.json, and is recorded",
+    "has the three parameters as %s, matches schema/openapi.json, and is recorded",
     async (encoding, type) => {
       const { acme } = await startAcme({ handshake: { encoding } });
       const { url, received } = await startEndpoint();
@@ -51,7 +51,7 @@ describe("the handshake", () => {
     ["?token=a%20b&x=1", "token=a%20b&x=1&"],
     ["?", ""],
     ["?token=1#part", "token=1&"],
-  ])("can be in the query, after the query of the URL: %j", async (own, kept) => {
+  ])("can be appended to the query of the URL: %j", async (own, kept) => {
     const { acme } = await startAcme({ handshake: { encoding: "query" } });
     const { url, received } = await startEndpoint();
     expect((await set(acme, `${url}${own}`, "a&b=c")).status).toBe(200);
@@ -78,7 +78,7 @@ describe("a handshake that fails", () => {
     ["a redirect", withStatus(307, { location: "/webhook" }), /redirects are not followed/],
     ["a closed connection", (_, response) => response.socket?.destroy(), /no answer/],
     ["silence", () => undefined, /within 100 ms/],
-    ["half an answer", (_, response) => response.write("half an answer"), /within 100 ms/],
+    ["half a response", (_, response) => response.write("half an answer"), /within 100 ms/],
   ])("because of %s causes a 422", async (_what, respond, reason) => {
     const waits = reason.source.includes("within");
     const { acme } = await startAcme(waits ? { handshake: { timeoutMs: 100 } } : {});
@@ -98,7 +98,7 @@ describe("a handshake that fails", () => {
     ["clears", 422, undefined],
     ["unverified", 200, "failed"],
   ])(
-    "with failedHandshake %s causes HTTP %i, and then the status %s",
+    "causes with failedHandshake %s HTTP %i, and then the status %s",
     async (failedHandshake, status, left) => {
       const { acme } = await startAcme({ failedHandshake, verifyAfterMs: 0 });
       const right = await startEndpoint();

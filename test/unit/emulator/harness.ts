@@ -22,7 +22,7 @@ export const token = "control-token-0123456789";
 
 export const text = samples.InboundTextMessage;
 
-/** A valid body of each of the six operations (section 4.2). */
+/** A valid body for each of the six operations (section 4.2). */
 export const operations = {
   "send text message": text,
   "send button payload": samples.InboundButtonMessage,
@@ -63,8 +63,8 @@ export async function startEndpoint(respond: Respond = answerChallenge): Promise
 }
 
 /**
- * Starts an endpoint that responds to its first request only when `release` is called; `asked` resolves when
- * that request has arrived.
+ * Starts an endpoint that responds to its first request once `release` is called; `asked` resolves when that request
+ * arrives.
  */
 export async function startHeldEndpoint(): Promise<Endpoint & { asked: Promise<() => void> }> {
   const { promise: asked, resolve } = Promise.withResolvers<() => void>();
@@ -125,7 +125,7 @@ export interface Scene {
 /** The query of a scene's webhook URL contains a secret. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/** A registered workspace with an endpoint that responds to deliveries as configured; by default it accepts them. */
+/** Starts a registered workspace and an endpoint that responds to deliveries as given; by default it accepts them. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),
@@ -190,7 +190,7 @@ function parseOrNothing(content: string): unknown {
 export const post = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
   sendRequest(url, { method: "POST", body, headers });
 
-/** POSTs to the registration interface: action in the query, everything else in the body. */
+/** POSTs to the registration interface, with the action in the query and everything else in the body. */
 export async function call(workspace: Workspace, action: string, fields: object = {}): Promise<Answer> {
   return post(addressOf(workspace, action), JSON.stringify({ ChaveApi: workspace.apiKey, ...fields }));
 }

@@ -35,7 +35,7 @@ describe("a valid message", () => {
     [undefined, 200, '{"status":"ok"}'],
     ["optional", 200, '{"status":"ok"}'],
     ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
-  ])("with senderFields %s without e-mail and phone number gets %i", async (senderFields, status, said) => {
+  ])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
     const { acme } = await startSilent({ senderFields });
     const { id, name, type } = text.sender;
     const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
@@ -44,7 +44,7 @@ describe("a valid message", () => {
     expect((await sendTo(acme, text)).status).toBe(200);
   });
 
-  test("after delete-webhook is accepted, and its reply is not delivered", async () => {
+  test("is accepted after delete-webhook, but its reply is not delivered", async () => {
     const { acme } = await startAcme();
     const endpoint = await startEndpoint();
     await set(acme, endpoint.url);
@@ -59,7 +59,7 @@ describe("a valid message", () => {
 });
 
 describe("an invalid message", () => {
-  test("at an address without a bot gets 404", async () => {
+  test("gets 404 at an address without a bot", async () => {
     const { emulator, acme } = await startSilent();
     for (const path of ["/api/apichat/nobody", "/api/apichat/", "/api/apichat", "/", "/acme/apichat"]) {
       const { status } = await sendTo(acme, text, { url: emulator.botUrl + path });
@@ -70,7 +70,7 @@ describe("an invalid message", () => {
   });
 
   test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])(
-    "as %s gets 405 with allow",
+    "gets 405 with Allow if it is %s",
     async (method) => {
       const { emulator, acme } = await startSilent();
       const answer = await sendTo(acme, text, { method });
@@ -86,7 +86,7 @@ describe("an invalid message", () => {
     { authorization: `Bearer ${apiKey}` },
     { authorization: "Bearer " },
     { "x-api-key": "wrong-key-98765" },
-  ])("with %j gets 401, even if the body is wrong, and no key is echoed", async (headers) => {
+  ])("gets 401 without an echoed key for %j, even if the body is wrong", async (headers) => {
     const { acme } = await startSilent();
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
@@ -96,7 +96,7 @@ describe("an invalid message", () => {
     expect(received(acme)).toEqual([]);
   });
 
-  test('gets 403 until its key has the permission "Gerenciar Fluxo"', async () => {
+  test('gets 403 if its key lacks the permission "Gerenciar Fluxo"', async () => {
     const { acme } = await startSilent();
     acme.mayManageFlow = false;
     const answer = await sendTo(acme, text);
@@ -109,12 +109,12 @@ describe("an invalid message", () => {
     ["", 400],
     ["content=hello", 400],
     ["[]", 422],
-  ])("with the body %j gets %i", async (body, status) => {
+  ])("gets, with the body %j, HTTP %i", async (body, status) => {
     const { acme } = await startSilent();
     expect(await sendTo(acme, 0, { body })).toMatchObject({ status });
   });
 
-  test("beyond 1 MiB gets 413, and is recorded", async () => {
+  test("gets 413 above 1 MiB, and is recorded", async () => {
     const { emulator, acme } = await startSilent();
     const answer = await sendTo(acme, { ...text, content: "x".repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
@@ -133,13 +133,17 @@ describe("an invalid message", () => {
       { ...button, submitted_values: [] },
       "submitted_values: must be a list of exactly one entry",
     ],
-    ["media of another kind", { ...image, attachments }, 'attachments.0.file_type: must be "image", "audio"'],
+    [
+      "media of an unknown kind",
+      { ...image, attachments },
+      'attachments.0.file_type: must be "image", "audio"',
+    ],
     [
       "a press with a text that differs from the title of its button",
       { ...button, content: secret },
       "content: must be the title of the button, as in submitted_values.0.title",
     ],
-  ])("with %s gets a 422 that names the field and no value", async (_name, body, problem) => {
+  ])("gets a 422 that names the field but no value: %s", async (_name, body, problem) => {
     const { acme } = await startSilent();
     const answer = await sendTo(acme, body);
     expect(answer.status).toBe(422);
@@ -181,7 +185,7 @@ describe("conversations", () => {
   });
 });
 
-test("send throws unavailable if there is no response, without the key", async () => {
+test("send throws unavailable without the key if there is no response", async () => {
   const { emulator, acme } = await startSilent();
   emulator.injectFault({ operation: "message", fault: "close-before" });
   const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
@@ -230,12 +234,12 @@ describe("errorShape", () => {
   });
 });
 
-// If no key is required, a header is ignored, but an extra field is still an error.
+// If no key is required, headers are ignored, but an extra field is still an error.
 test.each<[Reading<"flowKey">, string, number[]]>([
   ["bearer", "as a bearer token", [200, 401, 401, 401, 401]],
   ["raw", "as the header alone", [401, 200, 401, 401, 401]],
   ["body", "in the body", [401, 401, 200, 401, 401]],
-  [{ header: "X-Flow" }, "in a header of its own", [401, 401, 401, 200, 401]],
+  [{ header: "X-Flow" }, "in its own header", [401, 401, 401, 200, 401]],
   ["none", "not at all", [200, 200, 422, 200, 200]],
 ])("flowKey %j accepts the key %s only", async (flowKey, _how, expected) => {
   const { acme } = await startSilent({ flowKey });
@@ -264,7 +268,7 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
 });
 
 describe("requestsPerSecond", () => {
-  test("rejects more requests with 429 and Retry-After, on both ports together, for a second", async () => {
+  test("rejects requests above the limit of both ports with 429 and Retry-After, for a second", async () => {
     const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
     // Requests without a valid key do not count.

@@ -37,7 +37,7 @@ describe("set-webhook", () => {
     expect(acme.registration).toEqual(data);
   });
 
-  test("makes a handshake each time, even if nothing changes", async () => {
+  test("performs a handshake each time, even if nothing changes", async () => {
     const { acme } = await startAcme();
     const endpoint = await startEndpoint();
     for (const key of [verificationKey, verificationKey, "another-key"]) await set(acme, endpoint.url, key);
@@ -47,7 +47,7 @@ describe("set-webhook", () => {
   });
 });
 
-test("delete-webhook leaves four empty strings, even when repeated, and the bot its bot_url", async () => {
+test("delete-webhook leaves four empty strings, and the bot keeps its bot_url", async () => {
   const { acme } = await startAcme({ beforeFirstSet: "nulls" });
   const { url } = await startEndpoint();
   const { botUrl } = acme;
@@ -75,7 +75,7 @@ describe("an invalid request", () => {
     ["get-webhook", { email: "k-secret@b.example" }, "email"],
     ["set-webhook", { ...somewhere, webhook_url: "k-secret" }, "webhook_url"],
     ["set-webhook", { ...somewhere, workspace_id: "k-secret" }, "workspace_id"],
-  ])("%s with %j gets a 422 that names the field and no key", async (action, fields, field) => {
+  ])("%s with %j gets a 422 that names the field but no key", async (action, fields, field) => {
     const { acme } = await startAcme();
     const answer = await call(acme, action, fields);
     const message: unknown = expect.stringContaining(field);
@@ -187,7 +187,7 @@ test.each([
 
 const withStatus = (webhook_status: string) => ({ body: { data: { webhook_status } } });
 
-test("statusAfterSet stays until it is changed, or verifyAfterMs has passed", async () => {
+test("statusAfterSet lasts until a change or until verifyAfterMs has passed", async () => {
   const { acme } = await startAcme({ statusAfterSet: "pending" });
   const { url } = await startEndpoint();
   expect(await set(acme, url)).toMatchObject(withStatus("pending"));

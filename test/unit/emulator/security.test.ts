@@ -34,14 +34,14 @@ describe("a web page from elsewhere", () => {
     ["LOCALHOST:PORT", 200],
     ["127.0.0.1:PORT", 200],
     ["[::1]:PORT", 200],
-  ])("under the name %j gets %i (DNS rebinding)", async (name, status) => {
+  ])("gets, under the name %j, HTTP %i (DNS rebinding)", async (name, status) => {
     const { emulator } = await startAcme();
     const headers = { host: name.replace("PORT", new URL(emulator.url).port) };
     const paths = status === 200 ? [health] : [health, page, "/_emulator/nope"];
     for (const path of paths) expect(await statusOf(emulator, path, { headers })).toBe(status);
   });
 
-  test("cannot drive it from another origin, another port of this machine included", async () => {
+  test("cannot call the control API from another origin, including other ports of this machine", async () => {
     const { emulator } = await startAcme();
     const { port } = new URL(emulator.url);
     const others = [`http://127.0.0.1:${Number(port) + 1}`, `https://127.0.0.1:${port}`];
@@ -59,23 +59,20 @@ describe("a web page from elsewhere", () => {
     expect(asked.headers.has("access-control-allow-origin")).toBe(false);
   });
 
-  test.each(["cross-site", "same-site"])(
-    "cannot embed anything (%s), but may link to the page",
-    async (site) => {
-      const { emulator } = await startAcme();
-      const embedded = { "sec-fetch-site": site, "sec-fetch-mode": "no-cors" };
-      for (const path of [health, "/_emulator/app.js", "/_emulator/events"]) {
-        expect(await statusOf(emulator, path, { headers: embedded })).toBe(403);
-      }
-      const link = { "sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
-      expect(await statusOf(emulator, page, { headers: link })).not.toBe(403);
-      expect(await statusOf(emulator, health, { headers: link })).toBe(403);
-      const frame = { ...link, "sec-fetch-dest": "iframe" };
-      expect(await statusOf(emulator, page, { headers: frame })).toBe(403);
-    },
-  );
+  test.each(["cross-site", "same-site"])("cannot embed the page (%s), but may link to it", async (site) => {
+    const { emulator } = await startAcme();
+    const embedded = { "sec-fetch-site": site, "sec-fetch-mode": "no-cors" };
+    for (const path of [health, "/_emulator/app.js", "/_emulator/events"]) {
+      expect(await statusOf(emulator, path, { headers: embedded })).toBe(403);
+    }
+    const link = { "sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    expect(await statusOf(emulator, page, { headers: link })).not.toBe(403);
+    expect(await statusOf(emulator, health, { headers: link })).toBe(403);
+    const frame = { ...link, "sec-fetch-dest": "iframe" };
+    expect(await statusOf(emulator, page, { headers: frame })).toBe(403);
+  });
 
-  test("does not reach the service's own interfaces either", async () => {
+  test("cannot reach the service's own interfaces either", async () => {
     const { acme, emulator } = await startScene();
     const seen = emulator.requests.length;
     for (const address of [addressOf(acme, "get-webhook"), acme.botUrl]) {
@@ -96,7 +93,7 @@ describe("a web page from elsewhere", () => {
 });
 
 describe("the token", () => {
-  test("is required by every route, before anything else", async () => {
+  test("is required by every route, before any other check", async () => {
     const { emulator } = await startAcme({ token });
     for (const path of ["health", "events", "nope", "app.js"]) {
       const answer = await control(emulator, `GET /_emulator/${path}`);
@@ -109,7 +106,7 @@ describe("the token", () => {
     expect(await withToken(token)).toBe(200);
   });
 
-  test("becomes a cookie of the page, and is removed from the address; a wrong one sets none", async () => {
+  test("becomes a cookie of the page and is removed from the address, unless it is wrong", async () => {
     const { emulator } = await startAcme({ token });
     expect(await control(emulator, `GET ${page}`)).toMatchObject({ status: 401 });
     const wrong = await control(emulator, `GET ${page}?token=wrong`);
@@ -129,7 +126,7 @@ describe("the token", () => {
     await expect(startEmulator({ host })).rejects.toThrow(refused(host));
   });
 
-  test("protects an emulator that listens on all interfaces; the service's own interfaces stay open", async () => {
+  test("protects an emulator that listens on all interfaces, but not the service's own interfaces", async () => {
     const { emulator } = await startAcme({ host: "0.0.0.0", token });
     const host = `emulator.internal:${new URL(emulator.url).port}`;
     const authorization = `Bearer ${token}`;
@@ -143,11 +140,11 @@ describe("the token", () => {
 
 describe("the page", () => {
   test.each(["", "index.html", "app.js", "app.css", "favicon.svg"])(
-    "%j restricts what it may load",
+    "%j restricts what the page may load",
     async (file) => {
       const { emulator } = await startAcme();
       const { headers, status } = await control(emulator, `GET /_emulator/${file}`);
-      // 503 means that it is not built yet.
+      // 503 means that the page is not built yet.
       expect([200, 503]).toContain(status);
       expect(Object.fromEntries(headers)).toMatchObject({
         "content-security-policy":

@@ -29,7 +29,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ conversation: acme.conversations[1]?.id ?? "" })).toBe(two);
   });
 
-  test("waits for the first match to arrive, with its verdict", async () => {
+  test("waits for the first match and its verdict", async () => {
     const { emulator, acme } = await startAcme();
     const held = await startHeldEndpoint();
     acme.takeOver({ webhook_url: held.url, webhook_verification_key: verificationKey });
@@ -41,7 +41,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("times out, and reports what was delivered instead, or why nothing could be, without secrets", async () => {
+  test("times out with the other deliveries, or the reason why there are none, without secrets", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>
@@ -81,7 +81,7 @@ test("waitForMessage returns a message of either direction, by its content", asy
 });
 
 describe("reset", () => {
-  test("removes what happened, and keeps the workspaces with their registrations", async () => {
+  test("removes records, and keeps the workspaces with their registrations", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const before = await acme.deliver(reply);
     emulator.injectFault({ operation: "message", fault: "html" });
@@ -95,7 +95,7 @@ describe("reset", () => {
     expect(emulator.workspaces.size).toBe(0);
   });
 
-  test("aborts deliveries in progress, and none of them arrives later", async () => {
+  test("aborts deliveries in progress", async () => {
     const options = { deliveryTimeoutMs: 60_000, deliveryAttempts: 5, deliveryRetryMs: 1 };
     const { emulator, acme } = await startAcme(options);
     const [held, other] = [await startHeldEndpoint(), await startEndpoint()];

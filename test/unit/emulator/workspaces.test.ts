@@ -23,7 +23,7 @@ import {
 const withWorkspace = (options: object) => ({ workspaces: [{ name: "acme", apiKey, ...options }] });
 
 describe("startEmulator", () => {
-  test("without options listens on two free ports of 127.0.0.1 and has no workspace", async () => {
+  test("listens on two free ports of 127.0.0.1 and has no workspace by default", async () => {
     const emulator = await start();
     expect(emulator.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(emulator.botUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -44,7 +44,7 @@ describe("startEmulator", () => {
     [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
     [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
     [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
-  ])("rejects %j and names the problem, without the API key", async (options, named) => {
+  ])("rejects %j, and names the problem without the API key", async (options, named) => {
     const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
     expect(failure).toEqual(refused(named));
     expect(String(failure)).not.toContain(apiKey);
@@ -70,7 +70,7 @@ test("close ends idle connections, waiting calls and handshakes in progress, and
   expect(globex.registration).toBeUndefined();
 });
 
-test("removeWorkspace removes address and bot, and frees name and bot code", async () => {
+test("removeWorkspace removes address and bot, so name and bot code can be used again", async () => {
   const { emulator, acme } = await startSilent();
   const { botUrl, botCode } = acme;
   emulator.removeWorkspace("acme");
@@ -110,7 +110,7 @@ describe("change", () => {
     [{ apiKey: "taken" }, "globex"],
     [{ flowApiKey: "ção" }, "flowApiKey"],
     [{ flow: "nobody" }, "flow"],
-  ])("is applied completely or not at all: %j is rejected", async (change, named) => {
+  ])("is atomic: %j is rejected", async (change, named) => {
     const { acme, emulator } = await startAcme();
     emulator.addWorkspace({ name: "globex", path: "acme", apiKey: "taken", botCode: "bot-of-globex" });
     const before = { ...acme };

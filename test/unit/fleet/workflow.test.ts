@@ -83,7 +83,7 @@ it.each([
   "a shard passes the arguments of %s on, and the rotation's name as one argument",
   async (COMMAND, ROTATION, words) => {
     await standIn("node", `printf '%s\\n' "$@" > words`);
-    const ran = await runHere(scriptOf("fleet", "run", "Run the share"), {
+    const ran = await runHere(scriptOf("fleet", "run", "Run the shard"), {
       COMMAND,
       ROTATION,
       SHARD: "1/4",

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { curlCommand, shellQuote } from "../../../provider/emulator/page/curl.ts";
 
-/** Returns the arguments that a shell passes to `curl`, which prints each with a line of its own at its end. */
+/** Returns the arguments that a shell passes to `curl`, which prints each one on its own line. */
 function wordsIn(command: string): string[] {
   const script = `curl() { for word in "$@"; do printf '%s\\n--end--\\n' "$word"; done; }\n${command}`;
   const options = { stdio: "pipe", encoding: "utf8", env: { LC_ALL: "C.UTF-8" } } as const;

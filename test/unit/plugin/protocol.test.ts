@@ -40,8 +40,8 @@ async function diffConfig(olds: Marked, news: Marked): Promise<messages.DiffResp
   ).toObject();
 }
 
-describe("the engine learns", () => {
-  test("that the plugin accepts and returns secrets", async () => {
+describe("the plugin", () => {
+  test("accepts and returns secrets", async () => {
     const request = new messages.ProviderHandshakeRequest();
     const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
     expect(shaken.getAcceptSecrets()).toBe(true);
@@ -50,7 +50,7 @@ describe("the engine learns", () => {
     expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
   });
 
-  test("the plugin's version and schema", async () => {
+  test("returns its version and schema", async () => {
     const info = await plugin.call<plugins.PluginInfo>("getPluginInfo", new empty.Empty());
     expect(info.getVersion()).toBe(VERSION);
     const getSchema = new messages.GetSchemaRequest();

@@ -128,7 +128,7 @@ describe("keep", () => {
 
 describe("the output of a preview", () => {
   const NEW = "acme: a new key becomes the current one";
-  const DROPPED = "acme: earlier keys dropped: 1; what is signed with them is refused";
+  const DROPPED = "acme: earlier keys dropped: 1; deliveries signed with them are rejected";
 
   test.each<[Args, string[]]>([
     [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
@@ -137,7 +137,7 @@ describe("the output of a preview", () => {
       { keep: 0, rotation: "2" },
       [
         NEW,
-        "acme: earlier keys dropped: 2; what is signed with them is refused",
+        "acme: earlier keys dropped: 2; deliveries signed with them are rejected",
         "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated",
       ],
     ],

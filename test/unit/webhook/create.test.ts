@@ -238,7 +238,7 @@ const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, af
 describe("a set-webhook that the service rejects permanently", () => {
   const timeouts = { readySeconds: 0, requestSeconds: 3 };
   const KEY_BEFORE = "key-before-0123456789";
-  const PUT_BACK = 'Put back: <url>, status "verified"';
+  const RESTORED = 'Restored: <url>, status "verified"';
   const KEPT = 'Registered now: <url>, status "verified"';
   const LOST = "<url> was registered before and could not be restored";
 
@@ -252,10 +252,10 @@ describe("a set-webhook that the service rejects permanently", () => {
   });
 
   test.each<["clears" | "keeps" | "unverified", Fault | undefined, boolean, string]>([
-    ["clears", undefined, false, PUT_BACK],
+    ["clears", undefined, false, RESTORED],
     ["clears", undefined, true, `Registered now: nothing. ${LOST}`],
-    ["clears", failWith(401), false, PUT_BACK],
-    ["unverified", failWith(503), false, PUT_BACK],
+    ["clears", failWith(401), false, RESTORED],
+    ["unverified", failWith(503), false, RESTORED],
     ["unverified", undefined, true, `${LOST}: its key is not known`],
     ["keeps", undefined, false, KEPT],
     ["keeps", failWith(401), false, KEPT],
@@ -280,7 +280,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     emulator.injectFault(rejectHandshake);
     const rotated = { ...args, webhookVerificationKey: "next-key-0123456789", timeouts };
     const error = await failureOf(update(state, { ...rotated, preflight: "off" }));
-    expect(error.summary).toContain(`Put back: ${args.webhookUrl}`);
+    expect(error.summary).toContain(`Restored: ${args.webhookUrl}`);
     expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
   });
 

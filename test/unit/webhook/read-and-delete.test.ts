@@ -260,7 +260,7 @@ describe("a replacement that the program declares", () => {
     ]);
   });
 
-  test("with a different API key removes the webhook of the previous one, if that key still works", async () => {
+  test("removes the webhook of the previous API key, if that key still works", async () => {
     const { state, acme, emulator } = await startCreated();
     emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
     await checked({ ...inputsOf(state), apiKey: ROTATED });

@@ -22,9 +22,9 @@ const lines = isolateRuns();
 const ROTATED = "ak-rotated-0123456789";
 const hasty = { requestSeconds: 3, readySeconds: 0 };
 
-describe("a change of", () => {
+describe("an update with", () => {
   test.each<Partial<WebhookInputs>>([{ preflight: "off" }, { timeouts: { requestSeconds: 5 } }])(
-    "%j calls get-webhook only",
+    "an input that the service does not store calls get-webhook only: %j",
     async (change) => {
       const { state, args, actions } = await startCreated();
       expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });
@@ -32,7 +32,7 @@ describe("a change of", () => {
     },
   );
 
-  test("the URL keeps the live registration if the new URL fails the preflight", async () => {
+  test("a URL that fails the preflight keeps the live registration", async () => {
     const { state, args, actions, acme } = await startCreated();
     const change = { webhookUrl: "http://127.0.0.1:9/", timeouts: hasty };
     expect((await failureOf(update(state, { ...args, ...change }))).code).toBe("handshake_failed");
@@ -40,7 +40,7 @@ describe("a change of", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("the URL restores the live registration if the service rejects the new URL", async () => {
+  test("a URL that the service rejects restores the live registration", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
@@ -76,7 +76,7 @@ describe("a change behind our back", () => {
     expect(acme.registration).toEqual(before);
   });
 
-  test("of the URL alone is a conflict until a refresh has shown it", async () => {
+  test("is a conflict for the URL alone, until a refresh has shown it", async () => {
     const { state, args, actions, acme } = await startCreated();
     acme.change({ webhook_url: FOREIGN.webhook_url });
     expect(await failureOf(update(state, args))).toMatchObject({
@@ -88,7 +88,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("of URL and key is a conflict even after a refresh, unless onExisting is replace", async () => {
+  test("is a conflict for URL and key, even after a refresh, unless onExisting is replace", async () => {
     const { state, args, acme } = await startCreated();
     acme.takeOver(FOREIGN);
     for (const seen of [state, await refresh(state)]) {
@@ -106,7 +106,7 @@ describe("a change behind our back", () => {
     expect(lines).toEqual([expect.stringMatching(/^acme: replaced .*may be removed now$/)]);
   });
 
-  test("to the URL that the program now wants is accepted", async () => {
+  test("is accepted if the program now wants the same URL", async () => {
     const { state, args, acme, actions } = await startCreated();
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     acme.change({ webhook_url: url });
@@ -114,7 +114,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("of the bot's host is recorded, and nothing is set", async () => {
+  test("is only recorded if the bot has a new host", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botBaseUrl: "https://bots.example" });
     const { botUrl } = acme;
@@ -123,7 +123,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual([...GET, ...GET]);
   });
 
-  test("of the bot is a conflict, even with onExisting replace", async () => {
+  test("is a conflict if the bot differs, even with onExisting replace", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect(await failureOf(update(state, { ...args, onExisting: "replace" }))).toMatchObject({

@@ -14,8 +14,7 @@ import { Check } from "./form.js";
 import { Code, visibleText } from "./untrusted.js";
 
 /**
- * The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the
- * page shows.
+ * The actions on an exchange. "Copy" uses the real values; a saved file, which may be passed on, has the page's masks.
  */
 export function ExchangeTools({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
