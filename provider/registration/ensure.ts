@@ -24,9 +24,10 @@ export interface Ensured {
 }
 
 /**
- * Registers the wanted webhook within `readySeconds`: tries the handshake, calls set-webhook while the
- * service rejects the endpoint, and confirms it. After a failure, the previous registration is restored if it
- * is lost. Throws an ApiChatError if the webhook is certainly not registered.
+ * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
+ * tries the handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a
+ * failure, the previous registration is restored if it is lost. Throws an ApiChatError if the webhook is
+ * certainly not registered.
  */
 export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
   const { wanted, seen, ours, rejectedRounds, signal } = options;

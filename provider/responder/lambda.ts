@@ -22,7 +22,7 @@ export interface LambdaEventV1 extends EventBody {
   httpMethod: string;
   /** The path; of a REST API without the stage. */
   path: string;
-  /** The headers, of repeated ones the last value. */
+  /** The headers, with the last value of repeated ones. */
   headers?: Values;
   /** The headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;

@@ -116,7 +116,7 @@ describe("10 workspaces in 2 stacks", () => {
     expect(keys.size).toBe(2 * NAMES.length + 1);
   });
 
-  test("destroy removes the webhooks and the index, but keeps somebody else's", async () => {
+  test("destroy removes the webhooks and the index, but keeps somebody else's webhook", async () => {
     const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
     await expectCleanBackend(scene.backend, secrets);
 
