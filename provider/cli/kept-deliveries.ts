@@ -67,7 +67,7 @@ export const deadLettersCommand = (): Command =>
 
 export const replayCommand = (): Command =>
   placeCommand("replay")
-    .description("forward dead letters again: those of the given ids, or --all")
+    .description("forward dead letters again: the given ids, or --all")
     .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
     .option("--all", "every dead letter")
     .option("--workspace <name>", "with --all: only of this workspace")
@@ -94,7 +94,7 @@ const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
     .option("--config <file>", "configuration that names the data folder")
-    // An option before the name of a subcommand is that of the command above, which has the same ones.
+    // An option before the name of a subcommand belongs to the parent command, which has the same options.
     .hook("preAction", (_, command) => {
       Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
     });

@@ -235,7 +235,7 @@ function toError(
   });
 }
 
-/** Until when no call to an origin begins, by `performance.now()`, which clock changes do not affect. */
+/** The end of each origin's pause, by `performance.now()`, which clock changes do not affect. */
 const pausedUntil = new Map<string, number>();
 
 const pauseLeftMs = (origin: string): number => (pausedUntil.get(origin) ?? 0) - performance.now();

@@ -113,7 +113,7 @@ interface Signature extends Alteration {
   prefix?: string;
 }
 
-/** What is sent of a token or a signature: `keep` is the end of a slice, and `suffix` comes behind it. */
+/** The part of a token or signature to send: `keep` is the end of a slice, and `suffix` is appended. */
 interface Alteration {
   keep?: number;
   suffix?: string;

@@ -142,7 +142,7 @@ async function judge(
 
 type FailedStep = HandshakeStep & { cause: HandshakeCause };
 
-/** The step that tells most of the endpoint, with what a probe adds to it. */
+/** The most informative step, with the result of a probe. */
 async function findTelling(
   sent: readonly Sent[],
   { probeSignature = false }: DiagnoseOptions,

@@ -36,7 +36,7 @@ export function getOrCreateConversation(
     const party = { contactId, contactName, conversationId };
     conversation = { ...numbered, workspace: name, ...party, lastAt, messages: [], queue };
   }
-  // The order in the map is that of use.
+  // The map is ordered by last use.
   conversations.delete(key);
   const [idle] = conversations.size < HISTORY_LIMIT ? [] : conversations;
   if (idle) {

@@ -3,7 +3,7 @@ import type * as z from "zod";
 import { isMap } from "../lib/values.js";
 import { errorMap, parse } from "../lib/validate.js";
 
-/** What is wrong with each field of a body, by its path. Contains no values. */
+/** The problems of a body by the paths of its fields, without values. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /** The error response to a request. The message contains no secrets. */

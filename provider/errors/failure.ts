@@ -75,8 +75,8 @@ export interface Failure {
 }
 
 /**
- * Why a handshake fails, and the rule that it breaks then: from what tells least of the endpoint to what tells most. If
- * several encodings fail, the last one here is reported. A rejection tells more than a 200 with any body, which many
+ * Why a handshake fails, and the rule that it breaks then: from the least to the most informative about the endpoint.
+ * If several encodings fail, the last one here is reported. A rejection tells more than a 200 with any body, which many
  * endpoints return for an encoding that they do not understand.
  */
 export const HANDSHAKE_RULES = {
@@ -122,9 +122,9 @@ export const HANDSHAKE_RULES = {
 export type HandshakeCause = keyof typeof HANDSHAKE_RULES;
 
 /**
- * What a handshake must satisfy and did not. The specification has two of these: the endpoint accepts the
- * token, and the body is the challenge (section 6.1). The others are assumptions of this package, such as a
- * 2xx status and no redirect. Each {@link HandshakeCause} belongs to one.
+ * The rule that a handshake broke. The specification has two of these: the endpoint accepts the token, and the body is
+ * the challenge (section 6.1). The others are assumptions of this package, such as a 2xx status and no redirect. Each
+ * {@link HandshakeCause} belongs to one.
  */
 export type HandshakeRule = (typeof HANDSHAKE_RULES)[HandshakeCause];
 

@@ -5,7 +5,8 @@ import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { reportVariables } from "../pulumi/provider-process.js";
 import type { ResolvedFleet } from "./definition.js";
-import { EventReader, nameIn, type StackEvent } from "./events.js";
+import { parseUrn } from "../lib/urn.js";
+import { EventReader, type StackEvent } from "./events.js";
 import { failureOf } from "./failures.js";
 import type { PlacedStack } from "./placement.js";
 import { withProgram } from "./project.js";
@@ -172,7 +173,7 @@ export class Engine {
       deployment: { pending_operations?: { type: string; resource: { urn: string } }[] };
     };
     const creating = (deployment.pending_operations ?? []).filter(({ type }) => type === "creating");
-    return [...new Set(creating.map(({ resource }) => nameIn(resource.urn)))];
+    return [...new Set(creating.map(({ resource }) => parseUrn(resource.urn).name))];
   }
 }
 

@@ -3,6 +3,7 @@ import { UNKNOWN } from "../pulumi/unknown.js";
 import { findReport } from "../pulumi/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { hideQuery } from "../lib/url.js";
+import { parseUrn } from "../lib/urn.js";
 import type { DriftedProperty } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
 import type {
@@ -18,13 +19,12 @@ const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
 
 const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
 
-/** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
 const isOurResource = (urn: string | undefined): urn is string =>
-  urn !== undefined && OURS.test(urn.split("::")[2]?.split("$").at(-1) ?? "");
+  urn !== undefined && OURS.test(parseUrn(urn).type);
 
 const COLOURS = /<\{%.*?%\}>/g;
 
-/** What an operation of the engine means for a resource. The others are parts of one of these. */
+/** What an operation of the engine means for a resource. Other operations are parts of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",
@@ -81,7 +81,7 @@ export class EventReader {
 
   #readStep({ metadata }: { metadata: StepEventMetadata }): void {
     const { op, type, urn, old, new: now } = metadata;
-    const name = nameIn(urn);
+    const name = parseUrn(urn).name;
     const change = CHANGES[op];
     if (op === "refresh" && isWebhook(type)) this.#readRefresh(name, metadata);
     if (change === undefined) return;
@@ -109,7 +109,7 @@ export class EventReader {
 
   #readDiagnostic({ message, severity, urn, ephemeral }: DiagnosticEvent): void {
     const text = this.#options.redact(message).replaceAll(COLOURS, "").trim();
-    const where = isOurResource(urn) ? { workspace: nameIn(urn) } : {};
+    const where = isOurResource(urn) ? { workspace: parseUrn(urn).name } : {};
     if (severity === "error") this.#readError(text, { ...where, stack: this.#options.stack });
     else if (["info", "info#err", "warning"].includes(severity) && !ephemeral) {
       const lines = (severity === "warning" ? `warning: ${text}` : text).split(/\s*\n/);
@@ -127,7 +127,7 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks say why the run failed. Of the others, the last only says that it did. */
+/** Failures of webhooks explain why the run failed. The last of the others only reports that it failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;
@@ -151,8 +151,6 @@ function readDrift(after?: Shown | null): Drift | undefined {
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-
-export const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
 
 /** A preview does not know the bot URL of a new webhook. */
 function toWebhookReport(

@@ -22,7 +22,7 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
   return { botUrls: {}, stackOf: {}, ...outputs };
 }
 
-/** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too much of what it has. */
+/** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too many of its workspaces. */
 export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
   rejectLostStacks(run, index);

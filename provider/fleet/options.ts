@@ -39,7 +39,7 @@ export interface RotateOptions extends RunOptions {
 /** What happens during a run. Contains no secrets. */
 export type FleetEvent =
   | {
-      /** What happened: each type has fields of its own. */
+      /** The type of the event; each type has its own fields. */
       type: "run-started";
       /** The command. */
       action: FleetAction;

@@ -10,9 +10,9 @@ import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, typ
 import { countRandomKeys } from "./webhooks.js";
 
 /**
- * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, which `up` leaves
- * as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says.
- * `unknown`: a failure says why, or the plan was stopped.
+ * The registrations of workspaces whose webhook would be created. `free`: nothing. `adopted`: our URL, which `up`
+ * leaves as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says. `unknown`: a
+ * failure says why, or the plan was stopped.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 

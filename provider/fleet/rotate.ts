@@ -60,7 +60,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 export const unfinishedFile = ({ fleet }: Pick<FleetRun, "fleet">): string =>
   join(fleet.folder, "rotation.txt");
 
-/** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
+/** The given name, the definition's, the name of an unfinished rotation, or today's date. */
 function chooseRotation(run: FleetRun): string {
   const { rotation: given } = run.options;
   const [defined] = run.fleet.rotations;
@@ -84,7 +84,7 @@ function chooseRotation(run: FleetRun): string {
   );
 }
 
-/** Throws `invalid_config` if a derived key would stay as it is. If a string does, only its update shows it. */
+/** Throws `invalid_config` if a derived key would not change. For a string, only the update can show this. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation

@@ -176,7 +176,7 @@ export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, 
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
 }
 
-/** The report of a run: what became of its stacks, and the failures of what followed, such as the index stack. */
+/** The report of a run: the results of its stacks, and later failures, such as of the index stack. */
 export function toFleetReport<Action extends FleetAction>(
   { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
   ran: StackResults,

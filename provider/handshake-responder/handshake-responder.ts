@@ -1,5 +1,6 @@
 import * as pulumi from "../pulumi/sdk.js";
 import { invalidFields } from "../errors/index.js";
+import { parseUrn } from "../lib/urn.js";
 import { isMap } from "../lib/values.js";
 import { keepQuerySecret, providerSource, rejectUnknownArgs } from "../pulumi/class-arguments.js";
 import { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
@@ -121,7 +122,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
-    const name = typeof known === "string" ? known.split("::").at(-1) : known.name;
+    const name = typeof known === "string" ? parseUrn(known).name : known.name;
     return name === undefined ? {} : { name };
   });
 

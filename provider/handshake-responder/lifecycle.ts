@@ -59,7 +59,7 @@ export class ResponderLifecycle {
   /** Adopts a process that runs on the folder already, because an earlier run ended between two steps. */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
-    // Of a process that runs, that a refresh found gone, or that this run stopped.
+    // The port of a running process, one that a refresh found missing, or one that this run stopped.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
     const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;

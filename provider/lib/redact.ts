@@ -13,7 +13,7 @@ const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
 
-/** How many characters of a text decide whether to search for a piece there. */
+/** The number of characters by which candidates for a piece are found. */
 const HEAD_CHARACTERS = 8;
 
 /** Redacts the secrets that it was created for. It never throws. */
@@ -144,7 +144,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Of the bytes, and at each of three offsets in a longer text the characters that depend only on them. */
+/** The base64 of the bytes, and the characters that depend only on them at each offset in a longer text. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

@@ -41,8 +41,8 @@ export interface SqliteOptions {
 }
 
 /**
- * Creates a missing file (0600), and converts that of an earlier release. The file of a killed process opens
- * as it is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
+ * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process opens as it
+ * is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;

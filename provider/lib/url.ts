@@ -48,7 +48,7 @@ export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" |
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Returns a host of a URL or of a listener's configuration as URLs spell it. Empty for what is no host. */
+/** Returns a host of a URL or of a listener's configuration as URLs spell it. Empty if it is not a host. */
 export function toUrlHost(host: string): string {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   return URL.parse(url)?.hostname ?? "";
@@ -119,8 +119,8 @@ export function isClearText(url: string): boolean {
 }
 
 /**
- * Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. Text after
- * a character that no URL contains may be another value, such as a key in the same cell of a list.
+ * Formats a URL as given, without the parts that may be secret. Also accepts text that is not a URL. Text after a
+ * character that no URL contains may be another value, such as a key in the same cell of a list.
  */
 export function formatGivenUrl(value: unknown): string {
   const given = String(value);

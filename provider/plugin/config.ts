@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { findProjectFile, readFileIfExists } from "../lib/files.js";
 import { printWarning } from "../lib/progress.js";
 import { mayHoldQuery } from "../lib/url.js";
+import { parseUrn } from "../lib/urn.js";
 import { type CheckFailure, problemsOfKnown, toFailures } from "../pulumi/check-and-diff.js";
 import type { Path } from "../pulumi/secret-values.js";
 import { type Configuration, DEFAULTS, SETTINGS, warningsOfConfiguration } from "../webhook/provider.js";
@@ -22,10 +23,10 @@ export const checkConfig = (values: PropertyValues): CheckFailure[] =>
   toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
 export function warnOfConfig(values: PropertyValues, urn: string): void {
-  const name = urn.split("::").at(-1) ?? "";
+  const { name, stack } = parseUrn(urn);
   if (!DEFAULT_PROVIDER.test(name)) return;
   const keys = Object.keys(values).map((key) => `apichat:${key}`);
-  const file = readStackFile(urn.split(/::?/)[2] ?? "");
+  const file = readStackFile(stack);
   // The engine marks no secrets in what it has checked, so this looks for a value in the line of the key.
   const isSecret = (key: string): boolean =>
     !new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);

@@ -19,9 +19,9 @@ export interface ResourceCall extends OperationContext {
 
 /** Inputs and state have the name of the resource; the server adds it and takes it out. */
 export interface PluginResource {
-  /** The same as those of the dynamic provider. */
+  /** The same as the dynamic provider's. */
   properties: ResourceSpec;
-  /** The same as that of the dynamic provider. The state is empty in an import and in a read by ID. */
+  /** The same as the dynamic provider's. The state is empty in an import and in a read by ID. */
   lifecycle(call: ResourceCall): Lifecycle;
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
   previewCreate(inputs: never, call: ResourceCall): Promise<object>;

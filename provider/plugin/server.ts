@@ -12,6 +12,7 @@ import { ResponderLifecycle } from "../handshake-responder/provider.js";
 import { MAX_TIMER_MS, anySignal } from "../lib/abort.js";
 import { type Redact, createRedactor } from "../lib/redact.js";
 import { hideQuery, spellingsOfUrl } from "../lib/url.js";
+import { parseUrn } from "../lib/urn.js";
 import { VERSION } from "../lib/version.js";
 import type { CheckResult } from "../pulumi/check-and-diff.js";
 import { type Lifecycle, rejectUnknown } from "../pulumi/dynamic-resource.js";
@@ -241,13 +242,12 @@ interface Target {
 /** A resource that has moved here from the dynamic provider keeps that provider's type in a pending delete. */
 const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 
-/** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
 function findResource(urn: string) {
-  const [start = "", project = "", types = "", ...name] = urn.split("::");
-  const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
+  const { type, ...parts } = parseUrn(urn);
+  const token = type.replace(DYNAMIC_TYPE, "apichat:index:");
   const resource = RESOURCES[token];
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
-  return { resource, urn, project, stack: start.split(":").at(-1) ?? "", name: name.join("::") };
+  return { resource, urn, ...parts };
 }
 
 function limitOf(

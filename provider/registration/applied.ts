@@ -72,7 +72,7 @@ export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 
-/** A service may normalize URLs and mask keys: what is ours is compared with what it showed after the set. */
+/** A service may normalize URLs and mask keys, so our webhook is compared with what it showed after the set. */
 export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
   const { webhookUrl, webhookVerificationKey: key } = wanted;
   if (seen.status !== VERIFIED || seen.botUrl === "") return false;
@@ -83,7 +83,7 @@ export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours 
   return (isAsApplied || seen.webhookUrl === webhookUrl) && hasKey;
 }
 
-/** What to put back if set-webhook removes it. The key is undefined if it is masked and not ours. */
+/** The registration to restore if set-webhook removes it. The key is undefined if it is masked and not ours. */
 export function toRestorable(seen: Registration, ours: Ours | undefined) {
   const { webhookUrl: url, webhookVerificationKey: shown } = seen;
   const isRecorded = ours !== undefined && url === expectedUrl(ours.applied);

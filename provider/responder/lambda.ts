@@ -22,11 +22,11 @@ export interface LambdaEventV1 extends EventBody {
   httpMethod: string;
   /** The path; of a REST API without the stage. */
   path: string;
-  /** The headers, of repeated ones the last value. */
+  /** The headers, with the last value of repeated ones. */
   headers?: Values;
   /** The headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
-  /** The query, of repeated names the last value. */
+  /** The query, with the last value of repeated names. */
   queryStringParameters?: Values;
   /** The query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;

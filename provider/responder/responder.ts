@@ -291,7 +291,7 @@ function describeError(error: unknown): string {
   const lines: string[] = [];
   for (let one = error; one instanceof Error && lines.length < CAUSES_SHOWN; one = one.cause)
     lines.push(one.stack ?? String(one));
-  // Of other values only strings are shown: not everything that can be thrown can be converted to one.
+  // Shows only strings of other values, because not every thrown value can be converted to a string.
   const thrown = typeof error === "string" ? error : typeof error;
   return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;
 }

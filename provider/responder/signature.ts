@@ -20,12 +20,11 @@ export interface VerifySignatureOptions {
 }
 
 /**
- * Signs a body as the service does (section 5): `sha256=` and the HMAC-SHA-256 in 64 lower-case hex digits.
- * Of several keys the first signs. Rejects with a TypeError for an empty key, for more than 32 keys and for a
- * body that is neither text nor bytes.
+ * Signs a body as the service does (section 5): `sha256=` and the HMAC-SHA-256 in 64 lower-case hex digits. Signs with
+ * the first of several keys. Rejects with a TypeError for an empty key, for more than 32 keys and for a body that is
+ * neither text nor bytes.
  *
- * @example
- * const signature = await signBody("my verification key", JSON.stringify(message));
+ * @example const signature = await signBody("my verification key", JSON.stringify(message));
  */
 export async function signBody(key: VerificationKeys, body: string | Uint8Array): Promise<string> {
   const [signingKey] = listKeys(key);

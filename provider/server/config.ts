@@ -185,7 +185,7 @@ const NO_KEY =
 
 const count = (values: unknown): number => [values ?? []].flat().length;
 
-/** A path as a client sends it. Undefined for what is no path. */
+/** A path as a client sends it, or undefined if it is not a path. */
 const wirePathOf = (path: unknown): string | undefined =>
   typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 

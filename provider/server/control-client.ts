@@ -28,7 +28,7 @@ export interface ServerStatus {
   pid: number;
   host: string;
   port: number;
-  /** By name: those of the configuration, and removed ones that still have rows. */
+  /** By name: the configured workspaces, and removed ones that still have rows. */
   workspaces: Record<string, SpoolCounts>;
 }
 

@@ -37,7 +37,7 @@ export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
   metrics?: Pick<Metrics, "attempted"> | undefined;
 }
 
-/** What the configuration says of forwarding. Deliveries of a workspace without a URL are kept. */
+/** The part of the configuration about forwarding. Deliveries of a workspace without a URL are kept. */
 export interface ForwardPlan extends Pick<ServerConfig, "forwardWithinSeconds"> {
   workspaces: Record<string, Pick<WorkspaceConfig, "forwardTo">>;
 }
@@ -169,7 +169,7 @@ export class Forwarder {
   }
 }
 
-/** What came of one attempt. `abandoned`: the signal fired before a response. */
+/** The outcome of one attempt. `abandoned`: the signal fired before a response. */
 export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
   /** The time was over before the end of the response. */
   timedOut?: true;

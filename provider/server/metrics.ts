@@ -107,7 +107,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     accepted: (workspace: string): void => accepted.inc({ workspace: labelOf(workspace) }),
     answeredHandshake: (workspace: string): void =>
       handshakes.inc({ workspace: labelOf(workspace), result: "answered" }),
-    /** Counts an error sent; if it was the answer to a handshake, also that. */
+    /** Counts an error response, and a failed handshake if it was one. */
     rejected: (name: string | undefined, code: ResponderErrorCode): void => {
       const workspace = name === undefined ? "" : labelOf(name);
       rejected.inc({ workspace, code });

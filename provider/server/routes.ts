@@ -175,7 +175,7 @@ export class Routes implements Pick<Responder, "answer"> {
 /** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;
 
-/** The conversation's digits. Of a message that is none of section 2.4 it may be absent. */
+/** The conversation's digits, which may be absent in a message that section 2.4 does not define. */
 function conversationOf(message: unknown): string | undefined {
   const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };
   const isId = typeof id === "number" || typeof id === "bigint" || typeof id === "string";

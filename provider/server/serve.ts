@@ -31,7 +31,7 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
 const framesOf = ({ stack = "" }: Error): string =>
   (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
 
-/** Obeys a signal that arrives during the start after it. */
+/** Handles signals; one that arrives during the start takes effect afterwards. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>

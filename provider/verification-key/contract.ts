@@ -65,8 +65,7 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Of the earlier keys, only random ones stay: the service signs with one of those until set-webhook has
-    // given it the first derived key.
+    // Keep only random earlier keys: the service signs with one until set-webhook has given it the first derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };

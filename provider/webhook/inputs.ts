@@ -27,7 +27,10 @@ import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js"
 
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
-/** What is known of the properties of an `ApiChatWebhook`. A query may hold a token, and `applied` repeats the URL. */
+/**
+ * The arguments of an `ApiChatWebhook`, and its secret properties. A query may hold a token, and `applied` repeats the
+ * URL.
+ */
 export const WEBHOOK_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.ApiChatWebhook),
   added: ["status"],
@@ -79,7 +82,7 @@ const SCHEMA = z.object({
 /** The inputs that a provider's configuration may give. */
 export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
 
-/** The inputs with their defaults, and what is to say about them. Neither text contains a secret value. */
+/** The inputs with defaults, and their problems and warnings, whose texts contain no secrets. */
 interface Checked {
   inputs: WebhookInputs;
   problems: FieldProblem[];

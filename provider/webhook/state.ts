@@ -19,7 +19,7 @@ export interface WebhookInputs extends WantedWebhook {
   __provider?: string;
 }
 
-/** A difference between the service and what was last applied. It contains no secrets. */
+/** A difference between the service and the last applied values. It contains no secrets. */
 export interface DriftedProperty {
   /** The output that differs. */
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
@@ -54,7 +54,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
   applied: toApplied(inputs, seen, by),
 });
 
-/** The URL that may be registered now counts as ours too. A replacement has a claim of its own. */
+/** The URL that may be registered now counts as ours too. A replacement has its own claim. */
 export function withAttempt(
   state: WebhookState,
   { name, webhookUrl }: WebhookInputs,

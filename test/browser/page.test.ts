@@ -4,7 +4,7 @@ import { afterTests, freePort } from "../support/http.ts";
 import { API_KEY, begin, expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
 
-test("a text survives a lost connection, and after a restart the page shows what the new emulator has", async () => {
+test("a draft survives a lost connection, and the page shows the state of a restarted emulator", async () => {
   const options = { port: await freePort(), flow: "echo" } as const;
   const { page, problems, emulator } = await openService(options, { begun: true });
   await write(page, "antes");

@@ -32,8 +32,8 @@ const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
 /**
- * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. A killed run leaves the
- * same with either provider, so each kill is tested with one of them.
+ * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. The effect of a kill
+ * does not depend on the provider, so each kill is tested with one of them.
  */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false, killed: "the engine" },

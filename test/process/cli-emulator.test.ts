@@ -137,7 +137,7 @@ describe("a usage error of apichat emulator", () => {
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint what to do", async (flag) => {
+  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint", async (flag) => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });

@@ -52,7 +52,7 @@ export async function runCli(
   return readRun(await runHere(parameters, options), shows);
 }
 
-/** Runs the program in a process of its own, for what only a process shows. */
+/** Runs the program in its own process, for tests that need one. */
 export async function runCliProcess(
   parameters: readonly string[],
   { environment, ...options }: ProgramOptions = {},

@@ -23,9 +23,9 @@ test("apichat sign signs every byte of a file or of stdin", async () => {
 });
 
 test.each([
-  ["the right one", RIGHT, { exitCode: 0, stdout: expect.stringMatching(/^right: /) }],
+  ["the right signature", RIGHT, { exitCode: 0, stdout: expect.stringMatching(/^right: /) }],
   [
-    "one of a different body",
+    "a signature of a different body",
     `sha256=${"0".repeat(64)}`,
     { exitCode: 1, stdout: expect.stringMatching(/^wrong: it was signed with a different key/) },
   ],

@@ -36,7 +36,7 @@ export interface ProgramOptions {
   environment?: Record<string, string>;
   /** A limit of the process, in bash's syntax. */
   ulimit?: string;
-  /** The words before the command, which must leave it its process id. */
+  /** The words before the command, which must keep its process id, as `exec` does. */
   under?: readonly string[];
   /** Its stdin. Default: empty, and not a terminal. */
   stdin?: string | undefined;
@@ -70,8 +70,8 @@ export function startProgram(
 export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
 
 /**
- * Runs the command line in this process, for a tenth of the cost of a process of its own. `process.exit` and
- * the standard streams are replaced.
+ * Runs the command line in this process, at a tenth of the cost of a separate process. `process.exit` and the standard
+ * streams are replaced.
  */
 export async function runHere(
   parameters: readonly string[],

@@ -157,7 +157,7 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
-  test("moves to a changed port, and without one back to the port in the id", async () => {
+  test("moves to a changed port, and returns to the port in the id if none is set", async () => {
     const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });

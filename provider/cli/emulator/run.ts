@@ -40,7 +40,7 @@ type Places = ReturnType<typeof toPlaces>;
 /** How many workspaces the first lines show. */
 const SHOWN_WORKSPACES = 5;
 
-/** Where everything is: the first line of `--json`. Contains only keys that were generated. */
+/** The addresses of the emulator: the first line of `--json`. Contains only keys that were generated. */
 const toPlaces = ({ url, botUrl, workspaces }: Emulator, generated: readonly string[]) => ({
   type: "started",
   at: new Date().toISOString(),

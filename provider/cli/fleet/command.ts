@@ -29,7 +29,7 @@ type Session = ReturnType<typeof createSession>;
 export type RunSession = Session & { fleet: Fleet };
 
 interface CommandSpec<Options, Given = Session> {
-  /** What its help has before the examples. */
+  /** The help text before the examples. */
   about?: string;
   /** Without the name of the command line. */
   examples: readonly string[];

@@ -137,7 +137,7 @@ const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): strin
 
 function describeEnd(report: FleetReport | RotationReport, { program }: Place): (string | false)[] {
   const { action, outcome, shard } = report;
-  // An index that is not written is still that of the run before.
+  // An index that is not written is still the previous run's.
   const index =
     shard !== undefined &&
     ["up", "destroy"].includes(action) &&

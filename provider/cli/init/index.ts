@@ -183,7 +183,7 @@ function nextCommands(
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    "# In another terminal, unless an emulator is already running:\n" +
+    "# In another terminal, unless your emulator is already running:\n" +
       chain([...enter, `${commandLine()} emulator`]),
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];

@@ -6,13 +6,13 @@ import { EXCHANGE_KINDS, keyOf, type Exchange } from "./wire.js";
 /** A contact and a conversation. */
 export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
 
-/** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
+/** The data that the page shows. Records of other workspaces and messages of other conversations are not kept. */
 export interface Scope {
   workspace: string | null;
   conversation: string | null;
 }
 
-/** What the page knows of the emulator. */
+/** The emulator's state, as far as the page knows it. */
 export interface Data {
   scope: Scope;
   /** By name. */
@@ -38,8 +38,8 @@ export function emptyData(scope: Scope = { workspace: null, conversation: null }
 }
 
 /**
- * What the page knows after these events. Applying an event twice does no harm. Removals are not applied: everything
- * is loaded again.
+ * Returns the page's data after these events. Applying an event twice does no harm. Removals are not applied:
+ * everything is loaded again.
  */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
   let { faults } = data;

@@ -24,7 +24,7 @@ export function connect(): void {
   source?.close();
   clearTimeout(retry);
   gathered = [];
-  // What is still being loaded may hold secrets that are hidden by now.
+  // Data that is still being loaded may contain secrets that are hidden by now.
   meanwhile = undefined;
   const opened = new EventSource(shownRouteOf(["events"]));
   source = opened;

@@ -1,4 +1,4 @@
-/** Every time of the page has 24 hours: those of the chat are looked up on the wire. */
+/** Every time on the page is in 24 hours, so a time in the chat can be found on the wire. */
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
 
 /** A time of day to the minute. */

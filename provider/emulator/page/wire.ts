@@ -12,7 +12,7 @@ export const ROUTES = { request: "requests", handshake: "handshakes", delivery: 
 
 export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const;
 
-/** Identifies an exchange among those of all kinds. */
+/** Identifies an exchange among all kinds. */
 export const keyOf = (kind: Exchange["kind"], id: string): string => `${kind} ${id}`;
 
 export const WIRE_KINDS = ["message", "delivery", "handshake", "registration"] as const;

@@ -33,7 +33,7 @@ export function findSpool(dataDir: string): SpoolFile | undefined {
 }
 
 /**
- * The file of a spool: what is kept in it, and what any process may change. All queries use an index, so they
+ * The file of a spool: its deliveries, and the changes that any process may make. All queries use an index, so they
  * cost the same with 100,000 rows. Every method throws what SQLite throws.
  */
 export class SpoolFile {

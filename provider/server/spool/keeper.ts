@@ -4,7 +4,7 @@ import type { AttemptLimits } from "./lanes.js";
 import { SpoolQueue } from "./queue.js";
 import { SpoolVolume } from "./volume.js";
 
-/** What calls do to the disk. `adds`: they need room. `frees`: they change or delete rows. */
+/** The effect of calls on the disk. `adds`: they need space. `frees`: they change or delete rows. */
 const KINDS = {
   accept: "adds",
   check: "adds",

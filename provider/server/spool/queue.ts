@@ -115,8 +115,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Takes the deliveries to forward now, in their order. No one else gets them until they are settled. If
-   * those of a workspace cannot be read, because the file is damaged, reports that, and takes the others.
+   * Takes the deliveries to forward now, in their order. No one else gets them until they are settled. If a damaged
+   * file hides the deliveries of a workspace, reports this and takes the others.
    */
   take(report: (error: unknown) => void): DueDelivery[] {
     const { due, take, nextDue } = this.#statements;

@@ -14,7 +14,7 @@ export interface SpoolWorkerOptions {
 
 export interface Batch {
   calls: readonly Call[];
-  /** What they add. */
+  /** The bytes that they add. */
   bytes: number;
   /** Nothing follows. */
   isLast: boolean;
@@ -23,7 +23,7 @@ export interface Batch {
 export interface Reply {
   outcomes: Outcome[];
   due: DueDelivery[];
-  /** Why some of what is due could not be read. */
+  /** Why some due deliveries could not be read. */
   failure?: Failure | undefined;
 }
 

@@ -16,7 +16,7 @@ const DEFAULTS = {
   tidyAfterMs: 5_000,
 };
 
-/** The bytes of deliveries in one batch, one delivery more or less. */
+/** The bytes in one batch, exceeded by at most one delivery. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** The bytes that wait for the disk before further requests wait at their sockets. */
@@ -77,7 +77,7 @@ export class Spool {
   readonly #worker: Worker;
   readonly #ended: Promise<unknown>;
   readonly #next: PendingCall[] = [];
-  /** What waits for the thread's next reply: the opening of the file, and then one batch at a time. */
+  /** The calls that wait for the thread's next reply: the opening of the file, and then one batch at a time. */
   #sent: Omit<PendingCall, "call">[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #bytes = 0;
@@ -151,7 +151,7 @@ export class Spool {
     const bytes = sizeOf(call);
     this.#next.push({ call, bytes, ...settle });
     this.#bytes += bytes;
-    // Together with what else comes in this turn of the event loop.
+    // Sent together with all other calls of this turn of the event loop.
     this.#scheduled ??= setImmediate(() => this.#send());
     return promise as Promise<ReturnType<SpoolQueue[Name]>>;
   }

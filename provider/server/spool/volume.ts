@@ -13,7 +13,7 @@ export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
-/** What deliveries leave free, in bytes: a delete or a reschedule writes to SQLite's log first. */
+/** The bytes that deliveries leave free, because a delete or a reschedule writes to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
 /** The maximum share of a small volume that is the reserve. */
@@ -99,7 +99,7 @@ export class SpoolVolume {
       if (found?.dev === dev && found.ino === ino) continue;
       const text = `${path} was removed or replaced while this process uses it: restart the responder`;
       this.#failure = new SqliteError("failed", text);
-      // What was acknowledged before may be in the removed log alone.
+      // Acknowledged deliveries may be only in the removed log.
       this.#checkpoint();
     }
     return this.#failure;

@@ -22,7 +22,7 @@ export function Composer({ party }: { party: Party }) {
     const sent = draft.value;
     const write = from === "agent" ? replyAsAgent : writeAsContact;
     await write(party, { kind: kind.value, ...sent });
-    // What was written meanwhile is not sent yet.
+    // Keeps text that was written meanwhile.
     if (draft.value === sent) draft.value = EMPTY;
   }
   return (
