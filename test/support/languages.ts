@@ -76,6 +76,9 @@ const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
+/** Programs in Python. Undefined on a machine without Python: then the tests of the pages in Python are skipped. */
+export const pythonProgram = pythonSdk === undefined ? undefined : python(pythonSdk);
+
 /** The languages that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
   {
@@ -83,7 +86,7 @@ export const pluginLanguages: PluginLanguage[] = [
     environment: {},
     install: (cwd, env) => execa("pulumi", ["install"], { cwd, env, extendEnv: false }),
   },
-  ...(pythonSdk === undefined ? [] : [python(pythonSdk)]),
+  ...(pythonProgram === undefined ? [] : [pythonProgram]),
   ...compiled.filter(isReady),
 ];
 
