@@ -30,7 +30,7 @@ const project = (name: string, include: string | string[], seconds: number, more
       include: [include].flat().map((one) => `test/${one}`),
       ...patience(seconds),
       setupFiles: AFTER_FILE,
-      maxWorkers: 4,
+      maxWorkers: 6,
       sequence: { groupOrder: 0 },
       ...test,
     },
@@ -77,8 +77,8 @@ export default defineConfig({
       // Each worker loads the Automation API once.
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240, {}, { isolate: false }),
-      project("cloud", "cloud/**/*.test.ts", 240),
       // Not in `npm test`.
+      project("cloud", "cloud/**/*.test.ts", 240),
       project("guides", "guides/**/*.test.ts", 900, {}, { isolate: false }),
       project("package", "package/**/*.test.ts", 900),
       project("nightly", "nightly/**/*.test.ts", 900),

@@ -44,7 +44,7 @@ const SUITES: Record<string, Suite> = {
   guides: {
     about: "what pages and examples tell a reader, word for word, and the packed package",
     setup: ["--engine", "--languages", "yaml", "python"],
-    commands: [vitest("guides package")],
+    commands: [vitest("guides package cloud")],
   },
   model: {
     about: "ten minutes of random sequences over the lifecycle of a webhook",
