@@ -1,12 +1,12 @@
 import { chmod, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readSeed, startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import type { Emulator } from "pulumi-apichat/emulator";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsIn, type Command } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
-import { afterTests, startServer } from "../support/http.ts";
-import { copyExample } from "../support/program-folder.ts";
+import { startFleetExample } from "../support/fleet-example.ts";
+import { startServer } from "../support/http.ts";
 import { startS3 } from "../support/s3.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
@@ -31,19 +31,15 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   beforeAll(async () => {
     backend = await createBackend();
-    repository = (await copyExample(backend, "fleet")).path;
-    const seed = await readSeed(join(repository, "emulator.yaml"));
-    names = (seed.workspaces ?? []).map(({ name }) => name);
-    emulator = await startEmulator(seed);
-    afterTests(() => emulator.close());
+    ({ folder: repository, emulator, names } = await startFleetExample(backend));
     const endpoint = await startServer(({ body }, response) =>
       response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
     );
-    const { origin } = new URL(emulator.workspace("acme").baseUrl);
     // There is no responder on CI, so the list names an endpoint.
     await edit(
       "workspaces.yaml",
-      (list) => `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", origin)}`,
+      (list) =>
+        `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", emulator.url)}`,
     );
     // A machine for each of two shards; the workflow has four.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));

@@ -1,13 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { readSeed, startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import type { Emulator } from "pulumi-apichat/emulator";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsIn as startIn } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
-import { afterTests, freePort } from "../support/http.ts";
+import { startFleetExample } from "../support/fleet-example.ts";
+import { freePort } from "../support/http.ts";
 import { blocksOf, commandsIn } from "../support/pages.ts";
-import { copyExample } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
 
@@ -28,13 +28,8 @@ const keys = new Set<string>();
 
 beforeAll(async () => {
   backend = await createBackend();
-  folder = (await copyExample(backend, "fleet")).path;
-  const seed = await readSeed(join(folder, "emulator.yaml"));
-  names = (seed.workspaces ?? []).map(({ name }) => name);
-  emulator = await startEmulator(seed);
-  afterTests(() => emulator.close());
-  const { origin } = new URL(emulator.workspace("acme").baseUrl);
-  await replaceIn("workspaces.yaml", README_ORIGIN, origin);
+  ({ folder, emulator, names } = await startFleetExample(backend));
+  await replaceIn("workspaces.yaml", README_ORIGIN, emulator.url);
   const port = String(await freePort());
   await replaceIn("definition.ts", "8080", port);
   // One stack is enough here; engine/fleet.test.ts has several.
@@ -43,7 +38,7 @@ beforeAll(async () => {
   const readme = await readFile(join(folder, "README.md"), "utf8");
   const [, chapter = ""] = /\n## On this machine, without an account\n(.*?)(\n## |$)/s.exec(readme) ?? [];
   commands = commandsIn(blocksOf({ text: chapter }, "sh")).map((command) =>
-    command.replaceAll(README_ORIGIN, origin),
+    command.replaceAll(README_ORIGIN, emulator.url),
   );
 });
 
