@@ -1,4 +1,4 @@
-import { jsonOrText } from "../lib/values.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
@@ -67,7 +67,8 @@ function readForm(text: string): ParameterReader {
 }
 
 function readJson(text: string): ParameterReader {
-  const parameters = new Map(Object.entries<unknown>(Object(jsonOrText(text))));
+  const value = jsonOrText(text);
+  const parameters = new Map(isMap(value) ? Object.entries(value) : []);
   return (name) => parameters.get(name);
 }
 
