@@ -127,7 +127,6 @@ async function judge(
   const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
   const steps = sent.map(({ step }) => step);
   const passed = sent.find(({ step }) => step.rule === undefined);
-
   const warnings = findHandshakeWarnings({
     steps,
     slowMs,

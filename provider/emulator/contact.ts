@@ -1,8 +1,7 @@
 import { presentFlowKey } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
-import { isMap } from "../lib/values.js";
-import { jsonOrText } from "../lib/values.js";
+import { isMap, jsonOrText } from "../lib/values.js";
 import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 

@@ -1,7 +1,7 @@
 import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/index.js";
-import { resolveFleet, type FleetDefinition } from "./definition.js";
 import { destroyFleet, refreshFleet, upFleet } from "./changes.js";
+import { resolveFleet, type FleetDefinition } from "./definition.js";
 import { Engine } from "./engine.js";
 import { readIndex } from "./index-stack.js";
 import type { RotateOptions, RunOptions, UpOptions } from "./options.js";
@@ -11,7 +11,6 @@ import { prepareProject, writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
 import { rotateFleet, type RotationReport } from "./rotate.js";
 import type { FleetContext } from "./run.js";
-
 import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";

@@ -69,7 +69,6 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
   if (first === undefined) return;
-
   throw invalidConfig([
     `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move ` +
       "workspaces to other stacks, and delete their live webhooks on the way. Nothing was changed. " +

@@ -8,8 +8,8 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  type Stats,
 } from "node:fs";
-import type { Stats } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";

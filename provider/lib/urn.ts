@@ -1,4 +1,4 @@
-/** Splits `urn:pulumi:<stack>::<project>::<types>::<name>`. The type is the resource's, without those of its parents. */
+/** Splits `urn:pulumi:<stack>::<project>::<types>::<name>`. The type is the resource's own, the last of the types. */
 export function parseUrn(urn: string): Record<"stack" | "project" | "type" | "name", string> {
   const [start = "", project = "", types = "", ...name] = urn.split("::");
   return {

@@ -83,7 +83,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const spool = await openSpool(dataDir);
   undos.push(() => spool.close());
   const isManaged = options.instance !== undefined;
-
   const log = createLog(isManaged ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr);
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");

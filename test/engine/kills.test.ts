@@ -50,79 +50,76 @@ const callersOf = async (run: Command): Promise<unknown[]> =>
 const isProvider = ({ commandLine }: ProcessInfo): boolean =>
   commandLine.some((word) => word.startsWith(pluginFolder));
 
-describe.each(doors)(
-  "a run of $door that is interrupted during set-webhook",
-  ({ create, endsAtOnce, killed }) => {
-    let scene: Scene;
-    let project: Project;
-    let temporary: string;
+describe.each(doors)("a run of $door interrupted during set-webhook", ({ create, endsAtOnce, killed }) => {
+  let scene: Scene;
+  let project: Project;
+  let temporary: string;
 
-    beforeAll(async () => {
-      scene = await openScene(names);
-      temporary = join(scene.backend.folder, "temporary");
-      await mkdir(temporary);
-      project = await create(scene, { TMPDIR: temporary });
-    });
+  beforeAll(async () => {
+    scene = await openScene(names);
+    temporary = join(scene.backend.folder, "temporary");
+    await mkdir(temporary);
+    project = await create(scene, { TMPDIR: temporary });
+  });
 
-    const firstUrl = (name: string): string => webhookUrlOf(scene, name);
-    const nextUrl = (name: string): string => `${scene.endpoint.url}/next/${name}`;
-    const declare = (urlOf: typeof nextUrl): Promise<void> =>
-      project.declare(
-        names.map((workspace) => ({ workspace, args: { timeouts, webhookUrl: urlOf(workspace) } })),
-      );
-    const registeredUrls = (of = names): (string | undefined)[] =>
-      of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
+  const firstUrl = (name: string): string => webhookUrlOf(scene, name);
+  const nextUrl = (name: string): string => `${scene.endpoint.url}/next/${name}`;
+  const declare = (urlOf: typeof nextUrl): Promise<void> =>
+    project.declare(
+      names.map((workspace) => ({ workspace, args: { timeouts, webhookUrl: urlOf(workspace) } })),
+    );
+  const registeredUrls = (of = names): (string | undefined)[] =>
+    of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
-    /**
-     * Starts an up, and waits until the service has received the set-webhook of every workspace, and has
-     * changed what it should.
-     */
-    const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
-      await declare(urlOf);
-      const before = callsOf(scene, "set-webhook").length;
-      for (const workspace of names) {
-        const fault = { delayMs, afterChange: changed.includes(workspace) };
-        scene.emulator.injectFault({ operation: "set-webhook", workspace, fault });
-      }
-      const run = project.start(...up);
-      const isHeld = () => callsOf(scene, "set-webhook").length === before + names.length;
-      await run.until(() => isHeld() && isDeepStrictEqual(registeredUrls(changed), changed.map(urlOf)));
-      return run;
-    };
+  /**
+   * Starts an up, and waits until the service has received the set-webhook of every workspace, and has
+   * changed what it should.
+   */
+  const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
+    await declare(urlOf);
+    const before = callsOf(scene, "set-webhook").length;
+    for (const workspace of names) {
+      const fault = { delayMs, afterChange: changed.includes(workspace) };
+      scene.emulator.injectFault({ operation: "set-webhook", workspace, fault });
+    }
+    const run = project.start(...up);
+    const isHeld = () => callsOf(scene, "set-webhook").length === before + names.length;
+    await run.until(() => isHeld() && isDeepStrictEqual(registeredUrls(changed), changed.map(urlOf)));
+    return run;
+  };
 
-    /** Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called once. */
-    const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
-      scene.emulator.clearFaults();
-      const before = scene.emulator.requests.length;
-      for (const command of commands) await project.run(...command);
-      expect(registeredUrls()).toEqual(names.map(urlOf));
-      expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
-    };
+  /** Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called once. */
+  const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
+    scene.emulator.clearFaults();
+    const before = scene.emulator.requests.length;
+    for (const command of commands) await project.run(...command);
+    expect(registeredUrls()).toEqual(names.map(urlOf));
+    expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
+  };
 
-    test(`kill -9 of ${killed} ends all calls, and the documented steps recover`, async () => {
-      const run = await startHeld(firstUrl);
-      const processes = await run.processes();
-      const isEngine = killed === "the engine";
-      if (isEngine) run.kill();
-      else for (const { pid } of processes.filter(isProvider)) signalIfAlive(pid, "SIGKILL");
-      await expect.poll(() => callersOf(run), { timeout: 120_000 }).toEqual([]);
-      expect((await run.done).exitCode).not.toBe(0);
-      const commandLines = processes.map(({ commandLine }) => commandLine.join(" "));
-      const left = [...(await readTree(temporary)).values()];
-      expect(findSecrets([...left, ...commandLines].join("\n"), [API_KEY, VERIFICATION_KEY])).toEqual([]);
-      expect(registeredWorkspaces(scene)).toEqual(changed);
-      // A run whose provider was killed leaves no lock.
-      await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
-    });
+  test(`kill -9 of ${killed} ends all calls, and the documented steps recover`, async () => {
+    const run = await startHeld(firstUrl);
+    const processes = await run.processes();
+    const isEngine = killed === "the engine";
+    if (isEngine) run.kill();
+    else for (const { pid } of processes.filter(isProvider)) signalIfAlive(pid, "SIGKILL");
+    await expect.poll(() => callersOf(run), { timeout: 120_000 }).toEqual([]);
+    expect((await run.done).exitCode).not.toBe(0);
+    const commandLines = processes.map(({ commandLine }) => commandLine.join(" "));
+    const left = [...(await readTree(temporary)).values()];
+    expect(findSecrets([...left, ...commandLines].join("\n"), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+    expect(registeredWorkspaces(scene)).toEqual(changed);
+    // A run whose provider was killed leaves no lock.
+    await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
+  });
 
-    test("after one Ctrl-C, the dynamic provider completes its call, the plugin aborts it, and no lock is left", async () => {
-      const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
-      run.interrupt();
-      expect((await run.done).exitCode).not.toBe(0);
-      expect(await project.state()).not.toMatch(/"pending_operations":\s*\[\s*\{/);
-      if (endsAtOnce) await recover(nextUrl, up);
-      expect(registeredUrls()).toEqual(names.map(nextUrl));
-      await expectNoSecrets(project);
-    });
-  },
-);
+  test("after one Ctrl-C, the dynamic provider completes its call, the plugin aborts it; no lock is left", async () => {
+    const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
+    run.interrupt();
+    expect((await run.done).exitCode).not.toBe(0);
+    expect(await project.state()).not.toMatch(/"pending_operations":\s*\[\s*\{/);
+    if (endsAtOnce) await recover(nextUrl, up);
+    expect(registeredUrls()).toEqual(names.map(nextUrl));
+    await expectNoSecrets(project);
+  });
+});

@@ -129,7 +129,7 @@ function transform(): void {
   });
 }
 
-test("every key stays encrypted under resource transforms and stack transformations, even after a rotation", async () => {
+test("every key stays encrypted under transforms and stack transformations, even after a rotation", async () => {
   const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
   const prefixes = ["", SET];
   const scene = await openScene(["acme", "set-acme"]);

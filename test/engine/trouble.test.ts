@@ -144,7 +144,7 @@ describe("drift, conflicts, broken endpoints and a rotated API key", () => {
     expect(output).not.toContain("ApiChatWebhook::untouched");
   });
 
-  test('up repairs drift, takes over with onExisting: "replace", and keeps a webhook whose new endpoint fails', async () => {
+  test('up repairs drift, takes over with "replace", and keeps a webhook whose endpoint fails', async () => {
     const before = scene.emulator.requests.length;
     declare({
       taken: { onExisting: "replace" },

@@ -26,7 +26,7 @@ export interface DeadLetterChoice {
   workspace?: string | undefined;
 }
 
-/** Opens the spool for another process than its responder. Returns undefined if there is none. */
+/** Opens the spool for a process other than its responder. Returns undefined if there is none. */
 export function findSpool(dataDir: string): SpoolFile | undefined {
   const path = join(dataDir, SPOOL_FILE);
   return existsSync(path) ? new SpoolFile(openSpoolDatabase(path, false)) : undefined;
