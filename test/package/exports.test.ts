@@ -97,7 +97,7 @@ describe("The command apichat of the packed tarball", () => {
     const { stdout, exitCode } = await apichat({}, "--help");
     expect(exitCode).toBe(0);
     const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
-    const expected = "doctor emulator help init listen responder send sign trigger verify webhook";
+    const expected = "doctor emulator help init listen responder send trigger verify webhook";
     expect(new Set(commands)).toEqual(new Set(expected.split(" ")));
   });
 

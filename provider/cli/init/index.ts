@@ -73,7 +73,7 @@ ${ENDINGS}`;
  */
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
-  const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
+  const baseUrl = credentials.findAddress("baseUrl") ?? EMULATOR_URL;
   rejectQuery("--base-url", baseUrl);
   rejectQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {

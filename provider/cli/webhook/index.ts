@@ -84,17 +84,17 @@ const apiKeyAsOption = (): Option =>
 const WEBHOOK_HELP = `
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat
-  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is shown as "set", or compared with yours if a flag, the environment or a file has it; --show-key
-prints it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
+The key is shown as "set", or compared with yours if an option or the environment has it; --show-key prints
+it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
 --show-key. Values of the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
-  $ apichat webhook get --credentials acme.yaml --json
+  $ apichat webhook get --json
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
@@ -103,8 +103,8 @@ it also fails if a different bot answers; if nothing was registered, that is onl
 is then undone.
 ${CREDENTIALS_HELP}
 Examples:
-  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
-  $ apichat webhook set --webhook-url https://chat.example/new --replace --preflight warn --credentials acme.yaml
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
+  $ apichat webhook set --webhook-url https://chat.example/new --replace --preflight warn
 ${ENDINGS}`;
 
 const DELETE_HELP = `
@@ -113,7 +113,7 @@ yours. If a different URL or bot is registered, the command fails and removes no
 --replace. If nothing is registered, it succeeds.
 ${CREDENTIALS_HELP}
 Examples:
-  $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+  $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
 const PLAN_HELP = `

@@ -22,8 +22,8 @@ async function openWorkspace(
   { credentials }: CommandRun,
 ): Promise<NamedWorkspace & { apiKey: string; at: string }> {
   divertLinesToStderr();
-  const baseUrl = await credentials.address("baseUrl");
-  const botUrl = await credentials.findAddress("botUrl");
+  const baseUrl = credentials.address("baseUrl");
+  const botUrl = credentials.findAddress("botUrl");
   const apiKey = await credentials.secret("apiKey");
   const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds }, apiKeyAs }, apiKey);
   return { baseUrl, at: formatUrl(baseUrl), apiKey, botUrl, client };

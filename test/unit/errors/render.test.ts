@@ -75,7 +75,6 @@ describe("the text", () => {
         program: "Give it as apiKey, as APICHAT_API_KEY",
         command_line: "with --api-key-file or APICHAT_API_KEY",
         list: "as apiKey or apiKeyEnv in the list, with --api-key-file",
-        doctor: "with --api-key-file or APICHAT_API_KEY",
         fleet: "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list",
       },
     ],
