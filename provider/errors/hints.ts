@@ -148,7 +148,6 @@ const HINTS = {
     `pulumi up --replace <urn>; ${FORGET}`,
   set_api_key_or_forget: `Set the right API key; ${FORGET}`,
   separate_workspaces: "Give one of them its own base URL or API key",
-  name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
   delete_again: {
     program: "Run pulumi refresh and try again",
     command_line: () => `See what ${commandLine()} webhook get shows, and try again`,

@@ -21,7 +21,6 @@ beforeEach(async () => {
 });
 
 const acme = () => emulator.workspace("acme");
-const globex = () => emulator.workspace("globex");
 
 /** The actions that reached the service, in order. */
 const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");
@@ -78,26 +77,15 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("keeps a different URL, and replaces it with --replace, unless the bot differs from --bot-url", async () => {
+  test("keeps a different URL, and replaces it with --replace", async () => {
     acme().takeOver(FOREIGN);
     expect(await set("--json")).toMatchObject(CONFLICT());
-    const otherBot = await set("--replace", "--bot-url", globex().botUrl, "--json");
-    expect(otherBot).toMatchObject({ exitCode: 1, error: { code: "conflict" } });
     expect(acme().registration).toMatchObject(FOREIGN);
     expect(await set("--replace")).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining("in place of https://foreign.example/hook\n"),
     });
     expect(acme().registration).toMatchObject(OURS());
-  });
-
-  test("reverts its set-webhook if the bot differs from --bot-url", async () => {
-    const { exitCode, stdout, error } = await set("--bot-url", globex().botUrl, "--json");
-    expect([exitCode, stdout, error?.code]).toEqual([1, "", "conflict"]);
-    expect(error?.message).toContain(`has the bot ${acme().botCode}, not ${globex().botCode}`);
-    expect(error?.message).toContain("removed again, and nothing is registered there now");
-    expect(acme().registration).toBeUndefined();
-    expect(actions()).toContain("set-webhook");
   });
 
   test("stops at the third rejection of a key, before set-webhook unless --preflight is off", async () => {
@@ -133,11 +121,9 @@ describe("apichat webhook delete", () => {
     expect(actions().filter((action) => action === "delete-webhook")).toHaveLength(1);
   });
 
-  test("keeps a different URL or bot, unless --replace", async () => {
+  test("keeps a different URL, unless --replace", async () => {
     acme().takeOver(FOREIGN);
     expect(await remove("--json")).toMatchObject(CONFLICT());
-    const otherBot = ["--webhook-url", FOREIGN.webhook_url, "--bot-url", globex().botUrl];
-    expect(await webhook(["delete", ...otherBot])).toMatchObject({ exitCode: 1 });
     expect(acme().registration).toMatchObject(FOREIGN);
     expect(await remove("--replace")).toMatchObject({ exitCode: 0 });
     expect(acme().registration).toBeUndefined();
@@ -156,13 +142,10 @@ describe("apichat webhook delete", () => {
 });
 
 describe("apichat webhook get", () => {
-  test("prints the registration, a warning for a different bot, and the key with --show-key", async () => {
+  test("prints the registration, and the key with --show-key", async () => {
     acme().takeOver(FOREIGN);
-    const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
-    expect(stdout).toContain("  key      set, different from yours\n");
-    const bots = `the workspace has the bot ${acme().botCode}, not ${globex().botCode}`;
-    expect(stderr).toBe(`warning: ${bots}; check the base URL and the API key\n`);
-    expect(await webhook(["get", "--json", "--bot-url", acme().botUrl])).toMatchObject({
+    expect((await webhook(["get"])).stdout).toContain("  key      set, different from yours\n");
+    expect(await webhook(["get", "--json"])).toMatchObject({
       stderr: "",
       json: {
         registered: true,

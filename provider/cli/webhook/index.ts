@@ -67,7 +67,7 @@ const planCommand = (): Command =>
     );
 
 const workspaceCommand = (name: string, description: string): Command =>
-  addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
+  addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey"])
     .description(description)
     .addOption(apiKeyAsOption())
     .addOption(requestSecondsOption("how long one call may take with its retries"))
@@ -98,9 +98,7 @@ Examples:
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL,
-it also fails if a different bot answers; if nothing was registered, that is only known after the set, which
-is then undone.
+If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
@@ -108,9 +106,9 @@ Examples:
 ${ENDINGS}`;
 
 const DELETE_HELP = `
-Nothing records what you registered, so the URL, and the bot URL if given, decide whether the webhook is
-yours. If a different URL or bot is registered, the command fails and removes nothing, unless you pass
---replace. If nothing is registered, it succeeds.
+Nothing records what you registered, so the URL decides whether the webhook is yours. If a different URL is
+registered, the command fails and removes nothing, unless you pass --replace. If nothing is registered, it
+succeeds.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat
