@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readlink, realpath, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
@@ -202,6 +202,9 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
       await symlink(own, join(folder, "link"));
       expect((await execa(join(folder, "link"), ["--version"])).stdout).toBe(version);
+      expect(await readdir(join(dirname(own), "schema"))).toEqual(
+        expect.arrayContaining(["inbound.schema.json", "openapi.json", "vectors.json"]),
+      );
       expect((await start(`${dirname(own)}/pulumi-resource-apichat`, "--help")).all).toContain(
         "apichat --help",
       );
