@@ -182,7 +182,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       expect(all).not.toMatch(/npm|npx/);
       expect(await readFile(join(folder, "program/Pulumi.yaml"), "utf8")).not.toContain("packages:");
       expect(await readFile(join(folder, "program/requirements.txt"), "utf8")).toBe(
-        `pulumi-apichat==${version}\n`,
+        `pulumi-apichat @ file://${wheel}\n`,
       );
       const away = ["--base-url", "http://127.0.0.1:9/acme/apichat", "--request-seconds", "1"];
       const failed = await start(apichat, "webhook", "get", ...away, "--api-key-file", "/dev/null");
