@@ -144,10 +144,19 @@ function findGaps(list: List): EntryProblem[] {
   );
 }
 
-/** Entries whose name an earlier one already has. */
+/** Entries with one name. Each is reported, so that the error names both lines. */
 const findSameNames = ({ workspaces }: List): EntryProblem[] =>
   groupBy(workspaces.map((entry) => textOf(entry, "name"))).flatMap((indexes) =>
-    indexes.slice(1).map((index) => ({ index, field: "name", text: "is used more than once" })),
+    indexes.map((index) => {
+      const other = indexes.find((one) => one !== index) ?? index;
+      const name = textOf(workspaces[index], "name") ?? "";
+      const what = WORKSPACE_NAME.test(name) ? `"${name}"` : "this";
+      return {
+        index,
+        field: "name",
+        text: `${what} is also the name of workspaces[${other}]; rename one of them`,
+      };
+    }),
   );
 
 /**

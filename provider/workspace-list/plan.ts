@@ -13,14 +13,16 @@ interface PlannedRow {
   name: string;
   baseUrl: string;
   state: PlanState;
-  /** What is registered, or why that is not known; empty if there is nothing to say. */
+  /** What is registered, or in a few words why that is not known; empty if there is nothing to say. */
   detail: string;
+  /** Why it is not known, in full, and what to do. */
+  reason?: string;
 }
 
 /** Two entries of one workspace have one identity: the bot code, or base URL and API key if nothing is registered. */
 type Row = PlannedRow & { identity: string };
 
-type Found = Pick<PlannedRow, "state" | "detail"> & { identity?: string };
+type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: string };
 
 /**
  * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
@@ -58,10 +60,11 @@ function judgeFailure(error: unknown): Found {
   if (!(error instanceof ApiChatError)) throw error;
   if (mayMeanNeverSet(error))
     return { state: "free", detail: "HTTP 404: no webhook yet, or a wrong base URL" };
-  const { code } = error;
+  const { code, httpStatus, facts } = error;
   const isUnreachable = code === "unavailable" || code === "timeout";
   const state = code === "unauthorized" ? code : isUnreachable ? "unreachable" : "unclear";
-  return { state, detail: renderFailure(error, "list") };
+  const detail = httpStatus === undefined ? (facts.connection ?? code) : `HTTP ${httpStatus}`;
+  return { state, detail, reason: renderFailure(error, "list") };
 }
 
 /** Marks the entries that reach the same workspace, because a workspace has one webhook. */

@@ -43,6 +43,19 @@ describe("apichat webhook plan", () => {
     expect(emulator.requests.map(({ action }) => action)).toEqual(["get-webhook", "get-webhook"]);
   });
 
+  test("names the reason of workspaces that fail alike once, below the table", async () => {
+    const fields = { apiKeyEnv: "OTHER_API_KEY" };
+    const { stdout } = await plan([entry("acme", "acme", fields), entry("globex", "globex", fields)]);
+    const [head, ...lines] = stdout.trimEnd().split("\n");
+    expect(head).toBe("WORKSPACE  STATE         DETAIL");
+    expect(lines).toEqual([
+      "acme       unauthorized  HTTP 401",
+      "globex     unauthorized  HTTP 401",
+      "",
+      expect.stringMatching(/^acme: get-webhook at .*: HTTP 401.* The API key is issued by/),
+    ]);
+  });
+
   test("writes a long result completely to a slow reader", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, "x"));
     const file = await writeFile(

@@ -84,7 +84,9 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   }
   const folder = resolve(target);
   const { own, source, clone } = await findPackage();
-  const settings = { name: toProjectName(basename(folder)), source, baseUrl, webhookUrl, language };
+  // The command of the wheel sets it.
+  const wheel = process.env["APICHAT_WHEEL_URL"];
+  const settings = { name: toProjectName(basename(folder)), source, wheel, baseUrl, webhookUrl, language };
   const texts = await readProgram(own, settings);
   const files = Object.keys(texts);
   const existing = files.filter((file) => existsSync(join(folder, file)));

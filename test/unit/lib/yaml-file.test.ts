@@ -55,8 +55,17 @@ test.each([
     "places:\n  - name: a\n    pork: 80\n",
     "places.yaml:3:5: places[0].pork: is not a known field; the fields are name, apiKey, port, flow",
   ],
-  ["a field without value", "places:\n", "places.yaml:1:8: places: must be a list, got null"],
-  ["an empty file", "", "places.yaml:1:1: must be an object, got null"],
+  [
+    "a text file",
+    "places",
+    "places.yaml:1:1: must be an object, got a string; its fields are defaults, places",
+  ],
+  ["a field without value", "places:\n", "places.yaml:1:8: places: is empty (null); must be a list"],
+  [
+    "an empty file",
+    "",
+    "places.yaml:1:1: is empty (null); must be an object; its fields are defaults, places",
+  ],
   [
     "the same field twice",
     "places: []\nplaces: []\n",
@@ -67,6 +76,13 @@ test.each([
 ])("the failure names line, column and field of %s", (_, text, expected) => {
   expect(failureOf(text)).toMatch(expected);
   expect(failureOf(text).split("\n")).toHaveLength(1);
+});
+
+test("the failure names a misspelt field before the missing one, and both before the next entry", () => {
+  const fields = failureOf("places:\n  - nane: a\n  - pork: 80\n")
+    .split("\n")
+    .map((line) => line.split(": ")[1]);
+  expect(fields).toEqual(["places[0].nane", "places[0].name", "places[1].pork", "places[1].name"]);
 });
 
 test.each([

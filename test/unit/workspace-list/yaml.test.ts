@@ -75,12 +75,13 @@ describe("a list of workspaces in YAML or JSON", () => {
     ].join("\n");
     expect(await problemsOf("fleet.yaml", text)).toEqual([
       'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
+      'fleet.yaml:3:11: workspaces[0].name: "acme" is also the name of workspaces[2]',
       'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
       "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
       "fleet.yaml:6:13: workspaces[0].apiKey: cannot be combined with apiKeyEnv",
       "fleet.yaml:7:16: workspaces[0].apiKeyEnv: must be the name of an environment variable that is set",
       "fleet.yaml:8:5: workspaces[1]: must be an object, got a string",
-      "fleet.yaml:9:11: workspaces[2].name: is used more than once",
+      'fleet.yaml:9:11: workspaces[2].name: "acme" is also the name of workspaces[0]',
       'fleet.yaml:10:14: workspaces[2].baseUrl: reaches the same workspace as "acme", with the same API key',
     ]);
   });
@@ -124,7 +125,7 @@ describe("the workspaces that a program passes", () => {
     expect(checkWorkspaces([sound])).toStrictEqual([sound]);
     const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
     expect(() => checkWorkspaces(wrong)).toThrow(
-      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: must be an object, got null\nworkspaces\[1\]\.name: is used more than once$/,
+      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*\n.*\nworkspaces\[1\]\.name: "acme" is also the name of workspaces\[0\]; rename one of them$/,
     );
     expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
   });
