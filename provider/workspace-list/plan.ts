@@ -1,12 +1,12 @@
 import { type Registration, RegistrationClient, type RegistrationClientOptions } from "../client/internal.js";
 import { ApiChatError, renderFailure } from "../errors/index.js";
-import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../lib/url.js";
+import { botCodeOf, canonicalUrl, formatUrl, isSameUrl } from "../lib/url.js";
 import { mayMeanNeverSet } from "../registration/index.js";
 import type { PlannedWorkspace } from "./list-shape.js";
 
 /** What `up` would find in a workspace. The first two are fine. */
 export type PlanState =
-  "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
+  "free" | "yours" | "foreign" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
 /** One workspace of a plan. Contains no secrets. */
 interface PlannedRow {
@@ -43,14 +43,9 @@ export async function planWebhooks(
   return markSame(await Promise.all(listed.map(query)));
 }
 
-function judge({ botUrl, webhookUrl }: PlannedWorkspace, seen: Registration | undefined): Found {
+function judge({ webhookUrl }: PlannedWorkspace, seen: Registration | undefined): Found {
   if (seen === undefined) return { state: "free", detail: "" };
-  const bot = botCodeOf(seen.botUrl);
-  const identity = seen.botUrl === "" ? {} : { identity: bot };
-  if (botUrl !== undefined && !isSameBot(seen.botUrl, botUrl)) {
-    const detail = `bot ${bot}, not ${botCodeOf(botUrl)}: ${formatUrl(seen.webhookUrl)}`;
-    return { ...identity, state: "other-bot", detail };
-  }
+  const identity = seen.botUrl === "" ? {} : { identity: botCodeOf(seen.botUrl) };
   return isSameUrl(seen.webhookUrl, webhookUrl)
     ? { ...identity, state: "yours", detail: seen.status }
     : { ...identity, state: "foreign", detail: formatUrl(seen.webhookUrl) };

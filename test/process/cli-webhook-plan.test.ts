@@ -57,17 +57,15 @@ describe("apichat webhook plan", () => {
   });
 
   test("writes a long result completely to a slow reader", async () => {
-    const names = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(200, "x"));
-    const file = await writeFile(
-      "long.yaml",
-      JSON.stringify({ webhookUrl: OURS, workspaces: names.map((name) => entry("acme", "acme", { name })) }),
-    );
+    const names = Array.from({ length: 600 }, (_, index) => `${index}`.padEnd(64, "x"));
+    const workspaces = names.map((name) => ({ name, baseUrl: `${emulator.url}/${name}/apichat` }));
+    const file = await writeFile("long.yaml", JSON.stringify({ webhookUrl: OURS, workspaces }));
     const script = '"$@" | { head -c 1; sleep 0.5; cat; }';
     const words = [process.execPath, PROGRAM, "webhook", "plan", "--file", file, "--json"];
     const env = { APICHAT_API_KEY: API_KEY };
     const { stdout } = await execa("bash", ["-c", script, "bash", ...words], { env });
     expect(stdout.length).toBeGreaterThan(100_000);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
   });
 
   test("ends with 1 if a webhook is somebody else's, or the API key of an entry is rejected", async () => {

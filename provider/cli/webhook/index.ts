@@ -116,12 +116,12 @@ ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list has an entry for each workspace, with name and baseUrl. Each of these may also be at the top for all:
-webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). An entry may also have
-botUrl: a different bot is then reported. The API key defaults to the command's.
+webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). The API key defaults to
+the command's.
 
-States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two
-entries reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as
-free: the specification does not say what the service responds for a workspace that never had a webhook.
+States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
+reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the
+specification does not say what the service responds for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

@@ -39,7 +39,6 @@ const COLOURS: Record<PlanState, "green" | "yellow" | "red"> = {
   free: "green",
   yours: "green",
   foreign: "red",
-  "other-bot": "red",
   "same-bot": "red",
   unauthorized: "red",
   unreachable: "yellow",
