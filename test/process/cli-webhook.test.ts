@@ -38,6 +38,16 @@ function webhook(parameters: readonly string[], environment: object = {}, shows:
 const set = (...parameters: string[]) => webhook(["set", "--webhook-url", webhookUrl, ...parameters]);
 const remove = (...parameters: string[]) => webhook(["delete", "--webhook-url", webhookUrl, ...parameters]);
 
+const plan = async (...parameters: string[]) => {
+  const workspaces = ["acme", "globex"].map((name) => ({
+    name,
+    baseUrl: emulator.workspace(name).baseUrl,
+  }));
+  const writeFile = await makeWriter();
+  const file = await writeFile("workspaces.yaml", JSON.stringify({ webhookUrl, workspaces }));
+  return webhook(["plan", "--file", file, ...parameters]);
+};
+
 const OURS = (key = VERIFICATION_KEY) => ({ webhook_url: webhookUrl, webhook_verification_key: key });
 const FOREIGN = { webhook_url: "https://foreign.example/hook", webhook_verification_key: "foreign-key-0123" };
 
@@ -176,16 +186,6 @@ describe("apichat webhook get", () => {
 });
 
 describe("apichat webhook plan", () => {
-  const plan = async (...parameters: string[]) => {
-    const workspaces = ["acme", "globex"].map((name) => ({
-      name,
-      baseUrl: emulator.workspace(name).baseUrl,
-    }));
-    const writeFile = await makeWriter();
-    const file = await writeFile("workspaces.yaml", JSON.stringify({ webhookUrl, workspaces }));
-    return webhook(["plan", "--file", file, ...parameters]);
-  };
-
   test("ends with 0 if all are free or yours, and with 1 if one is somebody else's", async () => {
     globex().takeOver(OURS());
     expect(await plan()).toMatchObject({
