@@ -104,6 +104,8 @@ test("diff shows each change with its kind, including secrets, and never replace
     expect(await webhook.diff(id, outs, news, { oldInputs: inputs })).toEqual(expected);
     expect((await webhook.diff(id, outs, news, { oldInputs: inputs, ignore: diffs })).changes).toBe(false);
   }
+  // A state of the dynamic provider.
+  expect((await webhook.diff(id, { ...outs, __provider: "source" }, inputs)).diffs).toEqual(["__provider"]);
 });
 
 test("the preview of update knows all outputs, and warns of a failure", async () => {
