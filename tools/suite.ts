@@ -51,7 +51,7 @@ const SUITES: Record<string, Suite> = {
     commands: [vitest("model")],
   },
   fuzz: {
-    about: "three minutes of random bytes and files",
+    about: "two minutes of random bytes",
     commands: [vitest("model", "model/fuzz")],
   },
   kills: {

@@ -22,15 +22,13 @@ const FAILURE: Failure = {
 const render = (hint: Hint, audience?: Audience): string =>
   renderFailure({ ...FAILURE, summary: "it failed", hints: [hint] }, audience);
 
-describe("an error", () => {
-  test("is data, and its message is the text of that data for a program", () => {
-    const cause = new Error("cut off");
-    const { code, summary, ...details } = FAILURE;
-    const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
-    expect(JSON.parse(JSON.stringify(error))).toEqual(FAILURE);
-    expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
-    expect("httpStatus" in error).toBe(false);
-  });
+test("an error is data, and its message is the text of that data for a program", () => {
+  const cause = new Error("cut off");
+  const { code, summary, ...details } = FAILURE;
+  const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
+  expect(JSON.parse(JSON.stringify(error))).toEqual(FAILURE);
+  expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
+  expect("httpStatus" in error).toBe(false);
 });
 
 describe("the text", () => {

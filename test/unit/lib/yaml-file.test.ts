@@ -87,19 +87,15 @@ test("the failure names a misspelt field before the missing one, and both before
 
 test.each([
   `places: [${SECRET}]`,
-  `places: [{ name: a, apiKey: [${SECRET}] }]`,
   `places: [{ name: a, apiKey:${SECRET} }]`,
   `places: [{ name: a, ${SECRET} }]`,
   `places: [{ name: a, flow: ${SECRET} }]`,
   `places: *${SECRET}`,
-  `places: !${SECRET} x`,
   `places: "${SECRET}`,
   `%${SECRET}\n---\nplaces: []`,
-  `places: []\n${SECRET}`,
   `places: []\n}${SECRET}`,
   `a: b: ${SECRET}`,
   `${SECRET}: 1\n${SECRET}: 2`,
-  `- ? ${SECRET}\n@${SECRET}`,
 ])("the failure of %j contains none of the file's values", (text) => {
   expect(failureOf(text)).not.toContain(SECRET);
 });
