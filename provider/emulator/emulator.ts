@@ -26,7 +26,6 @@ import { identifyMessage } from "./service/messages.js";
 import { identifyAction } from "./service/registration.js";
 import {
   ChangeHub,
-  nextRecord,
   type DeliveryRecord,
   type EmulatorState,
   type HandshakeRecord,
@@ -36,7 +35,7 @@ import {
 } from "./state.js";
 import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
 import { createWorkspaceHandle, type Workspace } from "./workspace-handle.js";
-import { createWorkspace, findWorkspace, removeWorkspace, resetState } from "./workspaces.js";
+import { createWorkspace, findWorkspace, injectFault, removeWorkspace, resetState } from "./workspaces.js";
 
 /** A running emulator of the service. */
 export interface Emulator {
@@ -183,12 +182,7 @@ function isControl(incoming: IncomingMessage): boolean {
 }
 
 function createEmulator(state: EmulatorState, close: () => Promise<void>): Emulator {
-  const handles = new WeakMap<WorkspaceState, Workspace>();
-  const handleOf = (workspace: WorkspaceState): Workspace => {
-    const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
-    handles.set(workspace, handle);
-    return handle;
-  };
+  const handleOf = (workspace: WorkspaceState): Workspace => createWorkspaceHandle(state, workspace);
   return {
     url: state.origins.registration,
     botUrl: state.origins.bot,
@@ -200,12 +194,7 @@ function createEmulator(state: EmulatorState, close: () => Promise<void>): Emula
     addWorkspace: (wanted) =>
       handleOf(createWorkspace(state, parseOptions("addWorkspace", workspaceOptions, wanted))),
     removeWorkspace: (name) => removeWorkspace(state, findWorkspace(state, name)),
-    injectFault: (given) => {
-      const rule = parseOptions("injectFault", faultRule, given);
-      // A misspelt name would be a fault that never matches.
-      if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
-      state.faults.add(nextRecord(state, "fault").id, rule);
-    },
+    injectFault: (rule) => void injectFault(state, parseOptions("injectFault", faultRule, rule)),
     clearFaults: () => state.faults.clear(),
     subscribe: (listener) => subscribeTo({ state, reveal: false }, listener),
     waitForDelivery: (match = {}, options = {}) => waitForRecord(state, "delivery", match, options),

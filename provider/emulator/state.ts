@@ -4,6 +4,7 @@ import type { WebhookConfiguration } from "../../schema/registration.js";
 import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList, FaultView } from "./faults.js";
+import type { Flow } from "./flows/flows.js";
 import type { Settings } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
@@ -175,6 +176,8 @@ export interface WorkspaceState {
   mayManageFlow: boolean;
   /** The flow that replies. */
   flow: Settings["flow"];
+  /** The last function that was its flow; the name `custom` chooses it again. */
+  customFlow: Flow | undefined;
   /** The last segment of `bot_url`. */
   botCode: string;
   botBaseUrl: string;
@@ -218,15 +221,6 @@ export function deliverableRegistration(
   return accepts ? registration : null;
 }
 
-/** A flow that threw or returned an invalid reply; the message gets no reply. */
-interface FlowFailure {
-  workspace: string;
-  conversation: string;
-  /** The id of the message. */
-  message: string;
-  reason: string;
-}
-
 /** What each kind of change contains, complete. */
 interface Changed<Workspace, Talk> {
   /** The workspace, new or changed. */
@@ -262,9 +256,12 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
       name: string;
     }
   | {
+      /** A flow threw or returned an invalid reply, so its message gets no reply. */
       type: "flow-failed";
-      /** Why the message got no reply. */
-      failure: FlowFailure;
+      /** The name of the workspace. */
+      workspace: string;
+      /** What the flow threw, or what is wrong with its reply. */
+      reason: string;
     }
   | { type: "reset" };
 

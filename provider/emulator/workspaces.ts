@@ -2,10 +2,14 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import { withoutNulls } from "../lib/values.js";
+import type { FaultRule, FaultView } from "./faults.js";
+import type { Flow } from "./flows/flows.js";
+import { FLOW_NAMES } from "./names.js";
 import { invalidOption, parseOptions } from "./usage-errors.js";
 import { workspaceOptions, type WorkspaceOptions } from "./options.js";
 import {
   currentRegistration,
+  nextRecord,
   type EmulatorState,
   type RegisteredWebhook,
   type WorkspaceState,
@@ -14,16 +18,17 @@ import {
 const { shape } = workspaceOptions;
 const text = z.string().min(1);
 
-/** What the control API changes; code can also change the registration. */
-export const workspaceChange = z.strictObject({
+const workspaceChange = z.strictObject({
   /** A different API key; the old one no longer works. */
   apiKey: shape.apiKey.optional(),
   /** A different API key of the flow (section 5). */
   flowApiKey: shape.flowApiKey,
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: shape.mayManageFlow,
-  /** A different flow. */
-  flow: shape.flow,
+  /** A different flow; `custom` is the last function that it had. */
+  flow: z.union([shape.flow, z.literal("custom")], {
+    error: `must be ${FLOW_NAMES.join(", ")}, custom or a function`,
+  }),
   /** A different bot: `bot_url` ends in this code. */
   botCode: shape.botCode,
   /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
@@ -33,9 +38,6 @@ export const workspaceChange = z.strictObject({
     .optional(),
   /** The workspace that receives calls with this one's address and API key. Its own name undoes this. */
   routeTo: text.optional(),
-});
-
-const anyChange = workspaceChange.extend({
   /** A different registered address, without a handshake. */
   webhook_url: text.optional(),
   /** A different registered key, without a handshake. */
@@ -45,7 +47,7 @@ const anyChange = workspaceChange.extend({
 });
 
 /** A change without the client's involvement. */
-export interface WorkspaceChange extends z.infer<typeof anyChange> {}
+export interface WorkspaceChange extends z.infer<typeof workspaceChange> {}
 
 function deriveCode(purpose: string, name: string): string {
   return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
@@ -53,7 +55,7 @@ function deriveCode(purpose: string, name: string): string {
 
 /** Adds a workspace. Throws `invalid_config` if its name, bot code or address is already used. */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
-  const { name } = options;
+  const { name, flow = state.settings.flow } = options;
   const workspace: WorkspaceState = {
     name,
     path: `/${options.path ?? name}/apichat`,
@@ -61,7 +63,8 @@ export function createWorkspace(state: EmulatorState, options: WorkspaceOptions)
     apiKey: options.apiKey,
     flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", name),
     mayManageFlow: options.mayManageFlow ?? true,
-    flow: options.flow ?? state.settings.flow,
+    flow,
+    customFlow: typeof flow === "function" ? flow : undefined,
     botCode: options.botCode ?? deriveCode("bot", name),
     botBaseUrl: state.origins.bot,
     flowNs: deriveCode("flow", name),
@@ -91,11 +94,13 @@ export function changeWorkspace(
   workspace: WorkspaceState,
   change: WorkspaceChange,
 ): void {
-  const { webhook_url, webhook_verification_key, webhook_status, ...own } = parseOptions(
+  const { webhook_url, webhook_verification_key, webhook_status, ...given } = parseOptions(
     "change",
-    anyChange,
+    workspaceChange,
     change,
   );
+  const flow = given.flow === "custom" ? requireCustomFlow(workspace) : given.flow;
+  const own = { ...given, flow, customFlow: typeof flow === "function" ? flow : undefined };
   assertPossible(state, workspace, own);
   changeRegistration(workspace, withoutNulls({ webhook_url, webhook_verification_key, webhook_status }));
   Object.assign(workspace, withoutNulls(own));
@@ -107,6 +112,12 @@ export function findWorkspace({ directory }: EmulatorState, name: string): Works
   const workspace = directory.get(name);
   if (workspace) return workspace;
   throw invalidOption(`there is no workspace named "${name}"`);
+}
+
+/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace: that fault would never match. */
+export function injectFault(state: EmulatorState, rule: FaultRule): FaultView {
+  if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
+  return state.faults.add(nextRecord(state, "fault").id, rule);
 }
 
 /** Removes a workspace and everything in it; its pending deliveries fail. */
@@ -197,6 +208,11 @@ function assertPossible(
   }
   if (typeof routeTo !== "string" || directory.has(routeTo)) return;
   throw invalidOption(`change: there is no workspace named "${routeTo}"`);
+}
+
+function requireCustomFlow({ name, customFlow }: WorkspaceState): Flow {
+  if (customFlow !== undefined) return customFlow;
+  throw invalidOption(`change: flow: workspace "${name}" never had a function as its flow`);
 }
 
 function changeRegistration(workspace: WorkspaceState, fields: Partial<RegisteredWebhook>): void {

@@ -34,20 +34,19 @@ describe("a contact, with the flow menu", () => {
     const typed = Promise.withResolvers<void>();
     await page.route(/\/messages$/, (route) => typed.promise.then(() => route.continue()));
     await write(page, "first");
-    await page.getByTestId("contact-text").fill("second");
+    await page.getByTestId("content").fill("second");
     typed.resolve();
     await expectSoon(() => received(service).length).toBe(1);
     await page.locator("form[aria-busy=true]").waitFor({ state: "detached" });
-    expect(await page.getByTestId("contact-text").inputValue()).toBe("second");
+    expect(await page.getByTestId("content").inputValue()).toBe("second");
   });
 
   test("sends media of every kind", async () => {
     const { page, ...service } = await openService({}, { begun: true });
     for (const kind of KINDS) {
       const address = sampleOf(service, kind);
-      await page.getByTestId("contact-kind").selectOption(kind);
-      await page.getByTestId("contact-url").fill(address);
-      await page.getByTestId("contact-send").click();
+      await page.getByLabel("Kind").selectOption(kind);
+      await write(page, address);
       const attachments = [{ file_type: kind, data_url: address }];
       const body = { ...INCOMING, event: "message_created", content: "", attachments };
       await expectSoon(() => received(service).at(-1)).toEqual(body);
@@ -99,9 +98,8 @@ describe("a contact, with the flow menu", () => {
 test("an agent replies with a text, which the endpoint receives", async () => {
   const { page, endpoint } = await openService({}, { begun: true });
   await write(page, "Preciso de ajuda");
-  await page.getByTestId("as-agent").check();
-  await page.getByTestId("agent-text").fill("Qual plano?");
-  await page.getByTestId("agent-send").click();
+  await page.getByLabel("Write as").selectOption("agent");
+  await write(page, "Qual plano?");
   const message = { ...OUTGOING, type: "text", text: "Qual plano?" } as const;
   await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual(message);
   await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));

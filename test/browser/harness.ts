@@ -110,8 +110,8 @@ export async function begin(
 
 /** Writes a text as the contact. */
 export async function write(page: Page, text: string): Promise<void> {
-  await page.getByTestId("contact-text").fill(text);
-  await page.getByTestId("contact-send").click();
+  await page.getByTestId("content").fill(text);
+  await page.getByTestId("send").click();
 }
 
 /** The exchanges of a kind, optionally only those with a text in their line. */
@@ -131,10 +131,6 @@ export async function unfoldAll(page: Page): Promise<void> {
   const closed = page.locator("details:not([open]) > summary");
   while ((await closed.count()) > 0) await closed.first().click();
 }
-
-export const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
-
-export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 
 /** Polls a value until it is the expected one. */
 export const expectSoon = (read: () => unknown): ReturnType<typeof expect.poll> =>

@@ -96,7 +96,7 @@ describe("text stays text", () => {
     for (const _ of faults) {
       await fetch(`${baseUrl}?action=get-webhook`, { method: "POST", headers, body });
     }
-    await exchangesOf(page, "registration", "418").waitFor();
+    await exchangesOf(page, "request", "418").waitFor();
     await unfoldAll(page);
     await expectHarmless({ page, problems });
   });

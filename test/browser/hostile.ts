@@ -87,7 +87,9 @@ export function findIntruders(page: Page): Promise<string[]> {
     return elements.flatMap((element) => {
       const bad = [...element.attributes].filter(({ name, value }) => {
         return (
-          name.startsWith("on") || (followed.includes(name) && !/^(https?:\/\/|#(chat|wire)$)/.test(value))
+          name.startsWith("on") ||
+          (followed.includes(name) &&
+            !/^(https?:\/\/|\.\/(requests|handshakes|deliveries)\/|#(chat|wire)$)/.test(value))
         );
       });
       const found = bad.map(({ name, value }) => `${element.localName} ${name}=${value}`);

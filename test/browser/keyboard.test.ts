@@ -17,7 +17,7 @@ test("the keyboard alone starts a conversation, writes, presses a button and ins
   await press("Enter");
   await expectFocus(page, page.getByLabel("Contact id"));
   await press("Enter");
-  await expectFocus(page, page.getByTestId("contact-text"));
+  await expectFocus(page, page.getByTestId("content"));
 
   await page.keyboard.type("Oi");
   await press("Shift+Enter");
@@ -36,24 +36,12 @@ test("the keyboard alone starts a conversation, writes, presses a button and ins
   await press("Enter");
   const exchange = page.locator("[data-testid=exchange][open]");
   await expectSoon(() => exchange.getByRole("heading", { name: "Sent" }).count()).toBe(1);
-  await tabTo(page, exchange.getByTestId("resend"));
+  await tabTo(page, exchange.getByRole("button", { name: "Resend" }));
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
-  await tabTo(page, exchange.getByTestId("sign"));
-  await press("Enter");
-  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
-  const edit = exchange.getByTestId("edit");
-  await tabTo(page, edit);
-  await press("Enter");
-  await expectFocus(page, page.getByRole("dialog").getByRole("textbox"));
-  await press("Tab");
-  await expectFocus(page, page.getByRole("dialog").getByRole("checkbox"));
-  await press("Enter");
-  await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
-  await expectFocus(page, edit);
 });
 
-test("every dialog closes with Esc, and returns the focus", async () => {
+test("everything that opens above the page closes with Esc, and returns the focus", async () => {
   const { page } = await openService();
   for (const opener of ["open-faults", "open-reset", "new-conversation"]) {
     const button = page.getByTestId(opener);

@@ -3,7 +3,7 @@ import { commandLine } from "../../errors/index.js";
 import { describeListenFailure } from "../../server/listener.js";
 import { print } from "../output.js";
 import { toJsonLine } from "../../lib/plain-text.js";
-import { createEventFormatter } from "./event-lines.js";
+import { formatEvent } from "./event-lines.js";
 import { type EmulatorCliOptions, toEmulatorOptions } from "./settings.js";
 
 /** Starts the emulator, prints where everything is, and then a line for each event. */
@@ -16,7 +16,7 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
     `next: register an endpoint with ${commandLine()} webhook set, or write a program with ${commandLine()} init\n` +
     "Press Ctrl-C to stop\n";
   print(json ? toJsonLine(places) : `${formatPlaces(places, settings.token)}\n${next}`);
-  const format = json ? toJsonLine : createEventFormatter();
+  const format = json ? toJsonLine : formatEvent;
   if (!quiet) emulator.subscribe((event) => print(format(event) ?? ""));
   return emulator;
 }

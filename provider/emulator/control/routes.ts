@@ -7,7 +7,6 @@ import {
   OutboundFormatError,
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
-import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { VERSION } from "../../lib/version.js";
 import { sendFromContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
@@ -20,7 +19,6 @@ import {
   type DeliveryRecord,
   type EmulatorState,
   type HandshakeRecord,
-  nextRecord,
   type RecordedRequest,
   type WorkspaceState,
 } from "../state.js";
@@ -29,11 +27,10 @@ import { listRecords } from "../wait.js";
 import {
   changeWorkspace,
   createWorkspace,
-  readConfiguration,
+  injectFault,
   removeWorkspace,
   resetState,
   takeOver,
-  workspaceChange,
 } from "../workspaces.js";
 import {
   type ControlApp,
@@ -118,7 +115,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.patch(PATH, async (context) => {
     const workspace = find(context);
-    changeWorkspace(state, workspace, await readJson(context, workspaceChange));
+    changeWorkspace(state, workspace, await readJson(context, anything));
     return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
@@ -129,8 +126,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.put(`${PATH}/registration`, async (context) => {
     const workspace = find(context);
-    const fields = await readJson(context, registrationOver(readConfiguration(workspace)));
-    takeOver(state, workspace, fields);
+    takeOver(state, workspace, await readJson(context, registrationFields));
     return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
@@ -162,15 +158,6 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
-/** The schema of a new registration. Without a key the registered one stays, as if somebody changed only the URL. */
-function registrationOver(registered: WebhookConfiguration | null) {
-  if (registered === null) return registrationFields;
-  const { webhook_verification_key: key } = registrationFields.shape;
-  return registrationFields.extend({
-    webhook_verification_key: key.default(registered.webhook_verification_key),
-  });
-}
-
 /** Parses the string itself: a conversation id beyond the safe integers keeps its digits. */
 function parseReply(text: string): KnownOutbound["message"] {
   try {
@@ -196,10 +183,7 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   api.get("/faults", (context) => context.json(faults.views));
 
   api.post("/faults", async (context) => {
-    const rule = await readJson(context, faultRule);
-    // A misspelt name would be a fault that never matches.
-    if (rule.workspace !== undefined) requireWorkspace(state, rule.workspace);
-    return context.json(faults.add(nextRecord(state, "fault").id, rule), 201);
+    return context.json(injectFault(state, await readJson(context, faultRule)), 201);
   });
 
   api.delete("/faults", (context) => {
@@ -213,8 +197,6 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
     return context.body(null, 204);
   });
 }
-
-const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
 
 type ListedRecord = DeliveryRecord | HandshakeRecord | RecordedRequest;
 
@@ -239,9 +221,9 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   }
 
   api.post("/deliveries/:id/resend", async (context) => {
-    const how = await readJson(context, resendBody);
+    await readJson(context, z.strictObject({}));
     const delivery = findById("delivery", listDeliveries(), context.req.param("id"));
-    const copy = resendDelivery(state, requireWorkspace(state, delivery.workspace), delivery, how);
+    const copy = resendDelivery(state, requireWorkspace(state, delivery.workspace), delivery);
     return context.json(viewRecord(context.var.viewer, copy), 202);
   });
 

@@ -21,6 +21,8 @@ export interface WorkspaceView extends Pick<
 > {
   /** The name of the flow that replies; `custom` for a function. */
   flow: string;
+  /** The flows that can be chosen: `custom` only if a function was given in code. */
+  flows: string[];
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
   /** Address of its bot (section 4.2). */

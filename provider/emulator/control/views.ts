@@ -1,5 +1,6 @@
 import { createRedactor, MASK, type Redact } from "../../lib/redact.js";
 import { hideQuery, SECRET_CHARACTERS, secretsOfUrl } from "../../lib/url.js";
+import { FLOW_NAMES } from "../names.js";
 import type { HttpMessage } from "../service/outgoing.js";
 import {
   type Change,
@@ -25,7 +26,7 @@ export function viewRecord<Shown extends { workspace: string | null }>(
 }
 
 export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceState): WorkspaceView {
-  const { name, botCode, flowNs, apiKey, flowApiKey, mayManageFlow, flow } = workspace;
+  const { name, botCode, flowNs, apiKey, flowApiKey, mayManageFlow, flow, customFlow } = workspace;
   const secret = (value: string): string => (reveal ? value : MASK);
   const url = (value: string): string => (reveal ? value : hideQuery(value));
   const configuration = readConfiguration(workspace);
@@ -44,6 +45,7 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
     flowApiKey: secret(flowApiKey),
     mayManageFlow,
     flow: typeof flow === "function" ? "custom" : flow,
+    flows: [...FLOW_NAMES, ...(customFlow === undefined ? [] : ["custom"])],
     registration,
   };
 }

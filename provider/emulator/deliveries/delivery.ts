@@ -12,7 +12,6 @@ import {
   pause,
   post,
   type Outgoing,
-  type HttpMessage,
   type OutgoingRequest,
   type OutgoingResult,
 } from "../service/outgoing.js";
@@ -104,14 +103,9 @@ function recordDelivery(
   return delivery;
 }
 
-/** Records a delivery that sends an earlier one again, with the same headers and body unless `request` has others. */
-function recordCopy(
-  place: Place,
-  delivery: DeliveryRecord,
-  request: HttpMessage = delivery.request,
-): DeliveryRecord {
-  return recordDelivery(place, { ...delivery, request, resendOf: delivery.id });
-}
+/** Records a delivery that sends an earlier one again, with the same headers and body. */
+const recordCopy = (place: Place, delivery: DeliveryRecord): DeliveryRecord =>
+  recordDelivery(place, { ...delivery, resendOf: delivery.id });
 
 /** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
 function serializeMessage(message: OutboundMessage): string {
@@ -130,34 +124,24 @@ function addressReply(
   return { ...addressed, message_type: "outgoing", private: false, ...content } as OutboundMessage;
 }
 
-interface ResendOptions {
-  /** Signs it with the key that is registered now instead of repeating its signature. */
-  sign: boolean;
-  /** Sent instead of its bytes. */
-  body?: string | undefined;
-}
-
 /**
- * Sends the body of a delivery again, with the same headers and signature unless the options change them,
- * after the other deliveries of its conversation, to the URL that is registered now. Returns the new, pending
- * record. Throws `invalid_config` if no webhook accepts deliveries, there is no signature to repeat yet, or
- * the conversation is gone.
+ * Sends a delivery again, with the same bytes and the same signature, after the other deliveries of its
+ * conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config` if
+ * no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
  */
 export function resendDelivery(
   state: EmulatorState,
   workspace: WorkspaceState,
   delivery: DeliveryRecord,
-  { sign, body = delivery.request.body }: ResendOptions,
 ): DeliveryRecord {
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
-  const headers = sign ? {} : delivery.request.headers;
-  if (!sign && Object.keys(headers).length === 0) {
+  if (Object.keys(delivery.request.headers).length === 0) {
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   requireUrl(state, workspace, "resend");
   const place = { state, workspace, conversation };
-  const copy = recordCopy(place, delivery, { headers, body });
+  const copy = recordCopy(place, delivery);
   void queueDelivery({ ...place, delivery: copy });
   return copy;
 }

@@ -16,12 +16,11 @@ interface FlowJob extends Place {
  */
 export const runFlow = (job: FlowJob): Promise<void> =>
   job.state.turns.run(job.conversation, async () => {
-    const { state, workspace, conversation, message } = job;
+    const { state, workspace, conversation } = job;
     const replies = await callFlow(job);
     if (conversation.queue.ended.aborted) return;
     if (typeof replies === "string") {
-      const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };
-      state.changes.publish({ type: "flow-failed", failure: { ...of, reason: replies } });
+      state.changes.publish({ type: "flow-failed", workspace: workspace.name, reason: replies });
     } else {
       for (const reply of replies) sendReply(job, "flow", reply);
     }

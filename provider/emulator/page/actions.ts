@@ -7,8 +7,7 @@ import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
 import { attempt, showDone } from "./notices.js";
-import { begun, conversations, data, filter, linked, NO_FILTER, revealed } from "./store.js";
-import { keyOf } from "./wire.js";
+import { begun, conversations, data, linked, revealed } from "./store.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
@@ -23,11 +22,10 @@ export function choose(scope: Scope): void {
 
 /** Shows a delivery of the chosen workspace on the wire, even if later ones have displaced it there. */
 export async function showDelivery(id: string): Promise<void> {
-  if (!data.value.exchanges.has(keyOf("delivery", id))) {
+  if (!data.value.exchanges.has(id)) {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  filter.value = NO_FILTER;
   linked.value = { id };
 }
 
@@ -50,14 +48,13 @@ const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 /** What the form writes: a text, or the URL of a medium. */
 export interface Draft {
   kind: "text" | MediaKind;
-  text: string;
-  url: string;
+  content: string;
 }
 
-export function writeAsContact(party: Party, { kind, text, url }: Draft): Promise<void> {
-  const attachments = kind === "text" ? undefined : [{ file_type: kind, data_url: url }];
-  const content = kind === "text" ? text : "";
-  return sendAsContact(party, { event: "message_created", content, attachments });
+export function writeAsContact(party: Party, { kind, content }: Draft): Promise<void> {
+  const attachments = [{ file_type: kind, data_url: content }];
+  const fields = kind === "text" ? { content } : { content: "", attachments };
+  return sendAsContact(party, { event: "message_created", ...fields });
 }
 
 export const pressAsContact = (party: Party, { title, payload }: SubmittedValue): Promise<void> =>
@@ -77,9 +74,9 @@ async function sendAsContact(party: Party, fields: object): Promise<void> {
 }
 
 /** Replies as the agent (section 2.4). The emulator adds the fields that are the same in every reply. */
-export async function replyAsAgent(party: Party, { kind, text, url }: Draft): Promise<void> {
-  const content = kind === "text" ? { text } : { url };
-  const body = withDigits("conv_id", party, { sender_id: party.contactId, type: kind, ...content });
+export async function replyAsAgent(party: Party, { kind, content }: Draft): Promise<void> {
+  const fields = { sender_id: party.contactId, type: kind, [kind === "text" ? "text" : "url"]: content };
+  const body = withDigits("conv_id", party, fields);
   const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
   if (delivery === null) showDone("No webhook is registered: the reply was not delivered.");
 }
@@ -88,9 +85,8 @@ export async function replyAsAgent(party: Party, { kind, text, url }: Draft): Pr
 const withDigits = (key: string, { conversationId }: Party, rest: object): string =>
   `{"${key}":${conversationId},${JSON.stringify(rest).slice(1)}`;
 
-/** Sends a delivery again: the same bytes with the same signature, signed again, or with another body. */
-export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {
-  await send("POST", ["deliveries", deliveryId, "resend"], how);
+export async function resend(deliveryId: string): Promise<void> {
+  await send("POST", ["deliveries", deliveryId, "resend"]);
   showDone("Sent again.");
 }
 

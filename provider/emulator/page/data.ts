@@ -1,7 +1,7 @@
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "../control/shapes.js";
 import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
-import { EXCHANGE_KINDS, keyOf, type Exchange } from "./wire.js";
+import type { Exchange } from "./wire.js";
 
 /** A contact and a conversation. */
 export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
@@ -21,7 +21,7 @@ export interface Data {
   conversations: ReadonlyMap<string, ConversationView>;
   /** The messages of the conversation in scope, by id. */
   messages: ReadonlyMap<string, MessageRecord>;
-  /** The exchanges of the workspace in scope, by kind and id. */
+  /** The exchanges of the workspace in scope, by id. */
   exchanges: ReadonlyMap<string, Exchange>;
   faults: readonly FaultView[];
 }
@@ -29,8 +29,8 @@ export interface Data {
 /** A page that stays open for days keeps this many messages. */
 const MAX_MESSAGES = 3000;
 
-/** How many exchanges of each kind are kept: the newest. */
-export const MAX_EXCHANGES = 1000;
+/** How many exchanges are kept: the newest. More would make the page slow. */
+export const MAX_EXCHANGES = 200;
 
 export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
   const none = new Map<string, never>();
@@ -46,8 +46,8 @@ export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data 
   const [workspaces, conversations] = [new Map(data.workspaces), new Map(data.conversations)];
   const [messages, exchanges] = [new Map(data.messages), new Map(data.exchanges)];
   const add = (exchange: Exchange): void => {
-    const { kind, record } = exchange;
-    if (record.workspace === data.scope.workspace) exchanges.set(keyOf(kind, record.id), exchange);
+    const { id, workspace } = exchange.record;
+    if (workspace === data.scope.workspace) exchanges.set(id, exchange);
   };
   for (const event of events) {
     if (event.type === "workspace") workspaces.set(event.workspace.name, event.workspace);
@@ -61,12 +61,10 @@ export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data 
     if (event.type === "faults") ({ faults } = event);
   }
   dropOldest(messages, MAX_MESSAGES);
-  for (const kind of EXCHANGE_KINDS) dropOldest(exchanges, MAX_EXCHANGES, keyOf(kind, ""));
+  dropOldest(exchanges, MAX_EXCHANGES);
   return { ...data, workspaces, conversations, messages, exchanges, faults };
 }
 
-function dropOldest(records: Map<string, unknown>, most: number, prefix = ""): void {
-  if (records.size <= most) return;
-  const keys = [...records.keys()].filter((key) => key.startsWith(prefix));
-  for (const key of keys.slice(0, -most)) records.delete(key);
+function dropOldest(records: Map<string, unknown>, most: number): void {
+  for (const key of [...records.keys()].slice(0, -most)) records.delete(key);
 }

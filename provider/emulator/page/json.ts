@@ -6,10 +6,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A string, a bracket, a comma or colon, or a number or word. Whitespace between them is not a token. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
-
-const INDENT = "  ";
+/** A string, an empty object or list, a bracket, a comma or colon, or a number or word, and the whitespace around it. */
+const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
 /** Without a limit, a body of brackets alone would grow with the square of its length. */
 const MAX_DEPTH = 20;
@@ -22,24 +20,15 @@ const MAX_CHARACTERS = 100_000;
  * it was written: escapes, digits, order of keys.
  */
 export function indentJson(text: string): string {
-  const isIndentable =
-    text.length <= MAX_CHARACTERS && /^\s*[{[]/.test(text) && parseJson(text) !== undefined;
-  if (!isIndentable) return text;
-  const tokens = text.match(TOKEN) ?? [];
+  if (text.length > MAX_CHARACTERS || !/^\s*[{[]/.test(text) || parseJson(text) === undefined) return text;
   let depth = 0;
-  return tokens
-    .map((token, index) => {
-      if (isOpening(token)) depth += 1;
-      if (isClosing(tokens[index + 1])) depth -= 1;
-      const breaks = isOpening(token) !== isClosing(tokens[index + 1]) || token === ",";
-      const isLast = index === tokens.length - 1;
-      return `${token}${token === ":" ? " " : ""}${breaks && !isLast ? newLine(depth) : ""}`;
-    })
-    .join("");
+  const newLine = (): string => `\n${"  ".repeat(Math.min(depth, MAX_DEPTH))}`;
+  return text.replaceAll(TOKEN, (_, token: string) => {
+    if (token === ":") return ": ";
+    if (token === ",") return `,${newLine()}`;
+    if (token === "{" || token === "[") depth += 1;
+    if (token === "}" || token === "]") depth -= 1;
+    if (token === "{" || token === "[") return token + newLine();
+    return token === "}" || token === "]" ? newLine() + token : token;
+  });
 }
-
-const isOpening = (token: string | undefined): boolean => token === "{" || token === "[";
-
-const isClosing = (token: string | undefined): boolean => token === "}" || token === "]";
-
-const newLine = (depth: number): string => `\n${INDENT.repeat(Math.min(depth, MAX_DEPTH))}`;

@@ -5,7 +5,7 @@ import { read, shownRouteOf } from "./api.js";
 import { applyEvents, MAX_EXCHANGES, type Data, type Scope } from "./data.js";
 import { attempt, showError } from "./notices.js";
 import { connection, data } from "./store.js";
-import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
+import { ROUTES, type Exchange } from "./wire.js";
 
 /** A burst of events is drawn once. */
 const GATHER_MS = 30;
@@ -53,8 +53,8 @@ function receive(): void {
   data.value = applyEvents(data.value, events);
   const { scope, workspaces } = data.value;
   for (const event of events) {
-    if (event.type === "flow-failed" && event.failure.workspace === scope.workspace) {
-      showError(`The flow failed, so there is no reply: ${event.failure.reason}`);
+    if (event.type === "flow-failed" && event.workspace === scope.workspace) {
+      showError(`The flow failed, so there is no reply: ${event.reason}`);
     }
   }
   const isFirst = scope.workspace === null && workspaces.size > 0;
@@ -85,7 +85,7 @@ export async function load(): Promise<void> {
       workspaces: new Map(workspaces.map((item) => [item.name, item])),
       conversations: new Map(conversations.map((item) => [item.id, item])),
       messages: new Map(messages.map((item) => [item.id, item])),
-      exchanges: new Map(exchanges.map((item) => [keyOf(item.kind, item.record.id), item])),
+      exchanges: new Map(exchanges.map((item) => [item.record.id, item])),
       faults,
     };
     data.value = applyEvents(known, arrived);
@@ -101,9 +101,9 @@ async function readMessages({ conversation }: Scope): Promise<MessageRecord[]> {
 /** The newest exchanges of the workspace, oldest first. */
 async function readExchanges({ workspace }: Scope): Promise<Exchange[]> {
   if (workspace === null) return [];
-  const lists = EXCHANGE_KINDS.map(async (kind) => {
-    const query = { workspace, limit: String(MAX_EXCHANGES) };
-    const records = await read<Exchange["record"][]>([ROUTES[kind]], query);
+  const query = { workspace, limit: String(MAX_EXCHANGES) };
+  const lists = Object.entries(ROUTES).map(async ([kind, route]) => {
+    const records = await read<Exchange["record"][]>([route], query);
     return records.map((record) => ({ kind, record }) as Exchange);
   });
   return (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);

@@ -2,12 +2,11 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { adoptBegun } from "./actions.js";
 import { Chat } from "./components/chat.js";
-import { Notices } from "./components/dialog.js";
 import { Header } from "./components/header.js";
+import { Notices } from "./components/notices.js";
 import { Wire } from "./components/wire.js";
 import { WorkspacePanel } from "./components/workspaces.js";
 import { connect } from "./live.js";
-import { dialogOpen } from "./notices.js";
 
 /** The page: workspaces, chat and wire side by side, or one below the other on a narrow screen. */
 function App() {
@@ -29,7 +28,7 @@ function App() {
       <aside class="flex flex-col" id="wire" tabIndex={-1} aria-label="On the wire">
         <Wire />
       </aside>
-      {!dialogOpen.value && <Notices />}
+      <Notices />
     </div>
   );
 }

@@ -13,9 +13,6 @@ const MAX_NOTICES = 4;
 
 export const notices = signal<readonly Notice[]>([]);
 
-/** Whether a modal dialog is open: it shows the notices then, because everything else is out of reach. */
-export const dialogOpen = signal(false);
-
 export function showDone(text: string): void {
   const notice = show({ kind: "done", text });
   setTimeout(() => dismiss(notice), SHOWN_MS);

@@ -1,6 +1,5 @@
 import { computed, signal } from "@preact/signals";
 import { emptyData, type Party } from "./data.js";
-import type { WireKind } from "./wire.js";
 
 export const data = signal(emptyData());
 
@@ -10,10 +9,6 @@ export const revealed = signal(false);
 
 /** A conversation that was begun on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
-
-export const NO_FILTER: { kind: WireKind | "all"; text: string } = { kind: "all", text: "" };
-
-export const filter = signal(NO_FILTER);
 
 /** The delivery to which a message has led; a new object each time. */
 export const linked = signal<{ id: string } | null>(null);

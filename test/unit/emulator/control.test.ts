@@ -57,7 +57,8 @@ describe("a wrong call gets its problem", () => {
     ["POST /_emulator/workspaces", { name: "acme", apiKey: "another-key-0123456789" }, "acme"],
     [`PATCH ${acmePath}`, { mayManageFlow: "yes" }, "mayManageFlow: must be true or false, got a string"],
     [`PATCH ${acmePath}`, { flow: "nope" }, "flow: must be"],
-    [`PATCH ${acmePath}`, { webhook_status: "x" }, "webhook_status"],
+    [`PATCH ${acmePath}`, { flow: "custom" }, "never had a function"],
+    [`PATCH ${acmePath}`, { webhook_status: "x" }, "nothing registered"],
     [`PUT ${acmePath}/registration`, { webhook_url: "https://a.example/" }, "webhook_verification_key"],
     [`POST ${acmePath}/replies`, { ...reply, text: 1 }, "text: "],
     [`POST ${acmePath}/replies`, { ...reply, type: "sticker" }, "type: "],
@@ -101,7 +102,7 @@ describe("a workspace", () => {
     expect(put).toMatchObject({ status: 200, body: { registration } });
     expect(acme.registration).toMatchObject(theirs);
     const changed = { webhook_url: "https://other.example/changed-by-hand" };
-    expect(await control(emulator, `PUT ${acmePath}/registration`, changed)).toMatchObject({ status: 200 });
+    expect(await control(emulator, `PATCH ${acmePath}`, changed)).toMatchObject({ status: 200 });
     expect(acme.registration).toMatchObject({ ...theirs, ...changed });
     expect(acme.handshakes).toEqual([]);
     expect((await control(emulator, `DELETE ${acmePath}/registration`)).status).toBe(204);
@@ -157,7 +158,7 @@ test("faults are injected, listed, and removed one by one or all at once", async
   expect((await control(emulator, "DELETE /_emulator/faults")).status).toBe(204);
   expect(await list()).toEqual([]);
   const misspelt = await control(emulator, "POST /_emulator/faults", { ...rule, workspace: "nope" });
-  expect(misspelt.status).toBe(404);
+  expect(misspelt.status).toBe(422);
 });
 
 test("health and settings show the state of the emulator", async () => {

@@ -121,8 +121,8 @@ test.each<[Reading<"defaultAction">, unknown]>([
   expect(actions).toEqual([expected, expected, expected]);
 });
 
-const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Promise<Answer> =>
-  control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
+const resend = ({ emulator }: Scene, { id }: DeliveryRecord): Promise<Answer> =>
+  control(emulator, `POST /_emulator/deliveries/${id}/resend`);
 
 describe("a resend", () => {
   test("is a separate delivery with the same bytes and signature", async () => {
@@ -139,22 +139,13 @@ describe("a resend", () => {
       expect(second?.headers[name]).toBe(first?.headers[name]);
   });
 
-  const edited = '{ "edited": "Olá",\n "by": "hand" }';
-  test.each([
-    ["after a rotation has the old signature", true, {}, 401, "wrong"],
-    ["that signs again uses the registered key", true, { sign: true }, 200, "right"],
-    ["with another body has the old signature", false, { body: edited }, 401, "wrong"],
-    ["with another body, signed again", false, { body: edited, sign: true }, 200, "right"],
-  ])("%s", async (_what, rotate, how, status, signature) => {
+  test("after a rotation has the old signature", async () => {
     const scene = await startScene();
     const sent = await scene.acme.deliver(outbound("hello"));
-    const key = rotate ? "rotated-key" : verificationKey;
-    scene.acme.change({ webhook_verification_key: key });
-    await resend(scene, sent, how);
+    scene.acme.change({ webhook_verification_key: "rotated-key" });
+    await resend(scene, sent);
     const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
-    expect(again).toMatchObject({ verdict: "delivered", signature });
-    const [first, second] = scene.deliveries();
-    expect(second?.body).toBe("body" in how ? edited : first?.body);
-    expect(await judge(second, key)).toBe(status);
+    expect(again).toMatchObject({ verdict: "delivered", signature: "wrong" });
+    expect(await judge(scene.deliveries()[1], "rotated-key")).toBe(401);
   });
 });

@@ -84,7 +84,7 @@ test.each<[string, Flow, RegExp]>([
 ])("a flow that %s is reported, and its message gets no reply", async (_what, flow, reason) => {
   const { emulator, acme } = await startAcme({ flow });
   const { promise: failed, resolve } = Promise.withResolvers<string>();
-  emulator.subscribe((event) => event.type === "flow-failed" && resolve(event.failure.reason));
+  emulator.subscribe((event) => event.type === "flow-failed" && resolve(event.reason));
   await say(acme, "hello");
   expect(await failed).toMatch(reason);
   expect(acme.conversations).toMatchObject([{ messages: [{ from: "contact" }] }]);

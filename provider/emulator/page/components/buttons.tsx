@@ -2,7 +2,7 @@ import type { TargetedMouseEvent } from "preact";
 import { ApiError } from "../api.js";
 import { attempt, showDone, showError } from "../notices.js";
 
-export interface ToolProps {
+interface ToolProps {
   label: string;
   /** What is shown in place of the label. */
   short?: string;
@@ -11,10 +11,9 @@ export interface ToolProps {
 }
 
 /** A small button that does something at once. */
-export function Tool({ label, short, action, ...button }: ToolProps) {
+export function Tool({ label, short, action }: ToolProps) {
   return (
     <button
-      {...button}
       {...(short !== undefined && { "aria-label": label, title: label })}
       type="button"
       class={`small ${short === undefined ? "outline" : "ghost"}`}
@@ -25,22 +24,16 @@ export function Tool({ label, short, action, ...button }: ToolProps) {
   );
 }
 
-interface CopyButtonProps extends Pick<ToolProps, "label" | "short"> {
-  text: () => Promise<string>;
-  /** Whether the text holds secrets. */
-  inClear?: boolean;
+/** Copies a value in clear text. */
+export function CopyButton({ label, text }: { label: string; text: () => Promise<string> }) {
+  return <Tool short="Copy" label={label} action={() => copy(text())} />;
 }
 
-export function CopyButton({ text, inClear = false, ...tool }: CopyButtonProps) {
-  const done = inClear ? "Copied with secrets in clear text." : "Copied to the clipboard.";
-  return <Tool {...tool} action={() => copy(text(), done)} />;
-}
-
-async function copy(text: Promise<string>, done: string): Promise<void> {
+async function copy(text: Promise<string>): Promise<void> {
   try {
     // Begun within the click: some browsers do not let a page write later, when the text has arrived.
     await Promise.all([text, navigator.clipboard.write([new ClipboardItem({ "text/plain": text })])]);
-    showDone(done);
+    showDone("Copied in clear text.");
   } catch (error) {
     // The browser's own reason ("Document is not focused") does not help.
     showError(

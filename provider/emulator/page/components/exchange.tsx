@@ -2,77 +2,12 @@ import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useId, useMemo } from "preact/hooks";
 import type { HttpMessage } from "../../service/outgoing.js";
-import type { DeliveryRecord } from "../../state.js";
 import { resend } from "../actions.js";
-import { IN_CLEAR, read, shownRouteOf } from "../api.js";
-import { curlCommand } from "../curl.js";
+import { shownRouteOf } from "../api.js";
 import { indentJson } from "../json.js";
 import { callsOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
-import { CopyButton, Tool } from "./buttons.js";
-import { FormDialog } from "./dialog.js";
-import { Check } from "./form.js";
+import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
-
-/**
- * The actions on an exchange. "Copy" uses the real values; a saved file, which may be passed on, has the page's masks.
- */
-export function ExchangeTools({ exchange }: { exchange: Exchange }) {
-  const { kind, record } = exchange;
-  const { id } = record;
-  async function copyCurl(): Promise<string> {
-    const { url, request } = await read<Exchange["record"]>([ROUTES[kind], id], IN_CLEAR);
-    return curlCommand({ method: methodOf(exchange), url, ...request });
-  }
-  const saved = new URL(shownRouteOf([ROUTES[kind], id]), location.href).href;
-  return (
-    <div class="hstack gap-2" role="group" aria-label="Actions">
-      {kind === "delivery" && (
-        <>
-          <Tool label="Resend" action={() => resend(id)} data-testid="resend" />
-          <Tool label="Sign and send again" action={() => resend(id, { sign: true })} data-testid="sign" />
-          <EditDelivery id={id} />
-        </>
-      )}
-      <CopyButton label="Copy as curl" text={copyCurl} inClear />
-      <a class="button outline small" href={saved} download={`${kind}-${id}.json`}>
-        Save as JSON
-      </a>
-    </div>
-  );
-}
-
-/** Sends a delivery again with another body, signed for it unless the old signature is wanted. */
-function EditDelivery({ id }: { id: string }) {
-  const body = useSignal("");
-  async function load(): Promise<void> {
-    body.value = (await read<DeliveryRecord>(["deliveries", id], IN_CLEAR)).request.body;
-  }
-  return (
-    <FormDialog
-      title="Edit and send"
-      data-testid="edit"
-      onOpen={load}
-      action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
-      submit="Send"
-    >
-      <label class="field">
-        Body
-        <code>
-          <textarea
-            rows={12}
-            spellcheck={false}
-            autofocus
-            value={body.value}
-            onInput={({ currentTarget }) => (body.value = currentTarget.value)}
-          />
-        </code>
-      </label>
-      <Check name="sign" defaultChecked>
-        Sign with the registered key (otherwise the old signature is kept)
-      </Check>
-    </FormDialog>
-  );
-}
 
 /** A longer body is cut until it is asked for: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
@@ -85,7 +20,17 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
     return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
   }
   return (
-    <>
+    <div class="vstack p-4">
+      <div class="hstack gap-2">
+        {kind === "delivery" && <Tool label="Resend" action={() => resend(record.id)} />}
+        <a
+          class="button outline small"
+          href={shownRouteOf([ROUTES[kind], record.id])}
+          download={`${kind}-${record.id}.json`}
+        >
+          Save as JSON
+        </a>
+      </div>
       <Line name="Address" value={`${methodOf(exchange)} ${record.url}`} />
       {kind === "handshake" && <Line name="Encoding" value={record.encoding} />}
       <Line name="Reason" value={reasonOf(calls.at(-1), kind === "request" ? "" : record.reason)} />
@@ -97,7 +42,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
           <HttpPart title={titleOf(call.durationMs, index)} part={call.response} />
         </Fragment>
       ))}
-    </>
+    </div>
   );
 }
 
@@ -131,22 +76,17 @@ function HttpPart({ title, part }: { title: string; part: (HttpMessage & { statu
 }
 
 function Headers({ headers }: Pick<HttpMessage, "headers">) {
-  const entries = Object.entries(headers);
-  if (entries.length === 0) return null;
   return (
-    <details open>
-      <summary>Headers</summary>
-      <ul>
-        {entries.map(([name, value]) => (
-          <li key={name}>
-            <span class="text-light">
-              <Code>{name}</Code>
-            </span>{" "}
-            <Code>{value}</Code>
-          </li>
-        ))}
-      </ul>
-    </details>
+    <ul aria-label="Headers">
+      {Object.entries(headers).map(([name, value]) => (
+        <li key={name}>
+          <span class="text-light">
+            <Code>{name}</Code>
+          </span>{" "}
+          <Code>{value}</Code>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -156,8 +96,7 @@ function Body({ body }: { body: string }) {
   if (body === "") return <p class="text-light">Body: empty</p>;
   const cut = !whole.value && text.length > SHOWN_CHARACTERS;
   return (
-    <details open>
-      <summary>Body</summary>
+    <>
       <pre dir="auto" data-testid="body">
         {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
       </pre>
@@ -167,6 +106,6 @@ function Body({ body }: { body: string }) {
           action={() => (whole.value = true)}
         />
       )}
-    </details>
+    </>
   );
 }

@@ -5,8 +5,8 @@ import type { FaultView } from "../../faults.js";
 import { send } from "../api.js";
 import { data } from "../store.js";
 import { Tool } from "./buttons.js";
-import { Dialog } from "./dialog.js";
 import { Field, Form, Select, type Fields } from "./form.js";
+import { Popover } from "./popover.js";
 import { Code } from "./untrusted.js";
 
 /** The faults that have a value. The others are names of the control API, as in the docs. */
@@ -29,18 +29,14 @@ export function FaultPanel() {
     </span>
   );
   return (
-    <Dialog title="Inject faults" badge={badge} data-testid="open-faults">
+    <Popover title="Inject faults" badge={badge} data-testid="open-faults">
       <FaultForm />
-      <section class="vstack gap-2" aria-label="Active faults">
-        <h3>Active faults</h3>
-        {active.length === 0 && <p class="text-light">No active faults.</p>}
-        <ol class="vstack gap-2" data-testid="faults">
-          {active.map((fault, index) => (
-            <FaultItem key={fault.id} fault={fault} number={index + 1} />
-          ))}
-        </ol>
-      </section>
-    </Dialog>
+      <ol class="vstack gap-2" aria-label="Active faults" data-testid="faults">
+        {active.map((fault, index) => (
+          <FaultItem key={fault.id} fault={fault} number={index + 1} />
+        ))}
+      </ol>
+    </Popover>
   );
 }
 
@@ -48,7 +44,7 @@ function FaultForm() {
   const kind = useSignal<(typeof FAULTS)[number]>("status");
   const value = kind.value in VALUES ? VALUES[kind.value as WithValue] : undefined;
   return (
-    <Form aria-label="Inject faults" action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
+    <Form class="vstack" action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
       <p>A fault applies to the next matching calls. Calls with a wrong API key never match.</p>
       <div class="pairs">
         <Select label="Operation" name="operation" options={FAULT_OPERATIONS} />
@@ -66,18 +62,9 @@ function FaultForm() {
           onChange={(name) => (kind.value = name)}
         />
         {value && <Field key={kind.value} name="value" type="number" required {...value} />}
-        <Field
-          label="How many calls"
-          hint="Empty: no limit."
-          name="times"
-          type="number"
-          min={1}
-          defaultValue="1"
-        />
+        <Field label="How many calls (empty: no limit)" name="times" type="number" min={1} defaultValue="1" />
       </div>
-      <footer>
-        <button data-testid="fault-add">Inject fault</button>
-      </footer>
+      <button data-testid="fault-add">Inject fault</button>
     </Form>
   );
 }
@@ -96,7 +83,7 @@ function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
   const { id, left, matched, ...rule } = fault;
   function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): Promise<unknown> {
     // The button disappears with its fault, and the focus would go to the start of the page.
-    currentTarget.closest("dialog")?.querySelector<HTMLElement>("form button")?.focus();
+    currentTarget.closest("section")?.querySelector<HTMLElement>("form button")?.focus();
     return send("DELETE", ["faults", id]);
   }
   return (

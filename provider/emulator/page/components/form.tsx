@@ -1,33 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentProps, TargetedSubmitEvent } from "preact";
-import { useId } from "preact/hooks";
 import { attempt } from "../notices.js";
 
-type FieldProps = ComponentProps<"input"> & {
-  label: string;
-  hint?: string;
-  /** For a screen reader only; shown as the placeholder. */
-  hideLabel?: boolean;
-  onText?: (text: string) => void;
-};
-
-/** A labelled input of one line, which the browser neither completes nor corrects. */
-export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) {
-  const hintId = useId();
+/** A labelled input of one line. */
+export function Field({ label, ...input }: ComponentProps<"input"> & { label: string }) {
   return (
     <label class="field">
-      {!hideLabel && label}
-      <input
-        {...input}
-        onInput={(event) => onText?.(event.currentTarget.value)}
-        placeholder={hideLabel ? label : undefined}
-        autocomplete="off"
-        spellcheck={false}
-        dir="auto"
-        aria-label={label}
-        aria-describedby={hint && hintId}
-      />
-      {hint && <small id={hintId}>{hint}</small>}
+      {label}
+      <input {...input} spellcheck={false} dir="auto" />
     </label>
   );
 }
@@ -40,20 +20,18 @@ interface SelectProps<Value extends string> {
   /** The text of an option, if it is not the option itself. */
   nameOf?: (option: Value) => string;
   onChange?: (value: Value) => unknown;
-  hideLabel?: boolean;
   name?: string;
 }
 
 export function Select<Value extends string>(props: SelectProps<Value>) {
-  const { label, value, options, nameOf = String, onChange, hideLabel, ...select } = props;
+  const { label, value, options, nameOf = String, onChange, name } = props;
   return (
     <label class="field">
-      {!hideLabel && label}
+      {label}
       <select
-        {...select}
+        name={name}
         value={value}
         onChange={(event) => void onChange?.(event.currentTarget.value as Value)}
-        aria-label={label}
       >
         {options.map((option) => (
           <option key={option} value={option}>
@@ -65,20 +43,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
   );
 }
 
-type CheckProps = Omit<ComponentProps<"input">, "onChange" | "role"> & {
-  onChange?: (checked: boolean) => unknown;
-};
-
-export function Check({ onChange, children, ...input }: CheckProps) {
-  return (
-    <label class="flex items-center gap-2">
-      <input {...input} type="checkbox" onChange={(event) => void onChange?.(event.currentTarget.checked)} />
-      {children}
-    </label>
-  );
-}
-
-/** The values of a form by field name. A check box that is not checked is missing. */
+/** The values of a form by field name. */
 export type Fields = Readonly<Record<string, string>>;
 
 type FormProps = Omit<ComponentProps<"form">, "action"> & {
@@ -86,7 +51,7 @@ type FormProps = Omit<ComponentProps<"form">, "action"> & {
   action: (fields: Fields) => Promise<unknown>;
 };
 
-/** A form that is submitted once at a time. */
+/** A form that is submitted once at a time. The browser does not complete its fields. */
 export function Form({ action, children, ...form }: FormProps) {
   const busy = useSignal(false);
   async function submit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {

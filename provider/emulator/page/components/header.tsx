@@ -2,9 +2,9 @@ import { reveal } from "../actions.js";
 import { send } from "../api.js";
 import { showDone } from "../notices.js";
 import { connection, revealed } from "../store.js";
-import { FormDialog } from "./dialog.js";
 import { FaultPanel } from "./faults.js";
-import { Check } from "./form.js";
+import { Form } from "./form.js";
+import { closePopover, Popover } from "./popover.js";
 
 const CONNECTIONS = {
   connecting: ["warning", "Connecting"],
@@ -23,28 +23,29 @@ export function Header() {
         </p>
       </div>
       <div class="hstack gap-2">
-        <Check checked={revealed.value} onChange={reveal} data-testid="reveal">
+        <label class="flex items-center gap-2">
+          <input
+            type="checkbox"
+            checked={revealed.value}
+            onChange={(event) => reveal(event.currentTarget.checked)}
+            data-testid="reveal"
+          />
           Show secrets
-        </Check>
+        </label>
         <FaultPanel />
-        <ResetDialog />
+        <Popover title="Reset" data-testid="open-reset">
+          <Form action={reset} class="vstack">
+            <p>Deletes everything except workspaces and registrations. This cannot be undone.</p>
+            <button data-testid="submit">Reset now</button>
+          </Form>
+        </Popover>
       </div>
     </header>
   );
 }
 
-function ResetDialog() {
-  return (
-    <FormDialog
-      title="Reset"
-      data-testid="open-reset"
-      action={async () => {
-        await send("POST", ["reset"]);
-        showDone("The emulator is reset.");
-      }}
-      submit="Reset now"
-    >
-      <p>Deletes everything except workspaces and registrations. This cannot be undone.</p>
-    </FormDialog>
-  );
+async function reset(): Promise<void> {
+  await send("POST", ["reset"]);
+  closePopover();
+  showDone("The emulator is reset.");
 }

@@ -3,11 +3,11 @@ import type { MediaKind } from "../../../../schema/message-kind.js";
 import type { Button, GenericTemplateItem } from "../../../../schema/outbound.js";
 import type { MessageRecord } from "../../state.js";
 import { pressAsContact, showDelivery } from "../actions.js";
-import { clockOf } from "../times.js";
+import { timeOf } from "../times.js";
 import { kindOf } from "../wire.js";
 import { attempt } from "../notices.js";
 import { party } from "../store.js";
-import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
+import { Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
 export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
 
@@ -19,7 +19,7 @@ export function Message({ message }: { message: MessageRecord }) {
         <Content body={body} />
       </div>
       <small>
-        <strong>{AUTHORS[from]}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
+        <strong>{AUTHORS[from]}</strong> <time dateTime={at}>{timeOf(at)}</time>{" "}
         {from !== "contact" && <DeliveryState {...message} />}
       </small>
     </article>
@@ -99,21 +99,20 @@ function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delive
 function Media({ kind, url }: { kind: MediaKind; url: string }) {
   const broken = useSignal(false);
   const safe = safeUrl(url);
-  const link = <Link url={url}>{fileNameOf}</Link>;
+  const link = <Link url={url} />;
   if (safe === null || kind === "file") return link;
   if (broken.value) {
     return (
       <p>
-        <small>Could not be loaded:</small> <Link url={url}>{(address) => address}</Link>
+        <small>Could not be loaded:</small> {link}
       </p>
     );
   }
-  const label = `${kind} ${fileNameOf(safe)}`;
   const props = { src: safe, onError: () => (broken.value = true) };
-  const player = { ...props, controls: true, preload: "metadata", "aria-label": label } as const;
+  const player = { ...props, controls: true, preload: "metadata", "aria-label": kind } as const;
   return (
     <figure>
-      {kind === "image" && <img {...props} alt={label} referrerpolicy="no-referrer" />}
+      {kind === "image" && <img {...props} alt={kind} referrerpolicy="no-referrer" />}
       {kind === "audio" && <audio {...player} />}
       {kind === "video" && <video {...player} />}
       {link}
@@ -142,19 +141,16 @@ function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
   );
 }
 
-function CardItem({
-  card: { title, subtitle, image_url, item_url, buttons },
-}: {
-  card: GenericTemplateItem;
-}) {
+function CardItem({ card }: { card: GenericTemplateItem }) {
+  const { title, subtitle, image_url, item_url, buttons } = card;
   const picture = safeUrl(image_url);
   return (
     <li class="card vstack gap-2">
       {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
-      {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
+      {picture === null && image_url !== "" && <Link url={image_url} />}
       <strong dir="auto">{visibleText(title)}</strong>
       <small dir="auto">{visibleText(subtitle)}</small>
-      {item_url && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
+      {item_url && <Link url={item_url} />}
       <PostbackButtons buttons={buttons} />
     </li>
   );

@@ -10,17 +10,6 @@ export function safeUrl(text: string): string | null {
   return SAFE.test(text) ? (URL.parse(text)?.href ?? null) : null;
 }
 
-/** Returns the file name: the last segment of the path, decoded if possible; the host if there is no path. */
-export function fileNameOf(url: string): string {
-  const { pathname, host } = new URL(url);
-  const segment = pathname.split("/").findLast((part) => part !== "") ?? host;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
 /**
  * Control characters except tab and line feed, and those that embed, override or isolate the direction of
  * writing: they make a text look like another one. Marks such as U+200E and the joiners stay: scripts and
@@ -51,7 +40,7 @@ export function Code({ children }: { children: string }) {
 }
 
 /** A link that opens in a new tab and tells it nothing about the page. An address that is not safe is shown as text. */
-export function Link({ url, children }: { url: string; children: (safe: string) => string }) {
+export function Link({ url }: { url: string }) {
   const safe = safeUrl(url);
   if (safe === null) {
     return (
@@ -61,8 +50,8 @@ export function Link({ url, children }: { url: string; children: (safe: string) 
     );
   }
   return (
-    <a href={safe} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer" title={safe}>
-      <Text>{children(safe)}</Text>
+    <a href={safe} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer">
+      <Text>{safe}</Text>
     </a>
   );
 }

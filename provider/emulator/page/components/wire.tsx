@@ -2,85 +2,33 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { timeOf } from "../times.js";
 import { MAX_EXCHANGES } from "../data.js";
-import { exchanges, filter, linked } from "../store.js";
-import {
-  callsOf,
-  holds,
-  isSuccess,
-  keyOf,
-  outcomeOf,
-  subjectOf,
-  WIRE_KINDS,
-  wireKindOf,
-  type Exchange,
-} from "../wire.js";
-import { ExchangeDetails, ExchangeTools } from "./exchange.js";
-import { Field, Select } from "./form.js";
+import { exchanges, linked } from "../store.js";
+import { callsOf, isSuccess, outcomeOf, subjectOf, type Exchange } from "../wire.js";
+import { ExchangeDetails } from "./exchange.js";
 import { Text } from "./untrusted.js";
-
-/** More lines would make the page slow: a search finds the others. */
-const MAX_SHOWN = 200;
 
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
-  const { kind, text } = filter.value;
-  const found = exchanges.value.filter(
-    (entry) => (kind === "all" || wireKindOf(entry) === kind) && (text === "" || holds(entry, text)),
-  );
   return (
     <>
-      <div class="head vstack gap-2">
-        <div class="hstack justify-between">
-          <h2>On the wire</h2>
-          <Select
-            label="Kind"
-            value={kind}
-            options={["all", ...WIRE_KINDS]}
-            onChange={(chosen) => (filter.value = { kind: chosen, text })}
-            hideLabel
-            data-testid="wire-kind"
-          />
-        </div>
-        <Field
-          label="Search URL, status, operation or body"
-          value={text}
-          onText={(typed) => (filter.value = { kind, text: typed })}
-          type="search"
-          hideLabel
-        />
-      </div>
-      <div class="exchanges">
-        {found.length === 0 && (
-          <p class="text-light p-4">
-            {exchanges.value.length === 0 ? "Nothing on the wire yet." : "No exchange matches."}
-          </p>
-        )}
-        <ol aria-label="Exchanges, newest first" data-testid="wire">
-          {found.map(
-            (entry, index) =>
-              (index < MAX_SHOWN || isLinked(entry)) && (
-                <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} />
-              ),
-          )}
-        </ol>
-        {exchanges.value.length > MAX_SHOWN && (
-          <p class="text-light p-4">
-            This list shows at most {MAX_SHOWN}. A search covers the newest{" "}
-            {MAX_EXCHANGES.toLocaleString("en")} requests, handshakes and deliveries each.
-          </p>
-        )}
-      </div>
+      <h2 class="head">On the wire</h2>
+      {exchanges.value.length === 0 && <p class="text-light p-4">Nothing on the wire yet.</p>}
+      <ol aria-label="Exchanges, newest first" data-testid="wire">
+        {exchanges.value.map((entry) => (
+          <WireItem key={entry.record.id} entry={entry} />
+        ))}
+      </ol>
+      {exchanges.value.length === MAX_EXCHANGES && (
+        <p class="text-light p-4">These are the newest {MAX_EXCHANGES}.</p>
+      )}
     </>
   );
 }
 
-const isLinked = ({ kind, record }: Exchange): boolean =>
-  kind === "delivery" && record.id === linked.value?.id;
-
 function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);
-  const link = isLinked(entry) ? linked.value : null;
+  const link = linked.value?.id === entry.record.id ? linked.value : null;
   useEffect(() => {
     if (link === null || element.current === null) return;
     element.current.open = true;
@@ -93,19 +41,14 @@ function WireItem({ entry }: { entry: Exchange }) {
         ref={element}
         class="exchange"
         data-testid="exchange"
-        data-kind={wireKindOf(entry)}
+        data-kind={entry.kind}
         data-outcome={outcomeOf(entry)}
         onToggle={(event) => (open.value = event.currentTarget.open)}
       >
         <summary>
           <Line entry={entry} />
         </summary>
-        {open.value && (
-          <div class="vstack p-4">
-            <ExchangeTools exchange={entry} />
-            <ExchangeDetails exchange={entry} />
-          </div>
-        )}
+        {open.value && <ExchangeDetails exchange={entry} />}
       </details>
     </li>
   );

@@ -1,16 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
 import type { WorkspaceView } from "../../control/shapes.js";
-import { FLOW_NAMES } from "../../names.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
-import { clockOf } from "../times.js";
+import { timeOf } from "../times.js";
 import { attempt } from "../notices.js";
 import { begun, connection, conversations, data, workspace } from "../store.js";
 import { CopyButton } from "./buttons.js";
-import { FormDialog } from "./dialog.js";
-import { Field, Select } from "./form.js";
+import { Field, Form, Select, type Fields } from "./form.js";
+import { closePopover, Popover } from "./popover.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
 export function WorkspacePanel() {
@@ -67,27 +65,19 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   );
 }
 
-function Registration({ name, flow }: WorkspaceView) {
+function Registration({ name, flow, flows }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
-  // A function that was given in code has no name to choose it by.
-  const choices = [...new Set([...FLOW_NAMES, flow])];
   return (
     <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
         <Value label="Webhook" of={({ registration: shown }) => shown?.webhook_url} />
         <Value label="Bot URL" of={({ botUrl }) => botUrl} />
       </dl>
-      <Select
-        label="Flow that replies"
-        value={flow}
-        options={choices}
-        onChange={chooseFlow}
-        data-testid="flow"
-      />
+      <Select label="Flow that replies" value={flow} options={flows} onChange={chooseFlow} />
       <details>
         <summary>Addresses and keys</summary>
         <dl>
@@ -118,10 +108,8 @@ function Value({ label, of: valueOf }: ValueProps) {
         <dd class="flex items-center justify-between">
           <Code>{value}</Code>
           <CopyButton
-            short="Copy"
             label={`Copy ${label}`}
             text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
-            inClear
           />
         </dd>
       )}
@@ -143,7 +131,7 @@ function ConversationList() {
         {conversations.value.map(({ id, messageCount: count, lastAt, ...item }) => (
           <Choice key={id} workspace={item.workspace} conversation={id}>
             <strong>{item.contactName === "" ? <em>no name</em> : <Text>{item.contactName}</Text>}</strong>
-            <time dateTime={lastAt}>{clockOf(lastAt)}</time>
+            <time dateTime={lastAt}>{timeOf(lastAt)}</time>
             <small>
               Contact <Text>{item.contactId}</Text> · Conversation {item.conversationId} ·{" "}
               {count === 1 ? "1 message" : `${count} messages`}
@@ -155,39 +143,29 @@ function ConversationList() {
   );
 }
 
+/** Proposes a contact and a conversation that are not in the list. */
 function NewConversation() {
+  const next = conversations.value.length + 1;
   return (
-    <FormDialog
-      title="New conversation"
-      data-testid="new-conversation"
-      action={async ({ contactId = "", contactName = "", conversationId = "" }) => {
-        begin({ contactId, contactName, conversationId });
-        requestAnimationFrame(() => document.querySelector<HTMLElement>("#composer textarea")?.focus());
-      }}
-      submit="Start conversation"
-    >
-      <PartyFields />
-    </FormDialog>
+    <Popover title="New conversation" data-testid="new-conversation">
+      <Form action={start} class="vstack">
+        <Field label="Contact id" name="contactId" defaultValue={`contact-${next}`} required autofocus />
+        <Field label="Contact name" name="contactName" defaultValue="Maria Souza" />
+        <Field
+          label="Conversation id, a whole number"
+          name="conversationId"
+          defaultValue={String(next)}
+          pattern="-?(0|[1-9][0-9]*)"
+          required
+        />
+        <button data-testid="submit">Start conversation</button>
+      </Form>
+    </Popover>
   );
 }
 
-/** Proposes a new contact and conversation each time the dialog opens. */
-function PartyFields() {
-  const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
-  return (
-    <>
-      <Field label="Contact id" name="contactId" defaultValue={`contact-${contact}`} required autofocus />
-      <Field label="Contact name" name="contactName" defaultValue="Maria Souza" />
-      <Field
-        label="Conversation id"
-        hint="A whole number."
-        name="conversationId"
-        defaultValue={conversation}
-        pattern="-?(0|[1-9][0-9]*)"
-        required
-      />
-    </>
-  );
+async function start({ contactId = "", contactName = "", conversationId = "" }: Fields): Promise<void> {
+  begin({ contactId, contactName, conversationId });
+  closePopover();
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("#composer textarea")?.focus());
 }
-
-const newNumber = (): string => String(1000 + Math.floor(Math.random() * 9000));
