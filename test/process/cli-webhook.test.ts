@@ -21,6 +21,7 @@ beforeEach(async () => {
 });
 
 const acme = () => emulator.workspace("acme");
+const globex = () => emulator.workspace("globex");
 
 /** The actions that reached the service, in order. */
 const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");

@@ -23,11 +23,11 @@ interface ListenOptions extends CredentialOptions {
 /** A webhook endpoint for development. */
 export function listenCommand(): Command {
   const command = new Command("listen")
-    .description("receive deliveries, print each with its verdict, and forward it, until Ctrl-C")
+    .description("receive deliveries, print each, and forward it, until Ctrl-C")
     .option("--port <port>", "port to listen on; 0 picks a free one", parsePort, 0)
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--forward <url>", "forward accepted deliveries to this URL", parseUrl)
-    .option("--json", "print one JSON object per line, with headers and body");
+    .option("--json", "print one JSON object per line, with the body of deliveries");
   return addCredentialOptions(command, ["verificationKey"]).addHelpText("after", HELP).action(listen);
 }
 
@@ -36,12 +36,13 @@ It answers the handshake, so you can register its URL. If the service runs elsew
 port, such as cloudflared or ngrok, and register the tunnel's URL with apichat webhook set.
 
 The service gets its response without waiting for --forward. Nothing is stored or retried; for that, use
-apichat responder. With --json "type" is listening, handshake, delivery, request or forward.
+apichat responder. With --json "type" is listening, handshake (passed), delivery (accepted), request (anything
+else, with the reason) or forward.
 
 Examples:
   $ apichat listen --port 8080
   $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages
-  $ apichat listen --key-file acme.key --json | jq 'select(.signature == "wrong")'
+  $ apichat listen --key-file acme.key --json | jq 'select(.type == "delivery")'
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 

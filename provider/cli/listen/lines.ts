@@ -1,10 +1,9 @@
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { formatTime, paint } from "../output.js";
-import type { SeenRequest } from "../../responder/watch.js";
+import type { ReceivedRequest } from "./receive.js";
 import type { ForwardEvent, ListenEvent } from "./run.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
-const INDENT = " ".repeat(10);
 
 /** Formats one event for people. Everything from the wire is escaped, so that it cannot drive the terminal. */
 export function formatListenEvent(event: ListenEvent): string {
@@ -16,27 +15,21 @@ export function formatListenEvent(event: ListenEvent): string {
   return `${formatTime(event.at)}  #${event.id} ${text}\n`;
 }
 
-function describe(seen: SeenRequest): string {
-  const { type, verdict, status } = seen;
-  const shown = verdict === "refused" ? paint("red", `refused ${status}`) : paint("green", verdict);
-  const start = `${type.padEnd(9)}  ${shown}  ${toPlainText(`${seen.method} ${seen.path}`)}`;
-  const reason = toPlainText(seen.reason);
-  if (type === "request") return `${start}: ${reason}`;
-  if (type === "handshake") {
-    const where = seen.encoding === "query" ? "in the query" : `as ${seen.encoding}`;
-    const mark = seen.looksLikePreflight ? "  (looks like the preflight, not the service)" : "";
-    return `${start}  ${where}${mark}` + (reason === "" ? "" : `: ${reason}`);
-  }
-  const { signature, kind, sender, conversation, text } = seen;
+function describe(received: ReceivedRequest): string {
+  const { type, status, method, path, reason, encoding, kind, sender, conversation, text } = received;
+  const verdict = paint(reason === "" ? "green" : "red", String(status));
+  const mark = received.looksLikePreflight ? "this package's preflight, not the service" : "";
   const parts = [
-    start,
-    `signature ${signature}`,
+    `${type.padEnd(9)}  ${verdict}  ${toPlainText(`${method} ${path}`)}`,
+    encoding && (encoding === "query" ? "in the query" : `as ${encoding}`),
     kind,
     ...short("sender ", sender),
     ...short("conversation ", conversation),
     ...short('"', text, '"'),
+    toPlainText(reason),
+    mark,
   ];
-  return parts.join("  ") + (reason === "" ? "" : `\n${INDENT}${reason}`);
+  return parts.filter(Boolean).join("  ");
 }
 
 function describeForward({ status, reason, url, durationMs }: ForwardEvent): string {
@@ -45,5 +38,5 @@ function describeForward({ status, reason, url, durationMs }: ForwardEvent): str
   return `forward    ${paint(colour, String(status))}  ${url} in ${durationMs} ms`;
 }
 
-const short = (before: string, value: string, after = ""): string[] =>
+const short = (before: string, value = "", after = ""): string[] =>
   value === "" ? [] : [before + toShortText(value, SHOWN_TEXT_CHARACTERS) + after];

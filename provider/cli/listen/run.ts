@@ -1,11 +1,11 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
-import { createResponder, endToEndHeaders } from "../../responder/index.js";
+import { endToEndHeaders } from "../../responder/index.js";
 import { startListener, reachesAddress, type Listener } from "../../server/listener.js";
-import { connectionCode, createDispatcher, postOnce, PostError } from "../../lib/post.js";
+import { connectionCode, createDispatcher, postOnce, PostError, type PostOptions } from "../../lib/post.js";
 import { formatUrl, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { watchResponder, type RawRequest, type SeenRequest } from "../../responder/watch.js";
+import { createReceiver, type ReceivedRequest } from "./receive.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 
 export interface ForwardEvent {
@@ -22,7 +22,7 @@ export interface ForwardEvent {
 
 /** What `--json` prints: first where it listens, then each request. */
 export type ListenEvent =
-  { type: "listening"; at: string; url: string; forwardTo: string | null } | SeenRequest | ForwardEvent;
+  { type: "listening"; at: string; url: string; forwardTo: string | null } | ReceivedRequest | ForwardEvent;
 
 interface ListeningOptions {
   host: string;
@@ -47,16 +47,17 @@ export async function startListening(
   const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
   // In order within a conversation.
   const queue = new KeyedQueue();
-  const responder = createResponder({ verificationKeys: verificationKey, onDelivery: () => undefined });
-  const watched = watchResponder(responder, (seen, raw) => {
-    onEvent(seen);
-    if (forward === undefined || seen.type !== "delivery" || seen.verdict !== "accepted") return;
-    void queue.run(seen.conversation, async () => {
+  const receiver = createReceiver(verificationKey, (received, raw) => {
+    onEvent(received);
+    if (forward === undefined || raw === undefined) return;
+    const { delivery, headers } = raw;
+    const sent = { headers: endToEndHeaders(headers).flat(), body: delivery.rawBody };
+    void queue.run(received.conversation ?? "", async () => {
       const target = { url: forward, dispatcher, signal: ended.signal };
-      if (!ended.signal.aborted) onEvent(await forwardOnce(seen.id, raw, target));
+      if (!ended.signal.aborted) onEvent(await forwardOnce(received.id, sent, target));
     });
   });
-  const listener = await startListener({ host, port: options.port }, toNodeListener(watched));
+  const listener = await startListener({ host, port: options.port }, toNodeListener(receiver));
   if (forward !== undefined) await rejectLoop(forward, listener);
   const url = `http://${toUrlHost(host)}:${listener.port}/`;
   const forwardTo = forward === undefined ? null : formatUrl(forward);
@@ -87,16 +88,15 @@ const TIME_LIMIT_MS = 60_000;
 /** The body of a response is not used; a longer one costs its connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-/** Posts a delivery once, byte for byte, with its end-to-end headers. Does not follow a redirect. Never rejects. */
+/** Posts a delivery once. Does not follow a redirect. Never rejects. */
 async function forwardOnce(
   id: number,
-  { head, body }: RawRequest,
+  sent: Pick<PostOptions, "headers" | "body">,
   { url, dispatcher, signal }: { url: string; dispatcher: Dispatcher; signal: AbortSignal },
 ): Promise<ForwardEvent> {
   const startMs = performance.now();
   const outcome = await postOnce(new URL(url), {
-    headers: endToEndHeaders(head.headers()).flat(),
-    body,
+    ...sent,
     limitBytes: RESPONSE_LIMIT_BYTES,
     timeoutMs: TIME_LIMIT_MS,
     signal,
