@@ -127,11 +127,13 @@ interface EntryProblem {
 /** Entries may be of any type: they have not been validated yet. */
 function findGaps(list: List): EntryProblem[] {
   const text = "is missing; give it for each workspace, or once at the top of the list";
-  return list.workspaces.flatMap((entry, index) =>
+  const gaps = list.workspaces.flatMap((entry, index) =>
     typeof entry === "object" && entry !== null && (entry.webhookUrl ?? list.webhookUrl) === undefined
       ? [{ index, field: "webhookUrl", text }]
       : [],
   );
+  // A list of a fleet may have none: one line says it.
+  return gaps.length === list.workspaces.length ? gaps.slice(0, 1) : gaps;
 }
 
 /** Entries with one name. Each is reported, so that the error names both lines. */

@@ -96,6 +96,8 @@ test("Your first customers works word for word, and prints what the page shows",
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   const files = { "emulator.yaml": seed, "endpoint.mts": endpointCode, "index.ts": program };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  const project = await readFile(join(folder, "Pulumi.yaml"), "utf8");
+  await writeFile(join(folder, "Pulumi.yaml"), project.replace(/^config:\n(?: .*\n)*/m, ""));
   second.paste(`cd customers\n${emulate}`);
   await second.waitFor(/Press Ctrl-C to stop/);
   third.paste(`cd customers\n${listen}`);

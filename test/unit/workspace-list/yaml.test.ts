@@ -26,9 +26,12 @@ describe("a list of workspaces in YAML or JSON", () => {
   test("requires a webhook URL for a plan, but not for a fleet", async () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
-    expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
-      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing",
-    ]);
+    const more = `${text}\n  - name: globex\n    baseUrl: ${ADDRESS}/globex`;
+    for (const list of [text, more, `${more}\n    webhookUrl: ${WEBHOOK}`]) {
+      expect(await problemsOf("fleet.yaml", list, "plan")).toEqual([
+        "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing",
+      ]);
+    }
   });
 
   test("accepts only names that a resource, a path and a log can have", async () => {
