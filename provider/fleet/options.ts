@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import * as z from "zod";
 import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { wholeNumberShape } from "./definition.js";
-import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
+import type { FleetAction, FleetFailure, StackReport, WebhookReport } from "./reports.js";
 
 /** The options of every run: how much is in progress at once, and when it stops. */
 export interface RunOptions {
@@ -77,21 +77,6 @@ export type FleetEvent =
       line: string;
       /** The workspace, if the provider printed it. */
       workspace?: string;
-    }
-  | {
-      type: "wave-started";
-      /** The number of the wave, from 1. */
-      wave: number;
-      /** How many waves there are. */
-      waves: number;
-      stacks: string[];
-    }
-  | {
-      type: "wave-ended";
-      wave: number;
-      waves: number;
-      /** How the wave ended. */
-      outcome: Outcome;
     }
   | {
       type: "stopping";
