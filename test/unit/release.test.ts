@@ -1,5 +1,5 @@
 import { cp, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { packFolder } from "../../tools/release/archives.ts";
@@ -60,8 +60,8 @@ test("pip installs the wheel's build tools only with known hashes", async () => 
 test("an archive has the same bytes at any time and for any order of its files", async () => {
   const pack = async (mtime: number, ...names: string[]): Promise<string> => {
     const [folder, out] = [await makeFolder(), await makeFolder()];
-    await mkdir(join(folder, "b"));
     for (const name of names) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
       await writeFile(join(folder, name), name);
       await utimes(join(folder, name), 0, mtime);
     }
