@@ -16,7 +16,7 @@ import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
 /** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/reference/figures.md. */
-export const WORKSPACES_PER_STACK = 500;
+const WORKSPACES_PER_STACK = 500;
 
 /**
  * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a

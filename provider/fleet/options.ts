@@ -93,7 +93,7 @@ const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
 
 /** Each running stack is an engine with its provider: more than 32 need too much memory on any machine. */
-export const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
+const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
 export const optionsShape = z.strictObject({
   stacksAtOnce: wholeNumberShape(1, 32).default(STACKS_AT_ONCE),
