@@ -6,14 +6,7 @@ import { hideQuery } from "../lib/url.js";
 import { parseUrn } from "../lib/urn.js";
 import type { DriftedProperty } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
-import type {
-  Drift,
-  FleetFailure,
-  OtherChange,
-  StackReport,
-  WebhookChange,
-  WebhookReport,
-} from "./reports.js";
+import type { Drift, FleetFailure, StackReport, WebhookChange, WebhookReport } from "./reports.js";
 
 const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
 
@@ -54,7 +47,7 @@ export class EventReader {
   /** Results of the refresh, which precedes the other steps. */
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
-  readonly #others = new Map<string, OtherChange>();
+  readonly #keys = new Map<string, StackReport["keys"][number]>();
   /** Each once. A failure without a workspace is not about one of our resources. */
   readonly #failures = new Map<string, FleetFailure>();
 
@@ -67,14 +60,14 @@ export class EventReader {
     else if (diagnosticEvent) this.#readDiagnostic(diagnosticEvent);
   }
 
-  result(): Pick<StackReport, "webhooks" | "others" | "failures"> {
+  result(): Pick<StackReport, "webhooks" | "keys" | "failures"> {
     const { isRefresh } = this.#options;
     // A webhook that is gone and has left the list has no other step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
     const webhooks = [...new Map([...found, ...this.#webhooks]).values()];
     return {
       webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
-      others: [...this.#others.values()],
+      keys: [...this.#keys.values()],
       failures: selectTelling([...this.#failures.values()]),
     };
   }
@@ -94,9 +87,7 @@ export class EventReader {
       );
       this.#webhooks.set(name, webhook);
       this.#options.onEvent({ type: "webhook", webhook });
-    } else if (change !== "same" && !type.startsWith("pulumi:")) {
-      this.#others.set(urn, { name, type, change });
-    }
+    } else if (change !== "same" && isOurResource(urn)) this.#keys.set(name, { workspace: name, change });
   }
 
   #readRefresh(workspace: string, { old: before, new: after }: StepEventMetadata): void {

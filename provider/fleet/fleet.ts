@@ -5,7 +5,7 @@ import { resolveFleet, type FleetDefinition } from "./definition.js";
 import { Engine } from "./engine.js";
 import { readIndex } from "./index-stack.js";
 import type { RotateOptions, RunOptions, UpOptions } from "./options.js";
-import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
+import { countInName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
 import { prepareProject, writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
@@ -16,7 +16,7 @@ import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
 /** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/reference/figures.md. */
-export const WORKSPACES_PER_STACK = 500;
+const WORKSPACES_PER_STACK = 500;
 
 /**
  * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a
@@ -28,8 +28,6 @@ export interface Fleet {
   readonly name: string;
   /** The Pulumi project of the stacks. */
   readonly project: string;
-  /** The stack that exports the bot URLs. */
-  readonly indexStack: string;
   /** The workspaces of the list, in its order. */
   readonly workspaces: readonly ListedWorkspace[];
   /** All stacks, including those without workspaces. */
@@ -75,7 +73,6 @@ export async function openFleet(
   return {
     name: fleet.name,
     project: fleet.project,
-    indexStack: indexStackName(fleet.name),
     workspaces: fleet.workspaces,
     stacks,
     plan: (options = {}) => planFleet(context, options),

@@ -16,7 +16,6 @@ export type {
   FleetAction,
   FleetFailure,
   FleetReport,
-  OtherChange,
   Outcome,
   StackReport,
   WebhookChange,

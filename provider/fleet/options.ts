@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import * as z from "zod";
 import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { wholeNumberShape } from "./definition.js";
-import type { FleetAction, FleetFailure, Outcome, StackReport, WebhookReport } from "./reports.js";
+import type { FleetAction, FleetFailure, StackReport, WebhookReport } from "./reports.js";
 
 /** The options of every run: how much is in progress at once, and when it stops. */
 export interface RunOptions {
@@ -79,21 +79,6 @@ export type FleetEvent =
       workspace?: string;
     }
   | {
-      type: "wave-started";
-      /** The number of the wave, from 1. */
-      wave: number;
-      /** How many waves there are. */
-      waves: number;
-      stacks: string[];
-    }
-  | {
-      type: "wave-ended";
-      wave: number;
-      waves: number;
-      /** How the wave ended. */
-      outcome: Outcome;
-    }
-  | {
       type: "stopping";
       /** Why no more stacks are started. */
       why: string;
@@ -108,7 +93,7 @@ const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
 
 /** Each running stack is an engine with its provider: more than 32 need too much memory on any machine. */
-export const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
+const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
 export const optionsShape = z.strictObject({
   stacksAtOnce: wholeNumberShape(1, 32).default(STACKS_AT_ONCE),

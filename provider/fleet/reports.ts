@@ -44,16 +44,6 @@ export interface FleetFailure {
   error?: Failure;
 }
 
-/** A resource that is not a webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
-export interface OtherChange {
-  /** The resource's name. */
-  name: string;
-  /** As in its URN. */
-  type: string;
-  /** The engine's change to the resource. */
-  change: Exclude<WebhookChange, "same">;
-}
-
 /** What one engine command did with one stack. */
 export interface StackReport {
   /** The stack's name. */
@@ -66,8 +56,8 @@ export interface StackReport {
   webhooks: WebhookReport[];
   /** What failed; empty if nothing did. */
   failures: FleetFailure[];
-  /** Other resources that change. */
-  others: OtherChange[];
+  /** The workspaces whose key changes. */
+  keys: Pick<WebhookReport, "workspace" | "change">[];
 }
 
 /** A whole run over the stacks of a fleet. `action` tells the reports of the commands apart. */

@@ -107,15 +107,13 @@ async function runWaves(
   const all: StackResults = { stacks: [], skipped: [], failures: [] };
   const waves: RotationWave[] = [];
   let outcome: Outcome = "done";
-  for (const [index, places] of planned.entries()) {
+  for (const places of planned) {
     const stacks = places.map(({ name }) => name);
     if (outcome !== "done") {
       waves.push({ stacks, outcome: "stopped" });
       all.skipped.push(...places.map(skip));
       continue;
     }
-    const position = { wave: index + 1, waves: planned.length };
-    run.stop.emit({ type: "wave-started", ...position, stacks });
     const { stacks: reports, skipped, failures } = await runWave(run, rotation, places);
     all.stacks.push(...reports);
     all.skipped.push(...skipped);
@@ -123,7 +121,6 @@ async function runWaves(
     const isDone = skipped.length === 0 && reports.every((report) => report.outcome === "done");
     outcome = failures.length > 0 ? "failed" : isDone ? "done" : "stopped";
     waves.push({ stacks, outcome });
-    run.stop.emit({ type: "wave-ended", ...position, outcome });
   }
   const last = waves.findIndex((wave) => wave.outcome !== "done") + 1;
   const later = last < waves.length ? ", so no later one was started" : "";

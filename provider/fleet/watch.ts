@@ -50,21 +50,21 @@ export async function watchFleet(context: FleetContext, options: RunOptions = {}
   };
 }
 
-type Seen = Pick<StackReport, "stack" | "webhooks" | "others">;
+type Seen = Pick<StackReport, "stack" | "webhooks" | "keys">;
 
 const toUndeployed = ({ name: stack, workspaces }: PlacedStack): Seen => ({
   stack,
   webhooks: workspaces.map(({ name: workspace }) => ({ workspace, change: "create" })),
-  others: [],
+  keys: [],
 });
 
 function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace[] {
   const listed = new Map(fleet.workspaces.map(({ name, baseUrl }) => [name, baseUrl]));
   const found = new Map<string, DriftedWorkspace>();
-  for (const { stack, webhooks, others } of seen) {
-    // A key has the name of its workspace, and counts if its webhook is as declared.
-    const keys = others.map(({ name, change }): WebhookReport => ({ workspace: name, change }));
-    for (const { workspace, change, drift } of [...keys, ...webhooks]) {
+  for (const { stack, webhooks, keys } of seen) {
+    // A key counts if its webhook is as declared.
+    const reports: WebhookReport[] = [...keys, ...webhooks];
+    for (const { workspace, change, drift } of reports) {
       const baseUrl = listed.get(workspace);
       const kind = kindOf({ change, drift }, baseUrl !== undefined);
       if (kind === undefined) continue;

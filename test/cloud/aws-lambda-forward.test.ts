@@ -96,11 +96,8 @@ describe("the forwarding function", () => {
 
   test.each([
     [1, 1],
-    [2, 2],
-    [5, 16],
     [9, 256],
     [10, 300],
-    [299, 300],
   ])("waits after attempt %i for %i s", async (receiveCount, seconds) => {
     answerWith(() => 503);
     expect(failedIndexes(await consume([message("d1", "7")], receiveCount))).toEqual([0]);
@@ -112,29 +109,26 @@ describe("the forwarding function", () => {
   test.each([
     ["120", 120],
     ["1000000", 3_600],
-    ["soon", 1],
   ])("waits as long as the target requires: Retry-After %s, %i s", async (retryAfter, seconds) => {
     answerWith(() => 429, { "retry-after": retryAfter });
     await consume([message("d1", "7")]);
     expect(aws.visibilityChanges.map(({ VisibilityTimeout }) => VisibilityTimeout)).toEqual([seconds]);
   });
 
-  test.each([301, 307, 401, 403, 404, 408, 429, 500, 502, 503])("retries after status %i", async (status) => {
-    answerWith(() => status, { location: `${target.url}/elsewhere` });
+  // unit/server/forward-request.test.ts has every status.
+  test("retries after a redirect, without following it", async () => {
+    answerWith(() => 307, { location: `${target.url}/elsewhere` });
     expect(failedIndexes(await consume([message("d1", "7")]))).toEqual([0]);
     expect(target.requests).toHaveLength(1);
   });
 
-  test.each([400, 413, 415, 422, 431])(
-    "makes a delivery a dead letter at once after status %i, and continues with the next one",
-    async (status) => {
-      answerWith((id) => (id === "d1" ? status : 200));
-      const refused = message("d1", "7");
-      expect(await consume([refused, message("d2", "7")])).toEqual({ batchItemFailures: [] });
-      expect(aws.messages).toEqual([{ ...refused, QueueUrl: aws.queueUrl("dead-letters") }]);
-      expect(idsAtTarget()).toEqual(["d1", "d2"]);
-    },
-  );
+  test("makes a rejected delivery a dead letter at once, and continues with the next one", async () => {
+    answerWith((id) => (id === "d1" ? 422 : 200));
+    const refused = message("d1", "7");
+    expect(await consume([refused, message("d2", "7")])).toEqual({ batchItemFailures: [] });
+    expect(aws.messages).toEqual([{ ...refused, QueueUrl: aws.queueUrl("dead-letters") }]);
+    expect(idsAtTarget()).toEqual(["d1", "d2"]);
+  });
 
   test("receives only the dead letter again if it cannot be queued", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));

@@ -106,19 +106,17 @@ describe("the bundle in workerd", () => {
     expect(worker.logs.at(-1)).toContain("acme: the queue does not take a delivery: ");
   });
 
-  test.each([500, 404, 302])(
-    "retries later under the same id if the target responds with %i",
-    async (status) => {
-      target.answers.push({ status, headers: { location: "/elsewhere" } });
-      expect((await deliver("{}")).status).toBe(200);
-      const [first, second] = await arrivalsAt("/acme", 2);
-      expect(idOf(first)).toMatch(UUID);
-      expect(second?.headers).toEqual(first?.headers);
-      expect(second?.body).toEqual(first?.body);
-      expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(900);
-      expect(target.arrivals).toHaveLength(2);
-    },
-  );
+  // unit/server/forward-request.test.ts has every status.
+  test("retries later under the same id after a redirect, without following it", async () => {
+    target.answers.push({ status: 302, headers: { location: "/elsewhere" } });
+    expect((await deliver("{}")).status).toBe(200);
+    const [first, second] = await arrivalsAt("/acme", 2);
+    expect(idOf(first)).toMatch(UUID);
+    expect(second?.headers).toEqual(first?.headers);
+    expect(second?.body).toEqual(first?.body);
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(900);
+    expect(target.arrivals).toHaveLength(2);
+  });
 
   test("waits as long as the target requires", async () => {
     target.answers.push({ status: 429, headers: { "retry-after": "3" } });
@@ -142,8 +140,8 @@ describe("the bundle in workerd", () => {
     });
   });
 
-  test.each([400, 413, 415, 422, 431])("gives up at once if the target rejects with %i", async (status) => {
-    target.answers.push({ status });
+  test("gives up at once if the target rejects the delivery", async () => {
+    target.answers.push({ status: 422 });
     expect((await deliver("{}")).status).toBe(200);
     await arrivalsAt("/dead-letters", 1);
     expect(target.arrivals.filter(({ path }) => path === "/acme")).toHaveLength(1);

@@ -12,8 +12,8 @@ type Wish = Omit<Wishes, "callsFile">;
 const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
 
 const botUrls = { acme: "https://bots.example/a", globex: "https://bots.example/g" };
-const key = { name: "acme", type: "apichat:index:VerificationKey", change: "update" } as const;
-const KEY_ALONE = [stackReport("production-0-of-2", { same: 4 }, { others: [key] })];
+const key = { workspace: "acme", change: "update" } as const;
+const KEY_ALONE = [stackReport("production-0-of-2", { same: 4 }, { keys: [key] })];
 const NOTHING_TO_DO: Partial<FleetPlan> = {
   stacks: [stackReport("production-0-of-2", { same: 4 })],
   removals: [],

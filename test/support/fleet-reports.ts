@@ -13,7 +13,7 @@ export function stackReport(
       change,
     })),
   );
-  const nothing = { failures: [], others: [] };
+  const nothing = { failures: [], keys: [] };
   return { stack, outcome: "done", seconds: 2.04, webhooks, ...nothing, ...more };
 }
 

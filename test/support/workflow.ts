@@ -7,7 +7,7 @@ import { parse } from "yaml";
 /** The parts of GitHub Actions that the tests need: a step of the example's workflows in bash. */
 type Values = Record<string, string>;
 
-export interface Job {
+interface Job {
   uses?: string;
   with?: Values;
   steps?: { name?: string; run?: string; env?: Values }[];

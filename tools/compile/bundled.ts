@@ -4,13 +4,13 @@ import type { Metafile } from "esbuild";
 import packageJson from "../../package.json" with { type: "json" };
 
 /** A package whose code is in a bundle. */
-export interface BundledPackage extends NpmPackage {
+interface BundledPackage extends NpmPackage {
   /** The text of its file LICENSE, or else its author and the name of the licence. */
   text: string;
 }
 
 /** Returns the packages in a bundle, sorted. The bundle's paths are relative to the folder `root`. */
-export async function packagesIn({ outputs }: Metafile, root: string): Promise<BundledPackage[]> {
+async function packagesIn({ outputs }: Metafile, root: string): Promise<BundledPackage[]> {
   const files = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []);
   return Promise.all([...new Set(folders)].toSorted().map((folder) => readPackage(join(root, folder))));
@@ -39,7 +39,7 @@ async function readPackage(folder: string): Promise<BundledPackage> {
 }
 
 /** Joins the licences of the packages into the file that accompanies a bundle. */
-export const licencesOf = (packages: readonly BundledPackage[]): string =>
+const licencesOf = (packages: readonly BundledPackage[]): string =>
   packages.map(({ name, text }) => `${name}\n\n${text.trim()}\n`).join(`\n${"-".repeat(80)}\n\n`);
 
 /** A package of the npm registry. */

@@ -17,12 +17,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
     await shell.pulumi(`config set --secret --path verificationKeys.${name}`, stage.keys[name]);
   }
   const output = await shell.pulumi("up --yes --skip-preview");
-  confirmOperation("created", NAMES, output);
-  confirm(
-    "the service has each workspace's own key",
-    NAMES.every((name) => isRegistered(stage, name)),
-    output,
-  );
+  for (const name of NAMES) confirmRegistered(stage, name, output);
   printResult(`+ created ${everyName}`);
   const { bot_url, status } = await readOutputs(shell);
   for (const name of NAMES) {
@@ -62,15 +57,9 @@ export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   printHeading(`Somebody changes the webhook of ${CHANGED} behind our back, to ${other}`);
   stage.emulator.workspace(CHANGED).change({ webhook_url: other });
   const refreshed = await shell.pulumi("refresh --yes --skip-preview");
-  const [diff = ""] = confirmOperation("updated", [CHANGED], refreshed);
-  printResult(`~ ${CHANGED} ${diff}`);
-  const preview = await shell.pulumi("preview --diff");
-  const difference = preview.split("\n").find((text) => text.includes("~ webhookUrl")) ?? "";
-  confirm("preview names both URLs", difference.includes(`"${other}" => "${ours}"`), preview);
-  printResult(difference.trim().replace(/\s+/g, " "));
-  const repaired = await shell.pulumi("up --yes --skip-preview");
-  confirmOperation("updated", [CHANGED], repaired);
-  confirm("the service has our URL again", isRegistered(stage, CHANGED), repaired);
+  printResult(`~ ${CHANGED} ${findIn(refreshed, /\[diff: .*\]/)}`);
+  printResult(findIn(await shell.pulumi("preview --diff"), /~ webhookUrl .* => .*/).replace(/\s+/g, " "));
+  confirmRegistered(stage, CHANGED, await shell.pulumi("up --yes --skip-preview"));
   printResult(`~ updated ${CHANGED}; the service has our URL again`);
 }
 
@@ -93,12 +82,8 @@ export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<voi
   await shell.pulumi("destroy --yes --skip-preview");
   shell.cd("workspaces");
   const output = await shell.pulumi("destroy --yes --skip-preview");
-  confirmOperation("deleted", NAMES, output);
-  confirm(
-    "nothing is registered",
-    NAMES.every((name) => !emulator.workspace(name).registration),
-    output,
-  );
+  const isLeft = NAMES.some((name) => emulator.workspace(name).registration);
+  confirm("nothing is registered", !isLeft, output);
   printResult(`- deleted ${everyName}; the service has no registration left`);
 }
 
@@ -107,17 +92,11 @@ function confirm(claim: string, holds: boolean, output = ""): void {
   if (!holds) throw new CommandError(`Check failed: ${claim}`, output);
 }
 
-const resourceLine = /^\s*[-+~]+\s+\S*ApiChatWebhook (\S+) (created|updated|deleted) \([^)]*\)(.*)$/gm;
-
-/**
- * Confirms that a command printed this operation for exactly these webhooks. Returns their differences, such
- * as `[diff: ~webhookUrl]`.
- */
-function confirmOperation(operation: string, names: readonly string[], output: string): string[] {
-  const lines = [...output.matchAll(resourceLine)].filter(([, , actual]) => actual === operation);
-  const claim = `pulumi prints that ${names.join(", ")} were ${operation}`;
-  confirm(claim, isDeepStrictEqual(new Set(lines.map(([, name]) => name)), new Set(names)), output);
-  return lines.map(([, , , diff = ""]) => diff.trim());
+/** Returns what a command printed. Stops the run if it did not. */
+function findIn(output: string, pattern: RegExp): string {
+  const [found] = pattern.exec(output) ?? [];
+  if (found === undefined) throw new CommandError(`Check failed: pulumi prints ${pattern}`, output);
+  return found;
 }
 
 /** Reads the outputs of the stack. */
@@ -128,12 +107,13 @@ async function readOutputs(shell: Shell) {
   >;
 }
 
-/** Whether the webhook is verified at the service, with our URL and the workspace's own key. */
-function isRegistered({ emulator, webhookUrl, keys }: Stage, name: Name): boolean {
-  const registration = emulator.workspace(name).registration;
-  return (
-    registration?.webhook_url === webhookUrl &&
-    registration.webhook_verification_key === keys[name] &&
-    registration.webhook_status === "verified"
-  );
+/** Stops the run unless the webhook is verified at the service, with our URL and the workspace's own key. */
+function confirmRegistered({ emulator, webhookUrl, keys }: Stage, name: Name, output: string): void {
+  const expected = {
+    webhook_url: webhookUrl,
+    webhook_verification_key: keys[name],
+    webhook_status: "verified",
+  };
+  const { bot_url: _, ...found } = emulator.workspace(name).registration ?? {};
+  confirm(`the service has the webhook of ${name}`, isDeepStrictEqual(found, expected), output);
 }

@@ -1,4 +1,4 @@
-import type { FleetEvent, Outcome, StackReport } from "../../fleet/index.js";
+import type { FleetEvent, StackReport } from "../../fleet/index.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { note } from "../output.js";
 import { lineOf } from "./failures.js";
@@ -50,10 +50,6 @@ export class FleetProgress {
         this.#notes.add(line);
         return workspace === undefined ? line : `${workspace}: ${line}`;
       }
-      case "wave-started":
-        return `wave ${event.wave} of ${event.waves}: ${count(event.stacks.length, "stack")}`;
-      case "wave-ended":
-        return `wave ${event.wave} of ${event.waves}: ${WAVE_ENDS[event.outcome]}`;
       case "stopping":
         // After a Ctrl-C the line is already there.
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
@@ -61,8 +57,6 @@ export class FleetProgress {
     return undefined;
   }
 }
-
-const WAVE_ENDS: Record<Outcome, string> = { done: "verified", failed: "failed", stopped: "stopped" };
 
 /** Such as `production-2-of-4: done in 3.2 s: create 3, same 12`. */
 function describeStack(report: StackReport): string {

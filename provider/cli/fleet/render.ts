@@ -117,9 +117,7 @@ const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"]
 type CountedStack = Pick<StackReport, "webhooks" | "failures">;
 
 /** How many webhooks get each change, and how many failed, in the order of the table. */
-export function countChanges(
-  stacks: readonly CountedStack[],
-): Record<WebhookChange | "failed", number> {
+export function countChanges(stacks: readonly CountedStack[]): Record<WebhookChange | "failed", number> {
   const webhooks = stacks.flatMap((stack) => stack.webhooks);
   const counts = CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
   const failed = stacks.flatMap(({ failures }) => failures).length;
@@ -154,7 +152,7 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
   const isUnauthorized = failures.some(({ error }) => error?.code === "unauthorized");
   const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
   const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
-  const others = listOthers(plan);
+  const keys = listKeys(plan);
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`, place),
     describeStacks(plan, place),
@@ -170,7 +168,7 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
       removals.length > 0 &&
         `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
           listNames(removals, MAX_NAMES),
-      others !== "" && `In addition to the webhooks: ${others}.`,
+      keys !== "" && `In addition to the webhooks: ${keys}.`,
       index === "stale" && "The index stack is stale: up writes it.",
     ),
     describeFailures(failures, place),
@@ -287,16 +285,11 @@ const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
   return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);
 };
 
-/** Such as "12 keys to create, 1 key to delete". The last part of a type is the name of the class. */
-export const listOthers = ({ stacks }: FleetPlan): string =>
+/** Such as "12 keys to create, 1 key to delete". */
+export const listKeys = ({ stacks }: FleetPlan): string =>
   CHANGES.flatMap((change) => {
-    const all = stacks.flatMap(({ others }) => others.filter((one) => one.change === change));
-    const keys = all.filter(({ type }) => type.endsWith(":VerificationKey")).length;
-    const rest = all.length - keys;
-    return [
-      ...(keys > 0 ? [`${count(keys, "key")} to ${change}`] : []),
-      ...(rest > 0 ? [`${count(rest, "other resource")} to ${change}`] : []),
-    ];
+    const keys = stacks.flatMap((stack) => stack.keys.filter((key) => key.change === change));
+    return keys.length > 0 ? [`${count(keys.length, "key")} to ${change}`] : [];
   }).join(", ");
 
 /** Why a run ended early, and what it did not start. */

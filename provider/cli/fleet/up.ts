@@ -3,7 +3,7 @@ import type { FleetPlan, UpOptions } from "../../fleet/index.js";
 import { parseCountOrNone } from "../option-values.js";
 import { ENDINGS, EXIT, note, paintOnStderr } from "../output.js";
 import { runCommand, type FleetSource, type Session } from "./command.js";
-import { count, countChanges, listOthers, renderReport } from "./render.js";
+import { count, countChanges, listKeys, renderReport } from "./render.js";
 
 type UpCommandOptions = UpOptions & { skipPlan?: boolean };
 
@@ -77,7 +77,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;
-  return isWithout && listOthers(plan) === "" && plan.index === "current";
+  return isWithout && listKeys(plan) === "" && plan.index === "current";
 }
 
 function reportNothing(

@@ -52,7 +52,6 @@ const names = ["acme", "globex", "initech", "umbrella"];
 const fleet: Fleet = {
   name: "production",
   project: "apichat-fleet",
-  indexStack: "production-index",
   workspaces: list(...names),
   stacks: [
     { name: "production-0-of-2", index: 0, workspaces: list("acme", "globex") },

@@ -53,9 +53,9 @@ test.each([
   },
 );
 
-test("webhooks are sorted by name, and other resources are included only if they change", () => {
+test("webhooks are sorted by name, and keys are included only if they change", () => {
   const secret = { ...acme, id: "", inputs: { webhookUrl: SECRET }, outputs: {} };
-  const { webhooks, others } = read(
+  const { webhooks, keys } = read(
     step("create", "globex", { new: secret }),
     step("same", "acme", { old: acme, new: acme }),
     step("create", "acme", {}, "apichat:index:VerificationKey"),
@@ -66,7 +66,7 @@ test("webhooks are sorted by name, and other resources are included only if they
     { workspace: "acme", change: "same", botUrl: acme.id },
     { workspace: "globex", change: "create" },
   ]);
-  expect(others).toEqual([{ name: "acme", type: "apichat:index:VerificationKey", change: "create" }]);
+  expect(keys).toEqual([{ workspace: "acme", change: "create" }]);
 });
 
 test("a failure contains the data that the provider reported, without the resource's name", () => {

@@ -71,7 +71,7 @@ class FakeEngine implements Pick<
       scripted?.webhooks ?? ((scripted?.outcome ?? "done") === "done" ? this.#apply(task) : []);
     for (const webhook of webhooks) task.onEvent({ type: "webhook", webhook });
     this.#atOnce -= 1;
-    const nothing = { failures: [], others: [] };
+    const nothing = { failures: [], keys: [] };
     return { stack: name, outcome: "done", seconds: 0, ...nothing, ...scripted, webhooks };
   }
 

@@ -23,7 +23,6 @@ test("the progress of a run has one line per event, and counts consecutive webho
   const progress = new FleetProgress(new AbortController().signal);
   const events: FleetEvent[] = [
     { type: "run-started", action: "rotate", stacks: 2, workspaces: 5 },
-    { type: "wave-started", wave: 1, waves: 2, stacks: ["a"] },
     { type: "stack-started", stack: "a", workspaces: 3 },
     note("acme"),
     note("globex"),
@@ -34,16 +33,13 @@ test("the progress of a run has one line per event, and counts consecutive webho
   progress.take(seen("globex"));
   progress.take({ type: "failure", failure: { stack: "a", workspace: "globex", message: "a\u001b[2Jb" } });
   progress.take({ type: "stack-ended", report: stackReport("a", { update: 1 }) });
-  progress.take({ type: "wave-ended", wave: 1, waves: 2, outcome: "failed" });
   progress.take({ type: "stopping", why: "1 failure, the most allowed" });
   expect(stderr.mock.calls.map(([text]) => text).join("")).toBe(`rotate: 5 workspaces in 2 stacks
-wave 1 of 2: 1 stack
 a: 3 workspaces
 acme: the certificate ends soon
 2 of 5 workspaces
 failed: globex (a): a\\u001b[2Jb
 a: done in 2 s: update 1
-wave 1 of 2: failed
 stopping: 1 failure, the most allowed
 `);
 });

@@ -107,9 +107,7 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
   });
 
   const names = Array.from({ length: 23 }, (_, index) => `workspace-${index}`);
-  const others = ["VerificationKey", "VerificationKey", "ResponderProcess"].map(
-    (type) => ({ name: "a", type: `apichat:index:${type}`, change: "create" }) as const,
-  );
+  const keys = ["acme", "globex"].map((workspace) => ({ workspace, change: "create" as const }));
 
   test.each<[Partial<FleetPlan>, string]>([
     [{ creates: { free: 0, adopted: 0, taken: 0, unknown: 13 } }, "13 unknown.\n"],
@@ -118,10 +116,7 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
         "or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
-    [
-      { stacks: [stackReport("s", {}, { others })] },
-      "In addition to the webhooks: 2 keys to create, 1 other resource to create.\n",
-    ],
+    [{ stacks: [stackReport("s", {}, { keys })] }, "In addition to the webhooks: 2 keys to create.\n"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],
   ])("shows of %j: %s", (more, expected) => {
     expect(renderReport(fleetPlan(more), "text")).toContain(expected);

@@ -42,8 +42,10 @@ describe("the rotation of a fleet, on a fake engine", () => {
   it("finishes work in progress after an interruption, and reports no wave as failed", async () => {
     const fleet = await openDeployed();
     const interrupt = new AbortController();
+    let ended = 0;
     const onEvent = ({ type }: FleetEvent): void => {
-      if (type === "wave-ended") interrupt.abort();
+      // The up of the first wave, then its verification.
+      if (type === "stack-ended" && (ended += 1) === 2) interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
     expect(report).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted", failures: [] });

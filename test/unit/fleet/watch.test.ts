@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { Drift, OtherChange, WebhookReport } from "../../../provider/fleet/reports.ts";
+import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
 import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
 /** Changes the preview of the first workspace in the first stack. */
-function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
+function see(fleet: TestFleet, seen: Partial<WebhookReport>, keys?: StackReport["keys"]): void {
   const webhooks = namesIn(fleet, 0).map((workspace, index): WebhookReport => {
     const same = { workspace, change: "same" } as const;
     return index === 0 ? { ...same, ...seen } : same;
   });
-  fleet.engine.scripts.set(stackAt(0), () => ({ webhooks, ...(others ? { others } : {}) }));
+  fleet.engine.scripts.set(stackAt(0), () => ({ webhooks, ...(keys ? { keys } : {}) }));
 }
 
 const gone: Drift = { kind: "gone", properties: [] };
@@ -39,7 +39,7 @@ describe("the watch of a fleet, on a fake engine", () => {
     ["create", "create", gone, "gone"],
   ] as const)("reports a key that an up would %s, under its workspace", async (own, change, drift, kind) => {
     const fleet = await openDeployed();
-    const key = { name: fleet.first, type: "apichat:index:VerificationKey", change: own };
+    const key = { workspace: fleet.first, change: own };
     see(fleet, { change, ...(drift && { drift }) }, [key]);
     expect(await watchFleet(fleet.context)).toMatchObject({
       outcome: "drift",
