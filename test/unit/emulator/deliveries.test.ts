@@ -22,36 +22,34 @@ import {
 
 const message = outbound("Olá, é você? 👋", 42);
 
-describe("deliver", () => {
-  test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
-    const { acme, endpoint, deliveries } = await startScene();
-    const record = await acme.deliver(message);
-    const [delivery] = deliveries();
-    expect(delivery).toMatchObject({
-      method: "POST",
-      path: `/webhook?secret=${QUERY_VALUE}`,
-      headers: {
-        "content-type": "application/json",
-        "x-hub-signature-256": await signBody(verificationKey, delivery?.body ?? ""),
-        "x-flow-ns": acme.flowNs,
-        "x-action": "messages",
-      },
-    });
-    expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
-    expect(record).toMatchObject({
-      url: `${endpoint.url}?secret=${QUERY_VALUE}`,
-      verdict: "delivered",
-      reason: "",
-      signature: "right",
-      status: 200,
-      request: { body: delivery?.body },
-      attempts: [{ response: { body: "" } }],
-    });
-    expect(acme.deliveries).toEqual([record]);
-    expect(acme.conversations).toMatchObject([
-      { id: record.conversation, conversationId: "42", messages: [{ from: "flow", delivery: record.id }] },
-    ]);
+test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
+  const { acme, endpoint, deliveries } = await startScene();
+  const record = await acme.deliver(message);
+  const [delivery] = deliveries();
+  expect(delivery).toMatchObject({
+    method: "POST",
+    path: `/webhook?secret=${QUERY_VALUE}`,
+    headers: {
+      "content-type": "application/json",
+      "x-hub-signature-256": await signBody(verificationKey, delivery?.body ?? ""),
+      "x-flow-ns": acme.flowNs,
+      "x-action": "messages",
+    },
   });
+  expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
+  expect(record).toMatchObject({
+    url: `${endpoint.url}?secret=${QUERY_VALUE}`,
+    verdict: "delivered",
+    reason: "",
+    signature: "right",
+    status: 200,
+    request: { body: delivery?.body },
+    attempts: [{ response: { body: "" } }],
+  });
+  expect(acme.deliveries).toEqual([record]);
+  expect(acme.conversations).toMatchObject([
+    { id: record.conversation, conversationId: "42", messages: [{ from: "flow", delivery: record.id }] },
+  ]);
 });
 
 /** A message of each kind of section 2.4, with its kind in the control API. */
@@ -65,20 +63,18 @@ const kinds = [
   ["generic_template", samples.OutboundGenericTemplate],
 ] as const;
 
-describe("a reply of section 2.4", () => {
-  test.each(kinds)(
-    "is addressed to the message's contact and conversation: %s",
-    async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
-      const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
-      await say(scene.acme, "hello", 4711);
-      const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
-      const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };
-      expect(JSON.parse(delivery.body)).toEqual({ ...content, ...addressed });
-      expect(parseOutbound(delivery.body).kind).toBe(kind);
-      expectMatchesWebhook("delivery", delivery);
-    },
-  );
-});
+test.each(kinds)(
+  "is addressed to the message's contact and conversation: %s",
+  async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
+    const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
+    await say(scene.acme, "hello", 4711);
+    const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
+    const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };
+    expect(JSON.parse(delivery.body)).toEqual({ ...content, ...addressed });
+    expect(parseOutbound(delivery.body).kind).toBe(kind);
+    expectMatchesWebhook("delivery", delivery);
+  },
+);
 
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
@@ -98,12 +94,9 @@ test.each<[Reading<"deliveryEncoding">, string]>([
 
 test.each<[Reading<"deliveryResponse">, number, string]>([
   ["2xx", 204, "delivered"],
-  ["2xx", 302, "failed"],
   ["2xx", 500, "failed"],
-  ["200", 200, "delivered"],
   ["200", 204, "failed"],
   ["any", 500, "delivered"],
-  ["any", 302, "delivered"],
 ])("deliveryResponse %s counts HTTP %i as %s", async (deliveryResponse, status, verdict) => {
   const { acme } = await startScene({ deliveryResponse }, answering(status));
   expect(await acme.deliver(message)).toMatchObject({ verdict, status });

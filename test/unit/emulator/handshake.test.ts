@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import type { HandshakeEncoding } from "../../../provider/errors/index.js";
 import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
@@ -49,7 +48,6 @@ describe("the handshake", () => {
   test.each([
     ["", ""],
     ["?token=a%20b&x=1", "token=a%20b&x=1&"],
-    ["?", ""],
     ["?token=1#part", "token=1&"],
   ])("can be appended to the query of the URL: %j", async (own, kept) => {
     const { acme } = await startAcme({ handshake: { encoding: "query" } });
@@ -91,26 +89,4 @@ describe("a handshake that fails", () => {
     expect(acme.registration).toBeUndefined();
     expect(received).toHaveLength(1);
   });
-
-  test.each<[NonNullable<EmulatorOptions["failedHandshake"]> | undefined, number, string | undefined]>([
-    [undefined, 422, "verified"],
-    ["keeps", 422, "verified"],
-    ["clears", 422, undefined],
-    ["unverified", 200, "failed"],
-  ])(
-    "causes with failedHandshake %s HTTP %i, and then the status %s",
-    async (failedHandshake, status, left) => {
-      const { acme } = await startAcme({ failedHandshake, verifyAfterMs: 0 });
-      const right = await startEndpoint();
-      const wrong = await startEndpoint((_, response) => response.end("no"));
-      await set(acme, right.url);
-      const answer = await set(acme, wrong.url);
-      expect(answer.status).toBe(status);
-      const url = status === 200 ? wrong.url : right.url;
-      const { webhook_url, webhook_status } = acme.registration ?? {};
-      expect([webhook_url, webhook_status]).toEqual([left && url, left]);
-      const data = { webhook_url: url, webhook_status: left, bot_url: acme.botUrl };
-      expect(answer.body).toMatchObject(status === 200 ? { status: "ok", data } : { status: "error" });
-    },
-  );
 });
