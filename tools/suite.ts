@@ -51,7 +51,7 @@ const SUITES: Record<string, Suite> = {
     commands: [vitest("model")],
   },
   fuzz: {
-    about: "three minutes of random bytes and files",
+    about: "two minutes of random bytes",
     commands: [vitest("model", "model/fuzz")],
   },
   kills: {
@@ -64,7 +64,8 @@ const SUITES: Record<string, Suite> = {
     commands: [tool("million")],
   },
   durability: {
-    about: "the spool after power failures, from a trace of its system calls; needs strace",
+    about:
+      "that the spool is on the disk before an acknowledgement, from a trace of its system calls; needs strace",
     commands: [vitest("nightly", "nightly/durability")],
   },
   nats: {

@@ -47,7 +47,7 @@ type SecretSource = (typeof SECRETS)[SecretKind];
 
 type SecretKind = keyof typeof SECRETS;
 
-export const ADDRESSES = {
+const ADDRESSES = {
   baseUrl: {
     label: "base URL",
     what: "address of the workspace's registration interface",
@@ -66,14 +66,12 @@ export const ADDRESSES = {
 
 type AddressKind = keyof typeof ADDRESSES;
 
-const FILE_VARIABLE = "APICHAT_CREDENTIALS";
-
-type OptionName = AddressKind | SecretSource["fileOption"] | "credentials";
+type OptionName = AddressKind | SecretSource["fileOption"];
 
 /** The options that {@link addCredentialOptions} adds, as commander gives them. */
 export type CredentialOptions = Partial<Record<OptionName, string>>;
 
-/** Adds the options for these credentials, and --credentials, which can give all of them. */
+/** Adds the options for these credentials. */
 export function addCredentialOptions(
   command: Command,
   kinds: readonly (SecretKind | AddressKind)[],
@@ -88,7 +86,7 @@ export function addCredentialOptions(
     command.option(`${fileFlag} <file>`, `file that contains the ${label} (env: ${variable})`);
     command.addOption(rejectAsArgument(SECRETS[kind]));
   }
-  return command.option("--credentials <file>", `file of several credentials (env: ${FILE_VARIABLE})`);
+  return command;
 }
 
 /** An option for the secret itself, where other users could see it. It exists only to point to the alternatives. */
@@ -109,12 +107,11 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, the environment and the credentials file, in
- * this order. Malformed ones are thrown as a UsageError that shows nothing of them.
+ * The credentials of one run of a command, from the options, else from the environment. Malformed ones are
+ * thrown as a UsageError that shows nothing of them.
  */
 export class Credentials {
   readonly #options: CredentialOptions;
-  #file: ReturnType<typeof readCredentialsFile> | undefined;
 
   constructor(options: CredentialOptions) {
     this.#options = options;
@@ -136,15 +133,12 @@ export class Credentials {
   /** Returns the secret if a source has it. Never prompts. */
   async findSecret(kind: SecretKind): Promise<string | undefined> {
     const source = SECRETS[kind];
-    const given = await readGiven(source, this.#options[source.fileOption]);
-    if (given !== undefined) return given;
-    const kept = (await this.#readFile())[kind];
-    return kept === undefined ? undefined : requireValid(source, "the credentials file", kept);
+    return readGiven(source, this.#options[source.fileOption]);
   }
 
   /** Returns the address. Throws a UsageError if no source has it. */
-  async address(kind: AddressKind): Promise<string> {
-    const found = await this.findAddress(kind);
+  address(kind: AddressKind): string {
+    const found = this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
     const more = kind === "baseUrl" ? fromProject() : "";
@@ -153,18 +147,14 @@ export class Credentials {
     );
   }
 
-  async findAddress(kind: AddressKind): Promise<string | undefined> {
+  findAddress(kind: AddressKind): string | undefined {
     const { label, variable, example } = ADDRESSES[kind];
-    const url = this.#options[kind] ?? (process.env[variable] || (await this.#readFile())[kind]);
+    const url = this.#options[kind] ?? (process.env[variable] || undefined);
     if (url === undefined) return undefined;
     const problem = problemOfUrl(url, example);
     if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
-    if (kind === "botUrl") rejectBaseUrl(url, await this.findAddress("baseUrl"));
+    if (kind === "botUrl") rejectBaseUrl(url, this.findAddress("baseUrl"));
     return url;
-  }
-
-  #readFile() {
-    return (this.#file ??= readCredentialsFile(this.#options.credentials ?? process.env[FILE_VARIABLE]));
   }
 }
 
@@ -174,25 +164,6 @@ const fromProject = (): string =>
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
       'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
     : "";
-
-/** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
-async function readCredentialsFile(
-  path: string | undefined,
-): Promise<Partial<Record<SecretKind | AddressKind, string>>> {
-  if (!path) return {};
-  // Loaded here, because few runs need YAML.
-  const [{ readYamlFile }, z] = await Promise.all([import("../lib/yaml-file.js"), import("zod")]);
-  const fields = [...Object.keys(SECRETS), ...Object.keys(ADDRESSES)];
-  const shape = z.strictObject(Object.fromEntries(fields.map((field) => [field, z.string().optional()])));
-  const found = await readYamlFile(path, shape);
-  warnOfMode(path, "credentials");
-  return found;
-}
-
-function warnOfMode(path: string, what: string): void {
-  const warning = warningOfMode(path, what);
-  if (warning !== undefined) warn(warning);
-}
 
 interface Source {
   label: string;
@@ -210,7 +181,8 @@ export async function readGiven(source: Source, path: string | undefined): Promi
   const text = await readFile(path, "utf8").catch((error: Error) => {
     throw new UsageError(`${fileFlag}: ${error.message}; name a file that contains only the ${label}`);
   });
-  warnOfMode(path, `the ${label}`);
+  const warning = warningOfMode(path, `the ${label}`);
+  if (warning !== undefined) warn(warning);
   // A key may look like a number or a word of JSON, but not like a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);

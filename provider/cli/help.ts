@@ -19,12 +19,12 @@ export const openPointsTopic = (): Command =>
   );
 
 const CREDENTIALS = `
-Each value comes from its option (for a secret, the file it names), else from its environment variable, else
-from the
---credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
-itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields;
-make it readable only by you (chmod 600):
-  baseUrl, botUrl, apiKey, flowApiKey, verificationKey, earlierKey
+Each value comes from its option (for a secret, the file it names), else from its environment variable. The
+command prompts for a secret that is still missing, without echo. No option takes a secret itself, because
+other users could see it.
+
+Several of them for one workspace, in a file that only you can read:
+  $ set -a; . ./acme.env; set +a
 `;
 
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>

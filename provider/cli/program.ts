@@ -9,7 +9,6 @@ import { ENDINGS } from "./output.js";
 import { useOwnFormat, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
 import { sendCommand } from "./send.js";
-import { signCommand } from "./sign.js";
 import { triggerCommand } from "./trigger.js";
 import { verifyCommand } from "./verify.js";
 import { webhookCommand } from "./webhook/index.js";
@@ -43,7 +42,6 @@ export const apichatProgram = (): Command =>
     .addCommand(listenCommand())
     .addCommand(triggerCommand())
     .addCommand(responderCommand())
-    .addCommand(signCommand())
     .addCommand(doctorCommand())
     .addCommand(credentialsTopic(), { hidden: true })
     .addCommand(openPointsTopic(), { hidden: true });

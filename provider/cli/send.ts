@@ -94,7 +94,7 @@ ${ENDINGS}`;
 const SEND_HELP = `
 Examples:
   $ apichat send text "Good morning" ${CONTACT}
-  $ apichat send image https://files.example/1.png ${CONTACT} --credentials acme.yaml
+  $ apichat send image https://files.example/1.png ${CONTACT}
 ${ENDINGS}`;
 
 const send = (
@@ -102,7 +102,7 @@ const send = (
   call: (client: MessageClient, address: SenderAddress) => Promise<MessageReceipt>,
 ): Promise<void> =>
   runToExit(options, async ({ signal, credentials }) => {
-    const botUrl = await credentials.address("botUrl");
+    const botUrl = credentials.address("botUrl");
     const flowApiKey = await credentials.secret("flowApiKey");
     const { senderId: id, senderName: name, conversationId, flowApiKeyAs, requestSeconds } = options;
     // Loaded here, because `--help` needs no HTTP client.

@@ -2,15 +2,13 @@ import { commandLine } from "./command.js";
 
 /**
  * Who a message is for. `program`: authors of a Pulumi program and callers of a client. `command_line`: users of
- * `apichat`. `list`: users of `apichat` with a list of workspaces. `doctor`: users of commands without a time limit
- * option. `fleet`: users of a fleet.
+ * `apichat`. `list`: users of `apichat` with a list of workspaces. `fleet`: users of a fleet.
  */
-export type Audience = "program" | "command_line" | "list" | "doctor" | "fleet";
+export type Audience = "program" | "command_line" | "list" | "fleet";
 
 const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
   command_line: "program",
   list: "command_line",
-  doctor: "command_line",
   fleet: "program",
 };
 
@@ -106,7 +104,6 @@ const HINTS = {
     program: ({ operation }: Context) =>
       `Raise ${operation === "message" ? "" : "timeouts."}requestSeconds if the service is slow`,
     command_line: "Raise --request-seconds if the service is slow",
-    doctor: "",
   },
   run_preflight: {
     program:
@@ -151,7 +148,6 @@ const HINTS = {
     `pulumi up --replace <urn>; ${FORGET}`,
   set_api_key_or_forget: `Set the right API key; ${FORGET}`,
   separate_workspaces: "Give one of them its own base URL or API key",
-  name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
   delete_again: {
     program: "Run pulumi refresh and try again",
     command_line: () => `See what ${commandLine()} webhook get shows, and try again`,

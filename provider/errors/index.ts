@@ -92,7 +92,7 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
 }
 
 /** What to do next about a failure, in sentences; empty if there is nothing to say. */
-export function renderHints({ hints, operation, transcript }: Failure, audience: Audience): string {
+function renderHints({ hints, operation, transcript }: Failure, audience: Audience): string {
   const context = { audience, operation, fix: transcript?.hint ?? "" };
   return joinSentences(hints.map((hint) => toPlainText(renderHint(hint, context))));
 }

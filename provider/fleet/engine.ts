@@ -12,7 +12,7 @@ import type { PlacedStack } from "./placement.js";
 import { withProgram } from "./project.js";
 import { callPulumi, outputOf, type PulumiCall, type PulumiEnd } from "./pulumi.js";
 import type { StackReport } from "./reports.js";
-import { countRandomKeys, type Webhooks } from "./webhooks.js";
+import { hasRandomKey, type Webhooks } from "./webhooks.js";
 import { outputsProgram, toYaml } from "./yaml-program.js";
 
 export interface StackTask {
@@ -104,7 +104,7 @@ export class Engine {
   #execute(task: StackTask, reader: EventReader): Promise<PulumiEnd> {
     const { action, stack, webhooks, rotation, signal } = task;
     // A run that is killed loses the random keys that no checkpoint has stored.
-    const skips = action !== "preview" && !this.#checkpoints && countRandomKeys(webhooks) === 0;
+    const skips = action !== "preview" && !this.#checkpoints && !hasRandomKey(webhooks);
     const run = (...more: string[]): Promise<PulumiEnd> =>
       callPulumi({
         ...this.#toCall([...argsOf(task), ...more]),

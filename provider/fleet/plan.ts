@@ -7,7 +7,6 @@ import { findRemovals, isStale, openIndex, rejectTooManyRemovals } from "./index
 import type { UpOptions } from "./options.js";
 import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
-import { countRandomKeys } from "./webhooks.js";
 
 /**
  * The registrations of workspaces whose webhook would be created. `free`: nothing. `adopted`: our URL, which `up`
@@ -20,8 +19,6 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 export interface FleetPlan extends FleetReport<"plan"> {
   /** How many webhooks would be created, by what is registered there now. */
   creates: CreateCounts;
-  /** How many random keys there are. With one, a state is written after each resource: a killed run would lose it. */
-  randomKeys: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
   /** `stale`: it does not match the stacks, because a run was killed before writing it. `up` updates it. */
@@ -46,7 +43,6 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
     ...report,
     ...(stoppedBy !== undefined && { outcome: "stopped", stoppedBy }),
     creates,
-    randomKeys: countRandomKeys(run.webhooks),
     removals,
     index: isStale(index, ran.stacks) ? "stale" : "current",
   };

@@ -70,8 +70,8 @@ export function webhooksOf({ workspaces }: PlacedStack, webhooks: Webhooks): Web
   return new Map([...webhooks].filter(([name]) => names.has(name)));
 }
 
-/** How many random keys there are. A killed run would lose a random key that no checkpoint has stored. */
-export const countRandomKeys = (webhooks: Webhooks): number =>
-  [...webhooks.values()].filter(
+/** A killed run would lose a random key that no checkpoint has stored. */
+export const hasRandomKey = (webhooks: Webhooks): boolean =>
+  [...webhooks.values()].some(
     ({ webhookVerificationKey: key }) => typeof key === "object" && key.derivedFrom === undefined,
-  ).length;
+  );

@@ -17,7 +17,7 @@ import {
 import { UNKNOWN, isUnknown } from "../pulumi/unknown.js";
 import { DERIVATION_RULES, deriveVerificationKeys, verificationKeyShape } from "../responder/key-rules.js";
 import { DEFAULT_HOST, defaultPath } from "../server/addresses.js";
-import { hostShape, portShape, rejectTogether, workspaceFields, workspacesShape } from "../server/remote.js";
+import { fileShape, rejectTogether, workspacesShape } from "../server/remote.js";
 import { portOfId } from "./addresses.js";
 import { isWithin } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
@@ -44,8 +44,9 @@ const publicUrl = validatedBy((value) => {
   return `must have no query, because paths are appended to it; for example "${PUBLIC_URL}"`;
 });
 
-const workspaceShape = z.strictObject({
-  ...workspaceFields,
+const ofFile = fileShape.shape;
+
+const workspaceShape = ofFile.workspaces.valueType.extend({
   verificationKeys: z
     .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(verificationKeyShape()))
     .optional(),
@@ -54,8 +55,8 @@ const workspaceShape = z.strictObject({
 /** The inputs with their defaults, as far as a preview knows them. */
 const SHAPE = z
   .object({
-    host: hostShape,
-    port: portShape.optional(),
+    host: ofFile.host,
+    port: ofFile.port.optional(),
     workspaces: workspacesShape(workspaceShape),
     derivedFrom: validatedBy(DERIVATION_RULES.derivedFrom).optional(),
     rotations: validatedBy(DERIVATION_RULES.rotations).optional(),

@@ -186,7 +186,7 @@ interface SocketError extends Error {
 
 let shared: Dispatcher | undefined;
 
-export function sharedDispatcher(): Dispatcher {
+function sharedDispatcher(): Dispatcher {
   return (shared ??= createDispatcher());
 }
 

@@ -31,7 +31,9 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;
     if (issue.input === undefined) return `is missing; must be ${accepted}`;
-    const hint = issue.expected === "string" ? "; put it in quotes" : "";
+    const fields = issue.inst instanceof z.ZodObject ? `; its fields are ${namesOf(issue.inst)}` : "";
+    if (issue.input === null) return `is empty (null); must be ${accepted}${fields}`;
+    const hint = issue.expected === "string" ? "; put it in quotes" : fields;
     return `must be ${accepted}, got ${kindOf(issue.input)}${hint}`;
   }
   if (issue.code === "invalid_value") {
@@ -41,11 +43,13 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
   if (issue.code === "unrecognized_keys") {
-    const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-    return `is not a known field; the fields are ${known.join(", ")}`;
+    const known = issue.inst instanceof z.ZodObject ? namesOf(issue.inst) : "";
+    return `is not a known field; the fields are ${known}`;
   }
   return undefined;
 };
+
+const namesOf = ({ shape }: z.ZodObject): string => Object.keys(shape).join(", ");
 
 /** Words a failure: what is accepted, what was given, how to fix it. Only for fields without secrets. */
 export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {

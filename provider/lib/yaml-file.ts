@@ -22,8 +22,8 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
   if (problems === undefined) return data;
   throw invalidConfig(
     problems
-      .map((problem) => ({ ...problem, offset: findPlace(document, problem) }))
-      .toSorted((a, b) => a.offset - b.offset)
+      .map((problem) => ({ ...problem, ...findPlace(document, problem) }))
+      .toSorted((a, b) => a.order - b.order)
       .map(({ offset, field, text: problem }) =>
         [placeOf(parsed, offset), ...(field === "" ? [] : [field]), problem].join(": "),
       ),
@@ -73,14 +73,23 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
   return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
 }
 
-/** The offset of the value at a path, or of its name if `isKey`. If it is missing, its parent's. */
-function findPlace(document: Document, { path, isKey }: Pick<Problem, "path" | "isKey">): number {
+/**
+ * The offset of the value at a path, or of its name if `isKey`. If it is missing, its parent's, in the order of the
+ * parent's end: a misspelt name comes before the missing one.
+ */
+function findPlace(
+  document: Document,
+  { path, isKey }: Pick<Problem, "path" | "isKey">,
+): { offset: number; order: number } {
   const holder = isKey ? document.getIn(path.slice(0, -1), true) : undefined;
   const pair = isMap(holder)
     ? holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
     : undefined;
-  if (isNode(pair?.key) && pair.key.range) return pair.key.range[0];
-  const node = document.getIn(path, true);
-  if (isNode(node) && node.range) return node.range[0];
-  return path.length === 0 ? 0 : findPlace(document, { path: path.slice(0, -1), isKey: false });
+  const node = isNode(pair?.key) ? pair.key : document.getIn(path, true);
+  if (isNode(node) && node.range) return { offset: node.range[0], order: node.range[0] };
+  if (path.length === 0) return { offset: 0, order: 0 };
+  const parent = path.slice(0, -1);
+  const { offset } = findPlace(document, { path: parent, isKey: false });
+  const above = document.getIn(parent, true);
+  return { offset, order: isNode(above) && above.range ? above.range[1] : offset };
 }

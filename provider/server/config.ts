@@ -58,14 +58,12 @@ function positive(example: number): z.ZodInt {
 
 const keysShape = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
 
-/** The fields of a workspace in a configuration file and in the arguments of a `HandshakeResponder`. */
-export const workspaceFields = {
+const workspaceShape = z.strictObject({
+  verificationKeys: keysShape.optional(),
   subject: validatedBy<string>(DERIVATION_RULES.subject).optional(),
   path: pathShape.optional(),
   forwardTo: httpUrl("http://127.0.0.1:3000/").optional(),
-};
-
-const workspaceShape = z.strictObject({ verificationKeys: keysShape.optional(), ...workspaceFields });
+});
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
 const hostError = expected(
@@ -77,40 +75,28 @@ const portError = expected("a whole number from 0 to 65535", "for example 8080, 
 
 const folderError = expected("a folder", 'for example "/var/lib/apichat"');
 
-export const hostShape = z
-  .string({ error: hostError })
-  .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
-  .default(DEFAULT_HOST);
-
-export const portShape = z
-  .int({ error: portError })
-  .min(0, { error: portError })
-  .max(65_535, { error: portError });
-
 export const workspacesShape = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord<z.ZodString, Shape> =>
   z.record(z.string(), shape, {
     error: ({ input }) =>
       `must be an object of workspaces by name, got ${kindOf(input)}; for example { acme: { verificationKeys: … } }`,
   });
 
-const shapeWith = <Shape extends z.ZodType>(workspace: Shape) =>
-  z.strictObject({
-    host: hostShape,
-    port: portShape,
-    dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
-    workspaces: workspacesShape(workspace),
-    derivedFrom: keysShape.optional(),
-    rotations: validatedBy<string[]>(DERIVATION_RULES.rotations).optional(),
-    forwardWithinSeconds: positive(86_400).optional(),
-    bodyLimitBytes: positive(1_048_576).optional(),
-    healthPath: pathShape.optional(),
-  });
+export const fileShape = z.strictObject({
+  host: z
+    .string({ error: hostError })
+    .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
+    .default(DEFAULT_HOST),
+  port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
+  dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
+  workspaces: workspacesShape(workspaceShape),
+  derivedFrom: keysShape.optional(),
+  rotations: validatedBy<string[]>(DERIVATION_RULES.rotations).optional(),
+  forwardWithinSeconds: positive(86_400).optional(),
+  bodyLimitBytes: positive(1_048_576).optional(),
+  healthPath: pathShape.optional(),
+});
 
-export const fileShape = shapeWith(workspaceShape);
-
-/** The file without its workspaces, which are parsed one after the other: 30,000 at once block for 0.3 s. */
-const topShape = shapeWith(z.unknown());
-const entryShape = z.object({ workspaces: workspacesShape(workspaceShape) });
+const entryShape = fileShape.pick({ workspaces: true });
 
 type KeySource = z.infer<typeof keySource>;
 
@@ -214,29 +200,40 @@ export interface LoadedConfig {
  * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
-  const text = await readTextFile(file, "configuration");
-  const given = await requireConfig(file, text);
-  const keys = new KeyReader(file);
+  const given = await requireConfig(file);
+  const problems: FieldProblem[] = [];
+  /** What each file holds. */
+  const holders = new Map<string, "keys" | "a key">();
+  const readKeys = async (field: string, sources: KeySource | KeySource[] = []): Promise<string[]> => {
+    const keys: string[] = [];
+    for (const source of [sources].flat()) {
+      if (typeof source === "string") holders.set(file, "keys");
+      else if ("file" in source) holders.set(resolve(dirname(file), source.file), "a key");
+      try {
+        keys.push(await readKey(source, dirname(file)));
+      } catch (error) {
+        problems.push({ field, text: (error as Error).message });
+      }
+    }
+    return keys;
+  };
   const derivedFrom =
-    given.derivedFrom === undefined ? undefined : await keys.read("derivedFrom", given.derivedFrom);
-  if (derivedFrom !== undefined && keys.problems.length === 0)
-    keys.problems.push(...problemsOfDerivation({ derivedFrom }));
+    given.derivedFrom === undefined ? undefined : await readKeys("derivedFrom", given.derivedFrom);
+  if (derivedFrom && problems.length === 0) problems.push(...problemsOfDerivation({ derivedFrom }));
   const warnings: string[] = [];
   const workspaces: ServerConfig["workspaces"] = {};
   for await (const [name, workspace] of entriesInSlices(given.workspaces)) {
     const { path = defaultPath(name), forwardTo } = workspace;
     const field = `workspaces.${name}.verificationKeys`;
-    const verificationKeys = await keys.read(field, workspace.verificationKeys);
-    keys.problems.push(
-      ...verificationKeys.flatMap(problemsOfKey).map((problem) => ({ field, text: problem })),
-    );
+    const verificationKeys = await readKeys(field, workspace.verificationKeys);
+    problems.push(...verificationKeys.flatMap(problemsOfKey).map((text) => ({ field, text })));
     workspaces[name] = { ...workspace, verificationKeys, path: toWirePath(path) };
     if (forwardTo !== undefined && isClearText(forwardTo))
       warnings.push(
         `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
       );
   }
-  if (keys.problems.length > 0) throw invalid(file, keys.problems);
+  if (problems.length > 0) throw invalid(file, problems);
   const config = {
     ...given,
     derivedFrom,
@@ -244,10 +241,26 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     workspaces,
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
-  return {
-    config,
-    warnings: [...keys.warnings(), ...warnings],
-  };
+  const ofFiles = [...holders].flatMap(([path, what]) => warningOfMode(path, what) ?? []);
+  return { config, warnings: [...ofFiles, ...warnings] };
+}
+
+/** Reads a key from the configuration, the environment or a file. */
+async function readKey(source: KeySource, folder: string): Promise<string> {
+  if (typeof source === "string") return source;
+  if ("env" in source) {
+    const key = process.env[source.env] ?? "";
+    if (key !== "") return key;
+    throw new Error(`must be an environment variable that is set, got ${source.env}, which is not`);
+  }
+  const path = resolve(folder, source.file);
+  try {
+    // Editors and `echo` end a file with a line break, which is not part of the key.
+    return (await readFile(path, "utf8")).replace(/\r?\n$/, "");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`must be a file that can be read, got ${path} (${code})`, { cause: error });
+  }
 }
 
 /**
@@ -274,21 +287,22 @@ export async function rejectLoops(config: ServerConfig, { port }: ListenAddress)
 export async function readPlace(
   file: string,
 ): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {
-  const config = await requireConfig(file, await readTextFile(file, "configuration"));
+  const config = await requireConfig(file);
   return { ...config, dataDir: resolve(dirname(resolve(file)), config.dataDir) };
 }
 
-async function requireConfig(file: string, text: string): Promise<FileConfig> {
-  const given = parseJson(file, text);
+/** Parses the workspaces one after the other: 30,000 at once block for 0.3 s. */
+async function requireConfig(file: string): Promise<FileConfig> {
+  const given = parseJson(file, await readTextFile(file, "configuration"));
   const values = isMap(given) ? given : {};
-  const listed = isMap(values["workspaces"]) ? values["workspaces"] : {};
-  const top = parse(topShape, listed === values["workspaces"] ? { ...values, workspaces: {} } : given);
+  const listed = isMap(values["workspaces"]) ? values["workspaces"] : undefined;
+  const top = parse(fileShape, listed ? { ...values, workspaces: {} } : given);
   const problems: FieldProblem[] = [...(top.problems ?? [])];
   const workspaces: FileConfig["workspaces"] = {};
-  for await (const [name, workspace] of entriesInSlices(listed)) {
-    const { data } = parse(workspaceShape, workspace);
-    if (data !== undefined) workspaces[name] = data;
-    else problems.push(...(parse(entryShape, { workspaces: { [name]: workspace } }).problems ?? []));
+  for await (const [name, workspace] of entriesInSlices(listed ?? {})) {
+    const entry = parse(entryShape, { workspaces: { [name]: workspace } });
+    Object.assign(workspaces, entry.data?.workspaces);
+    problems.push(...(entry.problems ?? []));
   }
   problems.push(...(await findProblemsTogether(values)));
   if (top.data === undefined || problems.length > 0) throw invalid(file, problems);
@@ -320,51 +334,4 @@ function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError 
   return others.length === 0
     ? new ApiChatError("invalid_config", `${file}: ${first}`, { operation })
     : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
-}
-
-class KeyReader {
-  readonly problems: FieldProblem[] = [];
-  readonly #file: string;
-  readonly #holders = new Map<string, "keys" | "a key">();
-
-  constructor(file: string) {
-    this.#file = file;
-  }
-
-  async read(field: string, sources: KeySource | KeySource[] = []): Promise<string[]> {
-    const keys: string[] = [];
-    for (const source of [sources].flat()) {
-      try {
-        keys.push(await this.#readOne(source));
-      } catch (error) {
-        this.problems.push({ field, text: (error as Error).message });
-      }
-    }
-    return keys;
-  }
-
-  async #readOne(source: KeySource): Promise<string> {
-    if (typeof source === "string") {
-      this.#holders.set(this.#file, "keys");
-      return source;
-    }
-    if ("env" in source) {
-      const key = process.env[source.env] ?? "";
-      if (key !== "") return key;
-      throw new Error(`must be an environment variable that is set, got ${source.env}, which is not`);
-    }
-    const path = resolve(dirname(this.#file), source.file);
-    this.#holders.set(path, "a key");
-    try {
-      // Editors and `echo` end a file with a line break, which is not part of the key.
-      return (await readFile(path, "utf8")).replace(/\r?\n$/, "");
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      throw new Error(`must be a file that can be read, got ${path} (${code})`, { cause: error });
-    }
-  }
-
-  warnings(): string[] {
-    return [...this.#holders].flatMap(([path, what]) => warningOfMode(path, what) ?? []);
-  }
 }

@@ -1,6 +1,7 @@
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
+import { postOnce, PostError } from "../lib/post.js";
 import {
   CONTROL_HOST,
   INSTANCE_HEADER,
@@ -61,7 +62,7 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
 /** Returns undefined if the responder is gone, does not respond, or another program has its port. */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   try {
-    return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
+    return (await ask(instance, "/status"))?.value as ServerStatus | undefined;
   } catch (error) {
     if (error instanceof ApiChatError && error.code === "timeout") return undefined;
     throw error;
@@ -78,7 +79,7 @@ export async function requestReload(instance: Instance): Promise<void> {
 
 /** Requests a graceful stop. {@link waitUntilReleased} waits for it. Returns false if the responder is already gone. */
 export async function requestStop(instance: Instance): Promise<boolean> {
-  return (await ask(instance, "POST", "/stop")) !== undefined;
+  return (await ask(instance, "/stop")) !== undefined;
 }
 
 export interface SpoolChanges {
@@ -130,56 +131,43 @@ export async function countKept(dataDir: string): Promise<number> {
 }
 
 async function command(instance: Instance, path: string, parameters?: object): Promise<unknown> {
-  const response = await ask(instance, "POST", path, parameters);
+  const response = await ask(instance, path, parameters);
   if (response === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
-  return response;
+  return response.value;
 }
 
 /** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it rejects. */
 async function ask(
-  instance: Instance,
-  method: "GET" | "POST",
+  { instance, pid, token, controlPort }: Instance,
   path: string,
   parameters?: object,
-): Promise<unknown> {
-  const { pid, token, controlPort } = instance;
-  const limitMs = parameters ? CONTROL_LIMITS.changeMs : CONTROL_LIMITS.answerMs;
-  const signal = AbortSignal.timeout(limitMs);
+): Promise<{ value?: unknown } | undefined> {
+  const timeoutMs = parameters ? CONTROL_LIMITS.changeMs : CONTROL_LIMITS.answerMs;
+  const url = new URL(`http://${CONTROL_HOST}:${controlPort}${path}`);
+  const headers = { authorization: `Bearer ${token}` };
+  const body = JSON.stringify(parameters ?? {});
   // Its own connection, and not through a proxy of the environment.
-  const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
-  let status: number;
-  let body: unknown;
+  const dispatcher = new Client(url.origin);
   try {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await client.request({
-      method,
-      path,
-      headers,
-      signal,
-      body: parameters ? JSON.stringify(parameters) : null,
-    });
-    status = response.statusCode;
-    body = await response.body.json();
+    const answer = await postOnce(url, { headers, body, limitBytes: Infinity, timeoutMs, dispatcher });
     // Without the instance's name the response is from another program, which has the port now.
-    if (response.headers[INSTANCE_HEADER] !== instance.instance || status === 401) return undefined;
-  } catch {
-    if (!signal.aborted) return undefined;
-    const seconds = limitMs / 1000;
-    throw fail(
-      "timeout",
-      `the responder (process ${pid}) did not answer on its control interface within ${seconds} s`,
-    );
+    if (answer.headers[INSTANCE_HEADER] !== instance || answer.status === 401) return undefined;
+    const { error, ...result } = JSON.parse(answer.body.toString()) as {
+      error?: Partial<Failure>;
+      value?: unknown;
+    };
+    if (error === undefined) return result;
+    const { code = "unavailable", summary = "", ...details } = error;
+    throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: answer.status });
+  } catch (error) {
+    if (!(error instanceof PostError)) throw error;
+    if (error.failure !== "timeout") return undefined;
+    const where = `the responder (process ${pid}) did not answer on its control interface`;
+    throw fail("timeout", `${where} within ${timeoutMs / 1000} s`);
   } finally {
     // An open connection would delay the responder's shutdown.
-    await client.destroy();
+    await dispatcher.destroy();
   }
-  if (status < 300) return body;
-  const {
-    code = "unavailable",
-    summary = `the responder rejected the request with HTTP ${status}`,
-    ...details
-  } = (body as { error?: Partial<Failure> } | undefined)?.error ?? {};
-  throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
 const fail = (code: ApiChatErrorCode, message: string, hints?: Hint[]): ApiChatError =>

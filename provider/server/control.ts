@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
+import type { IncomingRequest } from "../responder/index.js";
+import { pathOf } from "../responder/internal.js";
+import { toNodeListener } from "../responder/node.js";
 import type { ServerStatus, SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
 import { startListener, type Listener } from "./listener.js";
@@ -15,46 +16,46 @@ export interface ControlActions extends SpoolChanges {
   stop(): void;
 }
 
-/** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/retry`, `/replay`. */
+/** The IDs of all dead letters fit. */
+const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** Starts the control interface on any port of this machine. Each action is a POST with its parameters as JSON. */
 export function startControl({
   instance,
   token,
   actions,
 }: Pick<Instance, "instance" | "token"> & { actions: ControlActions }): Promise<Listener> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
+  const calls = new Map<string, (given: DeadLetterChoice & { workspaces?: string[] }) => unknown>([
+    ["POST /status", () => actions.status()],
+    ["POST /reload", () => actions.reload()],
+    ["POST /stop", () => actions.stop()],
+    ["POST /retry", ({ workspaces }) => actions.retry(workspaces)],
+    ["POST /replay", (choice) => actions.replay(choice)],
+  ]);
   const expected = digest(`Bearer ${token}`);
-  app.use(async (c, next) => {
-    // Each connection is for one request, so that none delays the shutdown.
-    c.header("connection", "close");
-    c.header(INSTANCE_HEADER, instance);
+  const run = async (request: IncomingRequest): Promise<[status: number, body: object]> => {
     // Digests of equal length, so that the comparison takes the same time whatever was sent.
-    if (timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) return next();
-    return c.json({ error: { summary: "the token of instance.json is missing or wrong" } }, 401, {
-      "www-authenticate": "Bearer",
-    });
-  });
-  app.get("/status", async (c) => c.json(await actions.status()));
-  app.post("/reload", async (c) => {
-    await actions.reload();
-    return c.json({ status: "reloaded" });
-  });
-  app.post("/stop", (c) => {
-    c.env.outgoing.once("close", () => actions.stop());
-    return c.json({ status: "stopping" }, 202);
-  });
-  app.post("/retry", async (c) => {
-    const { workspaces } = await c.req.json<{ workspaces?: string[] }>();
-    return c.json(await actions.retry(workspaces));
-  });
-  app.post("/replay", async (c) => c.json(await actions.replay(await c.req.json<DeadLetterChoice>())));
-  app.notFound((c) => c.json({ error: { summary: "nothing is here" } }, 404));
-  app.onError((error, c) =>
-    error instanceof ApiChatError
-      ? c.json({ error: error.toJSON() }, 422)
-      : c.json({ error: { summary: messageOfError(error) } }, 500),
-  );
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  return startListener({ host: CONTROL_HOST, port: 0 }, (req, res) => void answer(req, res));
+    if (!timingSafeEqual(digest(request.header("authorization") ?? ""), expected))
+      return [401, { error: { summary: "the token of instance.json is missing or wrong" } }];
+    const call = calls.get(`${request.method} ${pathOf(request.url)}`);
+    if (call === undefined) return [404, { error: { summary: "nothing is here" } }];
+    try {
+      const body = await request.readBody(BODY_LIMIT_BYTES);
+      const given: unknown = JSON.parse(typeof body === "string" ? "" : new TextDecoder().decode(body));
+      return [200, { value: await call(given as DeadLetterChoice) }];
+    } catch (error) {
+      return error instanceof ApiChatError
+        ? [422, { error: error.toJSON() }]
+        : [500, { error: { summary: messageOfError(error) } }];
+    }
+  };
+  const answer = async (request: IncomingRequest) => {
+    const [status, body] = await run(request);
+    // Each connection is for one request, so that none delays the shutdown.
+    const headers = { "content-type": "application/json", connection: "close", [INSTANCE_HEADER]: instance };
+    return { status, headers, body: JSON.stringify(body) };
+  };
+  return startListener({ host: CONTROL_HOST, port: 0 }, toNodeListener({ answer }));
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

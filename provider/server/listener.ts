@@ -1,4 +1,5 @@
 /** A separate entry file: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
+import { once } from "node:events";
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
@@ -85,7 +86,10 @@ export async function startListener(
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
     connections.afterResponse(socket, () => rejectBroken(error, socket)),
   );
-  await bind(server, address);
+  server.listen(address.port, address.host);
+  await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    throw describeListenFailure(error, address);
+  });
   let closed: Promise<void> | undefined;
   return {
     host: address.host,
@@ -109,15 +113,6 @@ function rejectBroken({ code = "" }: NodeJS.ErrnoException, socket: Socket): voi
   if (socket.writable)
     socket.write(`HTTP/1.1 ${BROKEN[code] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
   socket.destroySoon();
-}
-
-async function bind(server: Server, { host, port }: ListenAddress): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      reject(describeListenFailure(error, { host, port })),
-    );
-    server.listen(port, host, resolve);
-  });
 }
 
 async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Promise<void> {

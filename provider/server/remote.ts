@@ -1,14 +1,7 @@
 /** A second entry file: queries a server from another process. It loads nothing that only a running server needs. */
 export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
 /** @internal zod's types stay out of the published declarations. */
-export {
-  fileShape,
-  hostShape,
-  portShape,
-  rejectTogether,
-  workspaceFields,
-  workspacesShape,
-} from "./config.js";
+export { fileShape, rejectTogether, workspacesShape } from "./config.js";
 export {
   changeKept,
   countKept,

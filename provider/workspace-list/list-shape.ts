@@ -5,14 +5,12 @@ import { WORKSPACE_NAME, onAnyObject, refineWith } from "../lib/validate.js";
 
 /** One workspace of a list, with the defaults of the list. */
 export interface ListedWorkspace {
-  /** Letters, digits, "_", "-" and "."; also the name of its resources. Any text for `webhook plan`. */
+  /** Letters, digits, "_", "-" and "."; also the name of its resources. */
   name: string;
   /** Address of its registration interface (section 4.1). */
   baseUrl: string;
   /** Where the service sends handshakes and deliveries (section 4.3). */
   webhookUrl?: string;
-  /** The expected bot: a different one is reported. */
-  botUrl?: string;
   /** Default: the command's or the environment's. */
   apiKey?: string;
 }
@@ -20,10 +18,7 @@ export interface ListedWorkspace {
 /** One workspace of a list for `webhook plan`, which compares registrations with the webhook URL. */
 export type PlannedWorkspace = ListedWorkspace & { webhookUrl: string };
 
-/**
- * Who reads a list. A fleet names its resources after the entries, and its program may supply the webhook
- * URL. `webhook plan` compares registrations with the webhook URL and only prints the names.
- */
+/** Who reads a list: the program of a fleet may supply the webhook URL, and `webhook plan` needs it. */
 export type ListReader = "fleet" | "plan";
 
 /** A string that a function checks. */
@@ -32,13 +27,10 @@ const checkedText = (problemOf: (value: string) => string | undefined): z.ZodTyp
 
 const url = (example: string): z.ZodType<string> => checkedText((value) => problemOfUrl(value, example));
 
-const NAMES: Record<ListReader, z.ZodType<string>> = {
-  // The value is not shown: it may be a key in the wrong place.
-  fleet: z.string().regex(WORKSPACE_NAME, {
-    error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
-  }),
-  plan: z.string().min(1, { error: "must not be empty" }),
-};
+// The value is not shown: it may be a key in the wrong place.
+const workspaceName = z.string().regex(WORKSPACE_NAME, {
+  error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+});
 
 /**
  * The value is sent to the entry's base URL, so a list must not be able to name any other secret of the
@@ -63,16 +55,6 @@ const commonFields = {
   apiKeyEnv: checkedText(problemOfKeyVariable).optional(),
 };
 
-const entryShape = (reader: ListReader) =>
-  rejectTwoKeys(
-    z.strictObject({
-      name: NAMES[reader],
-      baseUrl: url("https://platform.example/acme/apichat"),
-      botUrl: url("https://bots.example/api/apichat/f0123").optional(),
-      ...commonFields,
-    }),
-  );
-
 /** Where an API key comes from. */
 interface KeySource {
   apiKey?: string;
@@ -87,6 +69,14 @@ const rejectTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
     ...onAnyObject,
   });
 
+const entryShape = rejectTwoKeys(
+  z.strictObject({
+    name: workspaceName,
+    baseUrl: url("https://platform.example/acme/apichat"),
+    ...commonFields,
+  }),
+);
+
 /** The API key that an entry or the top of a list gives. */
 const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
@@ -96,10 +86,11 @@ export const listShape = (reader: ListReader) =>
   rejectTwoKeys(
     z.strictObject({
       ...commonFields,
-      workspaces: z.array(entryShape(reader)).min(1, { error: "must have at least one entry" }),
+      workspaces: z.array(entryShape).min(1, { error: "must have at least one entry" }),
     }),
   ).superRefine((list, context) => {
-    const problems = [...findSameNames(list), ...(reader === "fleet" ? findClashes(list) : findGaps(list))];
+    const gaps = reader === "plan" ? findGaps(list) : [];
+    const problems = [...findSameNames(list), ...findClashes(list), ...gaps];
     for (const { index, field, text: message } of problems) {
       context.addIssue({ code: "custom", path: ["workspaces", index, field], message });
     }
@@ -116,13 +107,12 @@ type List = z.output<ReturnType<typeof listShape>>;
 /** The workspaces of a list, each with the defaults from the top. */
 export const workspacesOf = ({ workspaces, ...top }: List): ListedWorkspace[] =>
   workspaces.map((entry) => {
-    const { name, baseUrl, botUrl, webhookUrl = top.webhookUrl } = entry;
+    const { name, baseUrl, webhookUrl = top.webhookUrl } = entry;
     const apiKey = apiKeyOf(entry) ?? apiKeyOf(top);
     return {
       name,
       baseUrl,
       ...(webhookUrl && { webhookUrl }),
-      ...(botUrl && { botUrl }),
       ...(apiKey && { apiKey }),
     };
   });
@@ -144,16 +134,22 @@ function findGaps(list: List): EntryProblem[] {
   );
 }
 
-/** Entries whose name an earlier one already has. */
+/** Entries with one name. Each is reported, so that the error names both lines. */
 const findSameNames = ({ workspaces }: List): EntryProblem[] =>
   groupBy(workspaces.map((entry) => textOf(entry, "name"))).flatMap((indexes) =>
-    indexes.slice(1).map((index) => ({ index, field: "name", text: "is used more than once" })),
+    indexes.map((index) => {
+      const other = indexes.find((one) => one !== index) ?? index;
+      const name = textOf(workspaces[index], "name") ?? "";
+      const what = WORKSPACE_NAME.test(name) ? `"${name}"` : "this";
+      return {
+        index,
+        field: "name",
+        text: `${what} is also the name of workspaces[${other}]; rename one of them`,
+      };
+    }),
   );
 
-/**
- * Entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A
- * plan queries the workspaces, so it finds more of them than the list shows.
- */
+/** Entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. */
 function findClashes(list: List): EntryProblem[] {
   const { workspaces, ...top } = list;
   const commonKey = apiKeyOf(top);

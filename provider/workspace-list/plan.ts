@@ -1,26 +1,28 @@
 import { type Registration, RegistrationClient, type RegistrationClientOptions } from "../client/internal.js";
 import { ApiChatError, renderFailure } from "../errors/index.js";
-import { botCodeOf, canonicalUrl, formatUrl, isSameBot, isSameUrl } from "../lib/url.js";
+import { botCodeOf, canonicalUrl, formatUrl, isSameUrl } from "../lib/url.js";
 import { mayMeanNeverSet } from "../registration/index.js";
 import type { PlannedWorkspace } from "./list-shape.js";
 
 /** What `up` would find in a workspace. The first two are fine. */
 export type PlanState =
-  "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
+  "free" | "yours" | "foreign" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
 /** One workspace of a plan. Contains no secrets. */
 interface PlannedRow {
   name: string;
   baseUrl: string;
   state: PlanState;
-  /** What is registered, or why that is not known; empty if there is nothing to say. */
+  /** What is registered, or in a few words why that is not known; empty if there is nothing to say. */
   detail: string;
+  /** Why it is not known, in full, and what to do. */
+  reason?: string;
 }
 
 /** Two entries of one workspace have one identity: the bot code, or base URL and API key if nothing is registered. */
 type Row = PlannedRow & { identity: string };
 
-type Found = Pick<PlannedRow, "state" | "detail"> & { identity?: string };
+type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: string };
 
 /**
  * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
@@ -41,14 +43,9 @@ export async function planWebhooks(
   return markSame(await Promise.all(listed.map(query)));
 }
 
-function judge({ botUrl, webhookUrl }: PlannedWorkspace, seen: Registration | undefined): Found {
+function judge({ webhookUrl }: PlannedWorkspace, seen: Registration | undefined): Found {
   if (seen === undefined) return { state: "free", detail: "" };
-  const bot = botCodeOf(seen.botUrl);
-  const identity = seen.botUrl === "" ? {} : { identity: bot };
-  if (botUrl !== undefined && !isSameBot(seen.botUrl, botUrl)) {
-    const detail = `bot ${bot}, not ${botCodeOf(botUrl)}: ${formatUrl(seen.webhookUrl)}`;
-    return { ...identity, state: "other-bot", detail };
-  }
+  const identity = seen.botUrl === "" ? {} : { identity: botCodeOf(seen.botUrl) };
   return isSameUrl(seen.webhookUrl, webhookUrl)
     ? { ...identity, state: "yours", detail: seen.status }
     : { ...identity, state: "foreign", detail: formatUrl(seen.webhookUrl) };
@@ -58,10 +55,11 @@ function judgeFailure(error: unknown): Found {
   if (!(error instanceof ApiChatError)) throw error;
   if (mayMeanNeverSet(error))
     return { state: "free", detail: "HTTP 404: no webhook yet, or a wrong base URL" };
-  const { code } = error;
+  const { code, httpStatus, facts } = error;
   const isUnreachable = code === "unavailable" || code === "timeout";
   const state = code === "unauthorized" ? code : isUnreachable ? "unreachable" : "unclear";
-  return { state, detail: renderFailure(error, "list") };
+  const detail = httpStatus === undefined ? (facts.connection ?? code) : `HTTP ${httpStatus}`;
+  return { state, detail, reason: renderFailure(error, "list") };
 }
 
 /** Marks the entries that reach the same workspace, because a workspace has one webhook. */

@@ -1,7 +1,5 @@
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import type { EngineEvent, PulumiFn } from "@pulumi/pulumi/automation/index.js";
-import { createResponder } from "pulumi-apichat/responder";
-import { toNodeListener } from "pulumi-apichat/responder/node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginFolder, PluginProvider, PluginWebhook } from "../support/plugin.ts";
@@ -72,11 +70,7 @@ describe("resource options on the plugin", () => {
     const workspaces = names.map((name) => ({ name, apiKey: keys[name] ?? API_KEY }));
     // set-webhook responds before the webhook is verified, so each create reads again.
     scene = await openScene([], { workspaces, statusAfterSet: "pending", verifyAfterMs: 1 });
-    const responder = createResponder({
-      verificationKeys: [VERIFICATION_KEY, NEXT_KEY],
-      onDelivery: () => {},
-    });
-    scene.endpoint.answerWith(toNodeListener(responder));
+    scene.endpoint.accept(VERIFICATION_KEY, NEXT_KEY);
     scene.emulator.workspace("adopted").takeOver({
       webhook_url: urlOf("adopted"),
       webhook_verification_key: VERIFICATION_KEY,

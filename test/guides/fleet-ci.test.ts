@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Emulator } from "pulumi-apichat/emulator";
@@ -10,7 +10,7 @@ import { startServer } from "../support/http.ts";
 import { startS3 } from "../support/s3.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
-import { fillIn, readWorkflow, runJob, type JobEnd, type Machine } from "../support/workflow.ts";
+import { fillIn, readWorkflow, runStep } from "../support/workflow.ts";
 
 const API_KEY = "fleet-api-key";
 const HOUR_MS = 3_600_000;
@@ -43,11 +43,6 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
     // A machine for each of two shards; the workflow has four.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
-    const bin = join(backend.folder, "bin");
-    await mkdir(bin);
-    // The packages are linked, and GitHub is not available.
-    await standIn(bin, "npm", 'test "$*" = ci');
-    await standIn(bin, "gh", 'echo "gh $*" >> "$GH_CALLS"');
     const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
     secrets = {
       // GitHub sets an empty string for a secret without a value.
@@ -57,11 +52,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       APICHAT_API_KEY: API_KEY,
       KEY_SEED: SEED,
     };
-    environment = {
-      ...others,
-      PATH: `${bin}:${backend.environment["PATH"] ?? ""}`,
-      GH_CALLS: join(backend.folder, "gh-calls"),
-    };
+    environment = { ...others, PATH: backend.environment["PATH"] ?? "" };
   });
 
   const edit = async (file: string, change: (text: string) => string): Promise<void> => {
@@ -70,54 +61,35 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   };
 
   let machines = 0;
-  const startMachine = async (artifacts: string): Promise<Machine> => {
+  /** Returns the folder of a new machine that has checked the repository out. */
+  const startMachine = async (): Promise<string> => {
     machines += 1;
     const folder = join(backend.folder, "machines", String(machines));
     await cp(repository, folder, { recursive: true, filter: (path) => !path.endsWith("node_modules") });
-    await symlink(
-      fileURLToPath(new URL("../../node_modules", import.meta.url)),
-      join(folder, "node_modules"),
-    );
-    return { folder, environment, artifacts };
+    const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
+    await symlink(packages, join(folder, "node_modules"));
+    return folder;
   };
 
-  const run = async (
-    name: string,
-    job: string,
-    contexts: Record<string, unknown>,
-    artifacts: string,
-  ): Promise<JobEnd> => {
-    const { env = {}, jobs } = await readWorkflow(name);
-    const machine = await startMachine(artifacts);
-    const github = {
-      token: "t",
-      repository: "your/repository",
-      server_url: "https://github.example",
-      run_id: 1,
-    };
-    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets, github }, machine);
-    printed.push(end.printed, end.summary);
-    return end;
-  };
-
-  /** Runs a job that calls fleet.yaml, with all its machines at once. Returns their exit codes and summaries. */
-  const call = async (workflow: string, job: string, given: Record<string, string> = {}) => {
+  /** Runs a job that calls fleet.yaml, on a machine for each shard at once. */
+  const call = async (workflow: string, job: string, rotation = "", shards = ["1/2", "2/2"]) => {
     const { jobs } = await readWorkflow(workflow);
-    const { uses, with: values = {} } = jobs[job] ?? {};
-    expect(uses).toBe("./.github/workflows/fleet.yaml");
-    const filled = Object.entries(values).map(
-      ([name, text]) => [name, fillIn(text, { inputs: given })] as const,
-    );
-    const two = { matrix: '{"shard":["1/2","2/2"]}' };
-    const inputs = { ...(await defaultInputs()), ...two, ...Object.fromEntries(filled) };
-    const { shard } = JSON.parse(inputs["matrix"] ?? "") as { shard: string[] };
-    const ends = await Promise.all(
-      shard.map((share) => run("fleet", "run", { inputs, matrix: { shard: share } }, "")),
-    );
+    expect(jobs[job]?.uses).toBe("./.github/workflows/fleet.yaml");
+    const { matrix, ...inputs } = fillIn(jobs[job]?.with ?? {}, { "inputs.rotation": rotation });
+    const { shard: own = shards } = JSON.parse(matrix ?? "{}") as { shard?: string[] };
+    const { steps = [] } = (await readWorkflow("fleet")).jobs["run"] ?? {};
+    const step = steps.find(({ name }) => name === "Run the shard");
+    const given = { "inputs.rotation": "", ...prefix("inputs", inputs), ...prefix("secrets", secrets) };
+    const ends = own.map(async (shard) => {
+      const filled = fillIn(step?.env ?? {}, { ...given, "matrix.shard": shard });
+      return runStep(step?.run ?? "", await startMachine(), { ...environment, ...filled });
+    });
+    const ended = await Promise.all(ends);
+    for (const end of ended) printed.push(end.printed, end.summary);
     return {
-      exitCodes: ends.map(({ exitCode }) => exitCode),
-      printed: ends.map((end) => end.printed).join("\n"),
-      summary: ends.map((end) => end.summary).join("\n"),
+      exitCodes: ended.map(({ exitCode }) => exitCode),
+      printed: ended.map((end) => end.printed).join("\n"),
+      summary: ended.map((end) => end.summary).join("\n"),
     };
   };
 
@@ -173,15 +145,11 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
     const isHeld = (): boolean =>
       emulator.requests.some(({ status, fault }) => status === undefined && fault !== "");
-    const { folder } = await startMachine("");
-    const other = start("node fleet.ts up --yes --skip-plan --refresh --shard 1/2", folder);
+    const other = start("node fleet.ts up --yes --skip-plan --refresh --shard 1/2", await startMachine());
     await other.until(isHeld);
 
-    const { jobs } = await readWorkflow("up");
-    const inputs = { ...(await defaultInputs()), ...jobs["up"]?.with };
-    const share = { inputs, matrix: { shard: "1/2" } };
-    const locked = await run("fleet", "run", share, folder);
-    expect(locked.exitCode).toBe(1);
+    const locked = await call("up", "up", "", ["1/2"]);
+    expect(locked.exitCodes).toEqual([1]);
     const [, cancelling = ""] =
       /another run works on this stack: .*created by \S+@\S+ \(pid \d+\).*: (pulumi cancel .*--stack \S+)/.exec(
         locked.printed,
@@ -192,7 +160,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     await other.killEverything();
     emulator.clearFaults();
     await finish(`${cancelling} --yes`);
-    expect(await run("fleet", "run", share, folder)).toMatchObject({ exitCode: 0 });
+    expect((await call("up", "up", "", ["1/2"])).exitCodes).toEqual([0]);
   });
 
   test("rotate registers the next key of every workspace, in waves", async () => {
@@ -206,7 +174,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       ...waves.slice(0, -1),
     ]);
     for (const wave of waves) {
-      const { exitCodes } = await call("rotate", wave, { rotation: "2026-12" });
+      const { exitCodes } = await call("rotate", wave, "2026-12");
       expect(new Set(exitCodes)).toEqual(new Set([0]));
     }
     keys = new Set([...keys, ...registeredKeys()]);
@@ -221,30 +189,11 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(output).not.toContain("Outputs:");
   });
 
-  test("watch opens an issue about drift", async () => {
-    const artifacts = join(backend.folder, "artifacts", "watch");
-    emulator.workspace("globex").removeRegistration();
-    const { exitCode, summary } = await run("watch", "watch", {}, artifacts);
-    expect(exitCode).toBe(0);
-    expect(summary).toContain("globex");
-    expect(await readFile(environment["GH_CALLS"] ?? "", "utf8")).toContain("gh issue create");
-    expect(await readFile(join(artifacts, "drift", "drift.md"), "utf8")).toBe(summary);
-  });
-
   test("no output contains a secret", () => {
     expect(printed.join("")).not.toBe("");
     expect(findSecrets(printed.join("\n"), [API_KEY, SEED, ...keys])).toEqual([]);
   });
 });
 
-/** The defaults of fleet.yaml for inputs that a call omits. */
-async function defaultInputs(): Promise<Record<string, string>> {
-  const { inputs } = (await readWorkflow("fleet")).on?.workflow_call ?? { inputs: {} };
-  return Object.fromEntries(Object.entries(inputs).map(([name, { default: value = "" }]) => [name, value]));
-}
-
-/** Replaces a command with a shell script. */
-async function standIn(folder: string, command: string, script: string): Promise<void> {
-  await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);
-  await chmod(join(folder, command), 0o755);
-}
+const prefix = (context: string, values: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${context}.${name}`, value]));

@@ -1,4 +1,4 @@
-import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -8,12 +8,13 @@ import { describe, expect, test } from "vitest";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pythonProgram } from "../support/languages.ts";
-import { blocksOf, readPage } from "../support/pages.ts";
+import { blocksOf, readPage, root } from "../support/pages.ts";
 import { pluginFolder } from "../support/plugin.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene } from "../support/scene.ts";
 import { VERSION } from "../../dist/provider/lib/version.js";
 
+const [excepthook = ""] = blocksOf(readPage("docs/guide/languages.md"), "python");
 const [derivation = ""] = blocksOf(readPage("docs/guide/rotation.md"), "python");
 const [customers = ""] = blocksOf(readPage("docs/guide/your-first-customers.md"), "python");
 const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "python");
@@ -83,5 +84,27 @@ describe.runIf(pythonProgram)("the pages' code in Python", () => {
       PLATFORM_URL: acme.baseUrl,
     });
     expect(printed).toContain(acme.botUrl);
+  });
+
+  test("a failure in Python prints only the lines of the page", async () => {
+    const { emulator, backend } = await openScene(["acme"]);
+    emulator.injectFault({ operation: "get-webhook", fault: { status: 418 }, times: 9 });
+    const folder = join(await realpath(backend.folder), "failing");
+    const cli = join(root, "dist/provider/cli/main.js");
+    const { baseUrl } = emulator.workspace("acme");
+    await execa(process.execPath, [cli, "init", folder, "--language=python", `--base-url=${baseUrl}`]);
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const main = join(folder, "__main__.py");
+    await writeFile(main, `${excepthook}\n${await readFile(main, "utf8")}`);
+    const program = openProgramFolder(backend, folder, {
+      XDG_STATE_HOME: backend.folder,
+      CI: "",
+      ...environment,
+    });
+    await program.run("stack", "init", "dev");
+    await program.run("config", "set", "--secret", "apichat:apiKey", API_KEY);
+    const output = await program.fails("up", "--yes", "--skip-preview");
+    expect(output).toMatch(/get-webhook at \S+: HTTP 418/);
+    expect(output).not.toMatch(/KeyboardInterrupt|Traceback/);
   });
 });

@@ -1,25 +1,21 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ApiChatError } from "../../provider/errors/index.js";
 import {
   createDelivery,
   createHandshake,
   createResponder,
   signBody,
 } from "../../provider/responder/index.js";
-import { parseYaml } from "../../provider/lib/yaml-file.js";
-import { listShape } from "../../provider/workspace-list/list-shape.js";
 import { OutboundFormatError, parseOutbound } from "../../schema/index.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 
-// Passes untrusted bytes and users' files to the code that reads them.
+// Passes untrusted bytes to the code that reads them.
 
 const SUITE = "fuzz";
 const SEARCH = { suite: SUITE, seconds: 60, runsPerSeed: 300, seeds: 1 };
 const LIMIT_MS = 3_600_000;
 const seed = `, from seed ${firstSeed(SUITE)}`;
 
-/** Contains a digit, because an error quotes a word without one as a misspelt column. */
 const KEY = "a-key-of-2026-that-nobody-guesses";
 
 /** Any text, with characters that often break parsers. */
@@ -103,42 +99,16 @@ test(
   LIMIT_MS,
 );
 
-/** Returns what `work` returns or throws. */
-function outcomeOf(work: () => unknown): unknown {
-  try {
-    return work();
-  } catch (error) {
-    return error;
-  }
-}
-
 test(
   `a delivery of any bytes is a message or an OutboundFormatError${seed}`,
   async () => {
     const bodies = fc.oneof(...messages.map(({ body }) => damaged(body)), fc.json(), piece);
     const property = fc.property(bodies, (body) => {
-      const found = outcomeOf(() => "raw" in parseOutbound(body));
-      expect(found === true || found instanceof OutboundFormatError).toBe(true);
-    });
-    await expectNoCounterexample(property, SEARCH);
-  },
-  LIMIT_MS,
-);
-
-test(
-  `a list of workspaces is read, or rejected without its API keys${seed}`,
-  async () => {
-    const lines = [
-      "workspaces:",
-      `  - { name: acme, baseUrl: "https://platform.example/acme", apiKey: ${KEY} }`,
-      `  - name: globex\n    baseUrl: https://b.example\n    apiKey: "${KEY}"`,
-    ];
-    const property = fc.property(damaged(`${lines.join("\n")}\n`), (text) => {
-      const found = outcomeOf(() => parseYaml(text, listShape("fleet"), "fleet.yaml").workspaces);
-      expect(Array.isArray(found) || (found instanceof ApiChatError && found.code === "invalid_config")).toBe(
-        true,
-      );
-      expect(found instanceof Error ? found.message : "").not.toContain(KEY);
+      try {
+        return "raw" in parseOutbound(body);
+      } catch (error) {
+        return error instanceof OutboundFormatError;
+      }
     });
     await expectNoCounterexample(property, SEARCH);
   },

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { test } from "vitest";
 import type { EmulatorOptions } from "../../provider/emulator/index.js";
+import { OPEN_POINTS } from "../../provider/emulator/open-points.js";
 import * as step from "./commands.js";
 import { PROVIDERS } from "./providers.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
@@ -84,13 +85,22 @@ const command = fc.oneof(
   weigh(1, fc.constantFrom(step.endpointIs("down"), step.endpointIs("up"))),
 );
 
-/** The service's readings of the open points of the specification. */
+const readingOf = <Reading extends string>({ readings }: { readings: Record<Reading, string> }) =>
+  fc.constantFrom(...(Object.keys(readings) as Reading[]));
+const { handshake, failedHandshake, beforeFirstSet, errorShape } = OPEN_POINTS;
+
+/** The service's readings of the open points of the specification that a registration meets. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
+    handshake: fc.record({
+      encoding: readingOf(handshake.encoding),
+      challenge: readingOf(handshake.challenge),
+    }),
+    failedHandshake: readingOf(failedHandshake),
+    beforeFirstSet: readingOf(beforeFirstSet),
+    errorShape: readingOf(errorShape),
     maskKey: fc.boolean(),
     normalizeUrl: fc.boolean(),
-    failedHandshake: fc.constantFrom("keeps", "clears", "unverified"),
-    beforeFirstSet: fc.constantFrom("empty-strings", "nulls", "not-found"),
   },
   optional,
 );

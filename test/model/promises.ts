@@ -63,44 +63,6 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
-  "an up without differences, such as a second one, writes nothing": (world, seen) => {
-    const declared = world.program.get(seen.workspace);
-    const { registration, stored } = seen.before;
-    const [only] = stored;
-    if (seen.command !== "up" || seen.isReplaced || !declared || !registration || !only) return false;
-    const { webhookUrl, webhookVerificationKey, status } = only.outputs;
-    const recorded = { webhook_url: webhookUrl, webhook_verification_key: webhookVerificationKey } as Pair;
-    const wanted = world.wanted(declared);
-    const isVerified = status === "verified" && registration.webhook_status === "verified";
-    const isAsDeclared = isVerified && isSame(registration, wanted) && isSame(recorded, wanted);
-    const isKnown = stored.length === 1 && [declared.name, ...declared.aliases].includes(only.name);
-    const isDue = only.hasInitErrors || only.isPendingDelete;
-    return isKnown && isAsDeclared && !isDue && seen.writes.length > 0 && "it did";
-  },
-
-  "a changed API key is tried by up": (world, seen) => {
-    const { reached } = world.known[seen.workspace];
-    const given = SECRETS.apiKey(world.givenKey);
-    const isKnown = reached !== undefined && seen.before.stored.length > 0;
-    if (!isDone(seen, "up") || !world.program.has(seen.workspace) || !isKnown) return false;
-    if (reached.apiKey === given) return false;
-    if (world.givenKey !== world.serviceKey) return "up succeeded with a key that the service refuses";
-    const hasTried = seen.requests.some(
-      ({ request }) => (JSON.parse(request.body) as { ChaveApi?: string }).ChaveApi === given,
-    );
-    return !hasTried && "it was not";
-  },
-
-  "refresh shows the service": (_world, { command, ok, after: { registration, stored } }) => {
-    if (command !== "refresh" || !ok) return false;
-    if (!registration) return stored.length > 0 && "what is gone is in the state";
-    const isShown = stored.every(
-      ({ outputs }) =>
-        outputs["botUrl"] === registration.bot_url && outputs["status"] === registration.webhook_status,
-    );
-    return !isShown && "the state differs";
-  },
-
   "a failure is documented, and has a reason": (world, seen) =>
     seen.failures
       .filter((failure) => !isExplained(world, seen, failure))

@@ -178,7 +178,6 @@ export class World {
     return [...this.program].map(([workspace, declared]) => {
       const { webhook_url, webhook_verification_key } = this.wanted(declared);
       const args = {
-        ...(declared.provider === "dynamic" ? { __provider: "source" } : {}),
         webhookUrl: webhook_url,
         webhookVerificationKey: webhook_verification_key,
         onExisting: declared.onExisting,

@@ -40,7 +40,8 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     add(symbol.name, symbol);
     if (file.endsWith("/dynamic.d.ts")) continue; // Read by the engine only, never in an editor.
-    for (const declaration of symbol.declarations ?? []) walk(declaration, symbol.name);
+    for (const declaration of symbol.declarations ?? [])
+      if (!isZod(declaration)) walk(declaration, symbol.name);
     const type = checker.getDeclaredTypeOfSymbol(symbol);
     for (const one of type.isUnion() ? type.types : [type]) {
       for (const member of checker.getPropertiesOfType(one)) addMember(symbol.name, member);
@@ -48,6 +49,9 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   }
   return names;
 }
+
+/** Whether it is a zod schema. The type of the same name has the comments. */
+const isZod = (node: ts.Node): boolean => ts.isVariableDeclaration(node) && /\bz\.Zod/.test(node.getText());
 
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>
   (ts.isClassElement(node) || ts.isTypeElement(node)) && node.name !== undefined;

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,20 +38,13 @@ describe("release:dry", () => {
   });
 });
 
-test("the set-up of a release installs only packages of the lock file", async () => {
+test("the set-up of a release installs exactly the lock file", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
-  const write = async (path: string, content: object): Promise<void> => {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), JSON.stringify(content));
-  };
-  const names = { name: "clone", version: "1.0.0" };
-  await write("package-lock.json", { ...names, lockfileVersion: 3, packages: { "": names } });
-  await write("package.json", { ...names, dependencies: { unlocked: "file:unlocked" } });
-  await write("unlocked/package.json", { name: "unlocked", version: "1.0.0" });
-  const { stderr } = await execa("node", ["tools/setup.mjs"], { cwd: folder, reject: false });
-  expect(stderr).toContain("Missing: unlocked@1.0.0 from lock file");
-  expect(existsSync(join(folder, "node_modules"))).toBe(false);
+  await writeFile(join(folder, "npm"), '#!/bin/sh\necho "npm $*"\nexit 1\n', { mode: 0o755 });
+  const env = { PATH: `${folder}${delimiter}${process.env["PATH"]}` };
+  const { stderr } = await execa("node", ["tools/setup.mjs"], { cwd: folder, env, reject: false });
+  expect(stderr).toMatch(/^npm ci /m);
 });
 
 test("npm and git ignore the files that a user of an example creates", async () => {
@@ -119,6 +111,8 @@ describe("the bills of materials", () => {
     expect(await readBill(`${root}plugin/sbom.cdx.json`)).toEqual(
       [...bundled].toSorted((one, other) => (one < other ? -1 : 1)),
     );
+    const licences = await readFile(`${root}plugin/licenses.txt`, "utf8");
+    expect([...bundled].filter((name) => !`\n${licences}`.includes(`\n${name}\n\n`))).toEqual([]);
   });
 
   test("list the packages that npm installs, and those in the bundles", async () => {

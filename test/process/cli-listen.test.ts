@@ -123,15 +123,15 @@ describe("apichat listen", () => {
     ]);
   });
 
-  it.each([[[]], [["--json"]]])("escapes text from the wire on the terminal, with %j", async (options) => {
+  it("escapes text from the wire on the terminal", async () => {
     const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
-    const { url, end } = await listen(...options);
+    const { url, end } = await listen();
     for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
     await post(`${url}${encodeURI("\u001b")}`, text);
     const { stdout } = await end();
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
     expect(stdout).toContain("\\u001b]0;owned");
-    expect(stdout.match(/^listening|"listening"/gm)).toHaveLength(1);
+    expect(stdout.match(/^listening/gm)).toHaveLength(1);
   });
 });
 

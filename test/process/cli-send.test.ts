@@ -40,18 +40,13 @@ describe("apichat send", () => {
     expect(received()).toEqual([{ authorization: `Bearer ${FLOW_API_KEY}`, body }]);
   });
 
-  test.each<[string, string[], object]>([
-    [
-      "button",
-      ["Yes", "--payload", "yes-1"],
-      { event: "message_postback", submitted_values: [{ title: "Yes", payload: "yes-1" }] },
-    ],
-    ...["image", "audio", "video", "file"].map((kind): [string, string[], object] => [
-      kind,
-      ["https://files.example/1"],
-      { attachments: [{ file_type: kind, data_url: "https://files.example/1" }] },
-    ]),
-  ])("has the kind %s", async (kind, words, body) => {
+  test.each([
+    ["button", ["Yes", "--payload", "yes-1"], { submitted_values: [{ title: "Yes", payload: "yes-1" }] }],
+    ...["image", "audio", "video", "file"].map((kind) => {
+      const data_url = "https://files.example/1";
+      return [kind, [data_url], { attachments: [{ file_type: kind, data_url }] }] as const;
+    }),
+  ] as const)("has the kind %s", async (kind, words, body) => {
     expect(await send([kind, ...words, ...CONTACT])).toMatchObject({ exitCode: 0, stderr: "" });
     expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });

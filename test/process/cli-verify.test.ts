@@ -35,13 +35,6 @@ test("apichat verify ends with 1 if the handshake fails, and prints the whole di
   });
 });
 
-test("apichat verify reports a slow endpoint after two seconds, and a timeout as JSON", async () => {
-  const { url } = await startServer(() => undefined);
-  const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
-  const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
-  expect(said).toMatchObject({ exitCode: 1, stderr, json: { cause: "silent" } });
-});
-
 describe("--deliveries", () => {
   test("sends nothing without a terminal or --yes", async () => {
     const { url, requests } = await startServer((_, response) => response.end());

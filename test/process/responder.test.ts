@@ -266,29 +266,14 @@ describe("a start that fails", () => {
   });
 
   it.each([
-    [
-      "no configuration",
-      ["responder"],
-      "error: pass the configuration with --config <file>; see apichat responder --help\n",
-    ],
-    [
-      "two places",
-      ["responder", "deliveries", "--data-dir", "x", "--config", "y"],
-      /^error: name the data folder: either/,
-    ],
-    [
-      "a folder without a spool",
-      ["responder", "dead-letters", "--data-dir", "/nowhere"],
-      /^error: no responder has run on \/nowhere yet, so nothing is kept there; start it/,
-    ],
-    [
-      "no ids",
-      ["responder", "replay", "--data-dir", "/nowhere"],
-      /^error: pass either ids of dead letters or --all/,
-    ],
-    ["an instance with a line break", ["responder", "--instance", "a\nb"], /It must be 1 to 64 of/],
-  ])("ends with 2 for a usage error: %s", async (_what, parameters, message) => {
-    const said = await run(...parameters);
+    ["responder", /^error: pass the configuration with --config <file>; see apichat responder --help\n$/],
+    ["responder --config x --metrics-host 0.0.0.0", /^error: pass --metrics-port with --metrics-host;/],
+    ["responder deliveries --data-dir x --config y", /^error: name the data folder: either/],
+    ["responder dead-letters --data-dir /nowhere", /^error: no responder has run on \/nowhere yet/],
+    ["responder replay --data-dir /nowhere", /^error: pass either ids of dead letters or --all/],
+    ["responder --instance a/b", /It must be 1 to 64 of/],
+  ])("ends with 2 for a usage error: %s", async (words, message) => {
+    const said = await run(...words.split(" "));
     expect(said.stderr).toMatch(message);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
   });

@@ -3,30 +3,88 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ResponderLifecycle } from "../../dist/provider/handshake-responder/lifecycle.js";
+import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
 import { readInstance } from "../../dist/provider/server/data-dir.js";
+import { processesNaming } from "../../tools/lib/processes.ts";
 import { freePort, startTcpServer } from "../support/http.js";
-import { acme, KEY, OTHER_KEY } from "../support/responder-runs.js";
-import {
-  checked,
-  create,
-  createAtFixedPort,
-  deliver,
-  destroy,
-  diff,
-  end,
-  expectGone,
-  failureOf,
-  expectPids,
-  read,
-  readConfig,
-  run,
-  startRun,
-  update,
-  type Created,
-  type Values,
-} from "./responder-harness.js";
+import { deliverTo } from "../support/responder.js";
+import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../support/responder-runs.js";
+
+/**
+ * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts uses the engine.
+ */
+const run = isolateRuns();
+
+let responders: ResponderLifecycle;
+
+/** Starts the next run of the engine, in which nothing is declared yet. */
+const startRun = (): void => void (responders = new ResponderLifecycle());
+beforeEach(startRun);
+
+type Values = Record<string, unknown>;
+
+interface Created {
+  id: string;
+  outs: ProcessState;
+}
+
+async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
+  const { inputs, failures } = await responders.check(olds, argsOf(more));
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
+
+/** Uses a port that the system does not assign while the responder is down. */
+const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
+  create({ port: await freePort(), ...more });
+
+async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
+  return { id, outs: (await responders.update(id, outs, await checked(more, outs))).outs };
+}
+
+/** The state after a refresh; undefined if the process is gone. */
+const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
+  (await responders.read(id, outs)).props;
+
+const destroy = ({ id, outs }: Created): Promise<void> => responders.delete(id, outs);
+
+const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
+  const { changes } = await responders.diff(id, outs, await checked(more, outs));
+  return changes;
+};
+
+/** Returns the failure of a step. */
+const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
+  work.then(
+    (value) => expect.fail(`it succeeded with ${JSON.stringify(value)}`),
+    (error: Error) => error,
+  );
+
+const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
+  deliverTo(`http://127.0.0.1:${outs.port}/acme`, key);
+
+const readConfig = ({ outs }: Created): Promise<string> =>
+  readFile(join(outs.dataDir, "config.json"), "utf8");
+
+const pidsOf = async (text = run.folder): Promise<number[]> =>
+  (await processesNaming(text)).map(({ pid }) => pid);
+
+/** A process ends a moment after it has released its folder. */
+const expectPids = (pids: unknown): Promise<void> =>
+  expect.poll(() => pidsOf(), { timeout: 10_000 }).toEqual(pids);
+
+async function end({ outs }: Created): Promise<void> {
+  process.kill(outs.pid, "SIGKILL");
+  await vi.waitUntil(async () => (await pidsOf(outs.instance)).length === 0);
+}
+
+const expectGone = (folder: string): Promise<void> =>
+  expect(readdir(folder)).rejects.toMatchObject({ code: "ENOENT" });
 
 describe("create", () => {
   test("starts a process whose files only their owner can read", async () => {
@@ -142,11 +200,9 @@ describe("update", () => {
       { host: "0.0.0.0" },
       { dataDir: join(run.folder, "new") },
       acme({ path: "/other" }),
-      acme({ forwardTo: "http://127.0.0.1:3000/" }),
     ]) {
       expect([more, await diff(created, more)]).toEqual([more, true]);
     }
-    expect(run.lines).toEqual([]);
     const change = { ...acme({ verificationKeys: [OTHER_KEY, KEY] }), publicUrl: "https://tunnel.example" };
     expect(await diff(created, change)).toBe(true);
     expect(run.lines).toEqual([]);
@@ -278,19 +334,69 @@ describe("delete", () => {
   });
 });
 
-describe("a process that hangs", () => {
-  test("makes read and delete fail until it responds again", async () => {
-    const { answerMs } = CONTROL_LIMITS;
-    onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
-    CONTROL_LIMITS.answerMs = 500;
+test("a process that hangs makes read and delete fail until it responds again", async () => {
+  const { answerMs } = CONTROL_LIMITS;
+  onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
+  CONTROL_LIMITS.answerMs = 500;
+  const created = await createAtFixedPort();
+  process.kill(created.outs.pid, "SIGSTOP");
+  const hints = [{ id: "end_process", pid: created.outs.pid }];
+  for (const work of [read, update, destroy])
+    expect(await failureOf(work(created))).toMatchObject({ code: "timeout", hints });
+  process.kill(created.outs.pid, "SIGCONT");
+  expect(await read(created)).toEqual(created.outs);
+  await destroy(created);
+  await expectPids([]);
+});
+
+const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
+
+describe("a process whose folder was removed", () => {
+  test("ends: refresh finds it gone, update restarts it on its port, and delete does nothing", async () => {
     const created = await createAtFixedPort();
-    process.kill(created.outs.pid, "SIGSTOP");
-    const hints = [{ id: "end_process", pid: created.outs.pid }];
-    for (const work of [read, update, destroy])
-      expect(await failureOf(work(created))).toMatchObject({ code: "timeout", hints });
-    process.kill(created.outs.pid, "SIGCONT");
-    expect(await read(created)).toEqual(created.outs);
-    await destroy(created);
+    await removeFolder(created);
     await expectPids([]);
+    expect(await read(created)).toBeUndefined();
+    const updated = await update(created, { publicUrl: "https://tunnel.example" });
+    expect(updated.outs.port).toBe(created.outs.port);
+    expect(await deliver(updated)).toBe(200);
+    expect(run.lines).toEqual([
+      expect.stringMatching(/^chat: the responder had ended; started again, pid \d+$/),
+    ]);
+    await removeFolder(updated);
+    await expectPids([]);
+    await destroy(updated);
+    await expectGone(updated.outs.dataDir);
   });
+
+  test("ends even if another one has started there, which stays", async () => {
+    const created = await createAtFixedPort();
+    await removeFolder(created);
+    const second = await create();
+    await expectPids([second.outs.pid]);
+    await destroy(created);
+    expect(await read(second)).toEqual(second.outs);
+    expect(run.lines.at(-1)).toMatch(
+      /warning: another responder runs on .* now \(pid \d+\); it keeps running$/,
+    );
+  });
+});
+
+const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
+
+test("a responder under a new name without an alias keeps its own process and folder when the previous resource is deleted", async () => {
+  const dataDir = join(run.folder, "own");
+  const created = await createAtFixedPort({ dataDir });
+  startRun();
+  const renamed = await create({ ...RENAMED, dataDir });
+  expect(renamed.outs.pid).toBe(created.outs.pid);
+  startRun();
+  await destroy(created);
+  expect(run.lines.at(-1)).toMatch(
+    /^chat: the responder stays: .* belongs to project\/dev-\w+\/renamed now$/,
+  );
+  expect(await read(renamed)).toEqual(renamed.outs);
+  expect(await deliver(renamed)).toBe(200);
+  await destroy(renamed);
+  await expectPids([]);
 });

@@ -5,41 +5,24 @@ import { startListener, type Listening } from "./http.ts";
 
 /** Every path of its origin reaches the same listener. */
 export interface Endpoint extends Listening {
-  /** Every request: method and path. */
-  requests: string[];
   deliveries: Delivery[];
   /** Replaces the listener. */
   answerWith(listener: RequestListener): void;
-  /** Delays every request until the function that it returns is called. */
-  hold(): () => void;
+  /** Responds as a responder with these keys does. */
+  accept(...keys: string[]): void;
 }
 
-/**
- * A real HTTP server on a free loopback port. It responds as the responder with these keys does, until its
- * listener is replaced.
- */
-export async function startEndpoint(
-  options: { keys?: string | string[]; port?: number } = {},
-): Promise<Endpoint> {
+/** A real HTTP server on a free loopback port. It responds as a responder, until its listener is replaced. */
+export async function startEndpoint({ keys = VERIFICATION_KEY } = {}): Promise<Endpoint> {
   const deliveries: Delivery[] = [];
-  const requests: string[] = [];
-  let answer: RequestListener = toNodeListener(
-    createResponder({
-      verificationKeys: options.keys ?? VERIFICATION_KEY,
-      onDelivery: (delivery) => void deliveries.push(delivery),
-    }),
-  );
-  const listening = await startListener((request, response) => {
-    requests.push(`${request.method} ${request.url}`);
-    answer(request, response);
-  }, options);
-  const hold = (): (() => void) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const before = answer;
-    answer = (request, response) => void promise.then(() => before(request, response));
-    return resolve;
-  };
-  return { ...listening, requests, deliveries, answerWith: (next) => (answer = next), hold };
+  const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
+  let answer: RequestListener;
+  const answerWith = (listener: RequestListener): void => void (answer = listener);
+  const accept = (...verificationKeys: string[]): void =>
+    answerWith(toNodeListener(createResponder({ verificationKeys, onDelivery })));
+  accept(keys);
+  const listening = await startListener((request, response) => answer(request, response));
+  return { ...listening, deliveries, answerWith, accept };
 }
 
 /** The secrets of the tests contain characters that every encoding writes differently. */

@@ -37,7 +37,6 @@ export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({
 export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   ...fleetReport(),
   action: "plan",
-  randomKeys: 0,
   creates: { free: 1, adopted: 1, taken: 1, unknown: 0 },
   removals: ["initech"],
   index: "current",

@@ -2,10 +2,9 @@ import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { delimiter, join } from "node:path";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { x as extract } from "tar";
-import { expect } from "vitest";
 import { hasHost } from "../../tools/engine/languages.ts";
 import { run } from "../../tools/lib/run.ts";
-import { findPython, makeEnvironment } from "../../tools/lib/python.ts";
+import { findPython } from "../../tools/lib/python.ts";
 import { packFolder } from "../../tools/release/archives.ts";
 import { packPython } from "../../tools/release/sdks.ts";
 import { generateSdk } from "../../tools/sdk/generate.ts";
@@ -30,7 +29,7 @@ export interface InstalledLanguage {
   /** Installs in the folder of a program what a user installs; `aside` is a second folder for temporary files. */
   install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
   /** The folders that PATH needs in addition to `pulumi`. */
-  path: (program: string) => Promise<string[]>;
+  path: () => Promise<string[]>;
 }
 
 /** Runs the command of the page, then removes the downloaded plugin, as on a different machine. */
@@ -49,14 +48,6 @@ export async function packWheel({ url }: PluginServer, folder: string): Promise<
   const sdk = await generateFor("python", { pluginDownloadURL: url }, folder);
   await packPython({ sdk, folder, signal });
   return join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
-}
-
-/** Installs the wheel into the virtual environment that Pulumi.yaml names. */
-async function installPython({ path }: ProgramFolder, server: PluginServer, aside: string): Promise<void> {
-  const wheel = await packWheel(server, aside);
-  await makeEnvironment(python?.command ?? "", join(path, "venv"), [wheel], signal);
-  const script = "import importlib.metadata as all; print(all.metadata('pulumi-apichat').get_payload())";
-  expect(await run(join(path, "venv/bin/python"), ["-c", script])).toContain("import pulumi_apichat");
 }
 
 /** Go treats a path with `.git` as a repository, without a request to its host. */
@@ -118,27 +109,16 @@ async function generateFor(
   return join(into, language);
 }
 
-/**
- * The languages that run on this machine. Python and Go take minutes, so only `npm run suite languages`
- * includes them.
- */
+/** The languages that run on this machine. Go takes minutes, so only `npm run suite languages` includes it. */
 export const installedLanguages: InstalledLanguage[] = [
   { name: "yaml", install: installYaml, path: async () => [] },
 ];
-if (process.env["TEST_SUITE"] === "languages") {
-  if (python !== undefined)
-    installedLanguages.push({
-      name: "python",
-      install: installPython,
-      path: async (program) => [join(program, "venv/bin")],
-    });
-  if (hasHost(engine, "go"))
-    installedLanguages.push({
-      name: "go",
-      install: installGo,
-      path: async () => [join(await run("go", ["env", "GOROOT"]), "bin")],
-    });
-}
+if (process.env["TEST_SUITE"] === "languages" && hasHost(engine, "go"))
+  installedLanguages.push({
+    name: "go",
+    install: installGo,
+    path: async () => [join(await run("go", ["env", "GOROOT"]), "bin")],
+  });
 
 /** Creates a folder for PATH that contains only `pulumi` and its hosts. */
 export async function linkPulumi({ folder }: Backend): Promise<string> {
@@ -163,7 +143,7 @@ export async function openInstalled(
   await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });
   const project = await readFile(join(example, "Pulumi.yaml"), "utf8");
   await writeFile(join(program, "Pulumi.yaml"), withoutPlugin(project));
-  const searched = [...(await path(program)), bin];
+  const searched = [...(await path()), bin];
   const opened = openProgramFolder(backend, program, {
     ...responderEnvironment(backend),
     ...server.environment,

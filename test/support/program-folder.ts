@@ -69,7 +69,7 @@ export async function copyExample(
 /** Creates a program with a stack; a file lists its webhooks. */
 export interface Project extends ProgramFolder {
   /** Changes the declared webhooks for the next command. */
-  declare(declarations: readonly (string | Declaration)[]): Promise<void>;
+  declare(declarations: readonly Declaration[]): Promise<void>;
   /** Reads the state as the engine has written it so far, even while a command is in progress. */
   state(): Promise<string>;
 }
@@ -137,8 +137,7 @@ async function openProject(
     ...folder,
     declare: (declarations) =>
       write(
-        declarations.map((given) => {
-          const declaration = typeof given === "string" ? { workspace: given } : given;
+        declarations.map((declaration) => {
           const { name = declaration.workspace, options } = declaration;
           return { name, args: argsOf(scene, declaration), options };
         }),

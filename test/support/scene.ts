@@ -1,8 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
-import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
-import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
+import type { CustomResourceOptions } from "@pulumi/pulumi";
+import type { ApiChatWebhookArgs } from "pulumi-apichat";
 import {
   startEmulator,
   type Emulator,
@@ -59,18 +58,6 @@ export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatW
     webhookUrl: webhookUrlOf(scene, workspace),
     webhookVerificationKey: VERIFICATION_KEY,
     ...args,
-  };
-}
-
-/** A program that declares these webhooks and exports each `botUrl` under the resource's name. */
-export function declareWebhooks(scene: Scene, declarations: readonly (string | Declaration)[]): PulumiFn {
-  return async () => {
-    const declared = declarations.map((given) => {
-      const declaration = typeof given === "string" ? { workspace: given } : given;
-      const { workspace, name = workspace, options } = declaration;
-      return [name, new ApiChatWebhook(name, argsOf(scene, declaration), options).botUrl];
-    });
-    return Object.fromEntries(declared) as Record<string, Output<string>>;
   };
 }
 

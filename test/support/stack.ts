@@ -4,7 +4,6 @@ import { join } from "node:path";
 import {
   LocalWorkspace,
   PulumiCommand,
-  type ConfigMap,
   type EngineEvent,
   type PulumiFn,
   type Stack,
@@ -69,7 +68,6 @@ export async function createStack(
   options: {
     name?: string;
     program: PulumiFn;
-    config?: ConfigMap;
     environment?: Record<string, string>;
     /** The folder of the resource plugin, for programs that declare its resources. */
     plugin?: string;
@@ -96,7 +94,6 @@ export async function createStack(
       },
     },
   );
-  if (options.config) await stack.setAllConfig(options.config);
   // By default each command reads outputs and history with three more processes; the events contain what
   // the tests need.
   stack.outputs = async () => ({});
@@ -159,13 +156,6 @@ export async function createStack(
     ...commands,
     /** Changes the program for the next command. */
     run: (next: PulumiFn): void => void (program = next),
-    /** Changes the environment of engine and provider for the next command; undefined removes a variable. */
-    setEnvironment: (variables: Record<string, string | undefined>): void => {
-      const changed = Object.entries({ ...stack.workspace.envVars, ...variables });
-      stack.workspace.envVars = Object.fromEntries(
-        changed.filter((entry): entry is [string, string] => entry[1] !== undefined),
-      );
-    },
     /** Runs a command that must fail, and returns its output and the error. */
     fails: async (which: Command, given?: object): Promise<string> => {
       const failure: unknown = await commands[which](given).then(

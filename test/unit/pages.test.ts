@@ -167,6 +167,30 @@ describe("blocks of the docs", () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
+  test("the emulator accepts the messages of the page about endpoints", async () => {
+    const page = readPage("docs/guide/endpoint.md");
+    const { path, headers, body } = splitMessage(blocksOf(page, "http").join(""));
+    const text = JSON.parse(body) as object;
+    const changes = blocksOf(page, "json").map((block) => JSON.parse(block) as object);
+    const messages = [text, ...changes.map((change) => ({ ...text, ...change }))];
+    expect(messages).toHaveLength(3);
+    const emulator = await startEmulator({
+      workspaces: [{ name: "acme", apiKey: "an-api-key", flowApiKey: "acme-flow-api-key" }],
+    });
+    const url = new URL(path, emulator.workspace("acme").botUrl);
+    try {
+      for (const message of messages) {
+        const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
+        expect({ status: answer.status, body: await answer.text() }).toEqual({
+          status: 200,
+          body: '{"status":"ok"}',
+        });
+      }
+    } finally {
+      await emulator.close();
+    }
+  });
+
   test("the emulator accepts the requests of the control API", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
     const emulator = await startEmulator({

@@ -1,58 +1,121 @@
 /** Measures a fleet, and one stack with all its workspaces. */
-import { WORKSPACES_PER_STACK } from "../../dist/provider/fleet/fleet.js";
-import { stackName } from "../../dist/provider/fleet/placement.js";
-import { startService } from "./child.ts";
-import { requireRegistered } from "./engine.ts";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { engineEnvironment } from "../engine/environment.ts";
+import { resolveEngine } from "../engine/resolve.ts";
+import { inClone } from "../lib/clone.ts";
+import { endProcessesOf, processesOf } from "../lib/processes.ts";
+import { run } from "../lib/run.ts";
+import { VERIFICATION_KEY } from "../million/flood.ts";
 import { timeOf, type Context, type Samples } from "./measure.ts";
-import { watch } from "./processes.ts";
-import { createProject } from "./project.ts";
+import { API_KEY, startServer } from "./servers.ts";
 
-/** Compares a fleet with one stack, with checkpoints and without, each with its own service and backend. */
+/** The same webhooks as one stack and as a fleet, as a user's files declare them. */
+const FILES = {
+  "package.json": '{ "type": "module", "main": "index.js" }',
+  "Pulumi.yaml": "name: bench\nruntime: nodejs\n",
+  "index.js": `import { ApiChatWebhook } from "pulumi-apichat";
+import list from "./workspaces.json" with { type: "json" };
+const webhookVerificationKey = "${VERIFICATION_KEY}";
+for (const { name, ...args } of list.workspaces) new ApiChatWebhook(name, { ...args, webhookVerificationKey });`,
+  "fleet.js": `import { runFleetCommand } from "pulumi-apichat/fleet";
+const webhookVerificationKey = "${VERIFICATION_KEY}";
+const webhook = ({ name, ...args }) => ({ ...args, webhookVerificationKey });
+await runFleetCommand({ name: "bench", workspaces: "workspaces.json", webhook });`,
+};
+
+/** The commands, with their arguments for a fleet. */
+const COMMANDS = { up: ["--yes", "--skip-plan"], refresh: [], destroy: ["--yes"] };
+const ON_ONE_STACK = ["--yes", "--skip-preview", "--stack", "bench", "--non-interactive"];
+
+/** Compares a fleet with one stack, with checkpoints and without. */
 export async function compareSplits(context: Context): Promise<Samples> {
-  const oneStack = {
-    "one stack": {},
-    "without checkpoints": { environment: { PULUMI_SKIP_CHECKPOINTS: "true" } },
+  return {
+    ...(await measureSplit("fleet", context)),
+    ...(await measureSplit("one stack", context)),
+    ...(await measureSplit("without checkpoints", context, { PULUMI_SKIP_CHECKPOINTS: "true" })),
   };
-  const samples = await measureFleet(context);
-  for (const [split, options] of Object.entries(oneStack)) {
-    await using service = await startService({ workspaces: context.workspaces });
-    await using project = await createProject("ours", { service: service.ready, signal: context.signal });
-    await project.declare(context.workspaces);
-    for (const command of ["up", "refresh", "destroy"] as const) {
-      context.update(`${split}: ${command}`);
-      samples[`${split} ${command}`] = [await timeOf(() => project.pulumi(command, [], options))];
-      await requireRegistered(service, command === "destroy" ? 0 : context.workspaces);
-    }
+}
+
+/** Measures each command, with its own service and backend, and the peak of the memory. */
+async function measureSplit(
+  split: string,
+  { workspaces, signal, update }: Context,
+  variables: Record<string, string> = {},
+): Promise<Samples> {
+  await using resources = new AsyncDisposableStack();
+  const service = resources.use(startServer("service", workspaces));
+  const { baseUrls, endpointUrl: webhookUrl } = await service.ask();
+  const listed = baseUrls.map((baseUrl, index) => ({
+    name: `workspace-${index}`,
+    baseUrl,
+    apiKey: API_KEY,
+    webhookUrl,
+  }));
+  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const [home, cwd] = [join(folder, "home"), join(folder, "program")];
+  /** A variable that only the processes of this project have in their environment. */
+  const marker = { name: "PULUMI_HOME", value: home };
+  resources.defer(() => endProcessesOf(marker));
+  await mkdir(cwd);
+  await symlink(inClone("node_modules"), join(cwd, "node_modules"));
+  const files = { ...FILES, "workspaces.json": JSON.stringify({ workspaces: listed }) };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(cwd, name), text);
+  const engine = await resolveEngine(signal);
+  const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...variables };
+  const onLine = (line: string): void => update(`${split}: ${line.trim().slice(0, 60)}`);
+  // An interrupted engine finishes its calls and ends its plugins; a killed one leaves them running.
+  const options = { cwd, env, signal, graceMs: 20_000, onLine };
+  if (split !== "fleet") await run("pulumi", ["stack", "init", "bench"], options);
+  const samples: Samples = {};
+  const peaks: number[] = [];
+  for (const [command, args] of Object.entries(COMMANDS)) {
+    const work = (): Promise<string> =>
+      split === "fleet"
+        ? run("node", ["fleet.js", command, ...args], options)
+        : run("pulumi", [command, ...ON_ONE_STACK], options);
+    peaks.push(await peakOf(marker, async () => (samples[`${split} ${command}`] = [await timeOf(work)])));
+    const { registered } = await service.ask();
+    const expected = command === "destroy" ? 0 : workspaces;
+    if (registered !== expected) throw new Error(`${registered} of ${expected} webhooks are registered`);
   }
-  return samples;
+  return { ...samples, [`${split} memory`]: [Math.max(...peaks)] };
+}
+
+/** Returns the peak memory, in MiB, of the processes with this variable in their environment; 0 without /proc. */
+async function peakOf(
+  variable: { name: string; value: string },
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const finished = new AbortController();
+  let peak = 0;
+  const sample = async (): Promise<void> => {
+    while (!finished.signal.aborted) {
+      const sizes = (await processesOf(variable)).map(({ pid }) => memoryOf(pid));
+      peak = Math.max(
+        peak,
+        (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
+      );
+      await delay(1000, undefined, { signal: finished.signal }).catch(() => undefined);
+    }
+  };
+  const sampling = sample();
+  await work().finally(() => finished.abort());
+  await sampling;
+  return peak;
 }
 
 /**
- * Measures each command of a fleet, its peak memory, and `pulumi preview --refresh` of its stacks with the
- * same parallelism.
+ * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared memory
+ * counts for each process.
  */
-async function measureFleet({ workspaces, signal, update }: Context): Promise<Samples> {
-  await using service = await startService({ workspaces });
-  await using project = await createProject("ours", { service: service.ready, signal });
-  await project.declare(workspaces);
-  const count = Math.ceil(workspaces / WORKSPACES_PER_STACK);
-  const run = (command: string, ...args: string[]): Promise<void> =>
-    project.fleet([String(count), command, ...args], {
-      onLine: (line) => update(`${command}: ${line.trim().slice(0, 60)}`),
-    });
-  const samples: Samples = { memory: [0] };
-  const measure = async (command: string, ...args: string[]): Promise<void> => {
-    const { milliseconds, peakBytes } = await watch(project.marker, () => run(command, ...args));
-    samples[`fleet ${command}`] = [milliseconds];
-    samples["memory"] = [Math.max(samples["memory"]?.[0] ?? 0, peakBytes / 2 ** 20)];
-    await requireRegistered(service, command === "destroy" ? 0 : workspaces);
-  };
-  await measure("up", "--yes", "--skip-plan");
-  await measure("refresh");
-  await measure("watch");
-  const stacks = Array.from({ length: count }, (_, index) => stackName("bench", index, count));
-  for (const stack of stacks) await run("write", "--stack", stack, "--folder", stack);
-  samples["preview"] = [await timeOf(() => project.preview(stacks))];
-  await measure("destroy", "--yes");
-  return samples;
+async function memoryOf(pid: number): Promise<number> {
+  const files = ["smaps_rollup", "status"].map((file) =>
+    readFile(`/proc/${pid}/${file}`, "utf8").catch(() => ""),
+  );
+  const [, kibibytes = 0] = /^(?:Pss|VmRSS):\s+(\d+) kB$/m.exec((await Promise.all(files)).join("\n")) ?? [];
+  return Number(kibibytes) / 1024;
 }

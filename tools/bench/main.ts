@@ -1,9 +1,8 @@
 /** `npm run bench`: measures the package against the code that it is built on. See `--help`. */
-import Table from "cli-table3";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import process from "node:process";
-import { styleText } from "node:util";
+import { formatTable } from "../../dist/provider/cli/table.js";
 import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, runTool } from "../lib/run.ts";
@@ -23,8 +22,6 @@ function parseCount(text: string): number {
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--webhooks <n>", "webhooks of the rows engine and latency", parseCount, 200)
-  .option("--rounds <n>", "repetitions of these rows", parseCount, 3)
   .option("--workspaces <n>", "workspaces of the row fleet", parseCount, 1000)
   .addHelpText(
     "after",
@@ -34,20 +31,18 @@ Set NO_COLOR=1 to print without colours.`,
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
 
-type Options = Pick<Context, "webhooks" | "rounds" | "workspaces"> & { only: string[] };
-
 await runTool(async () => {
-  const { only, ...counts } = command.parse().opts<Options>();
+  const { only, workspaces } = command.parse().opts<{ only: string[]; workspaces: number }>();
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
   const results: Result[] = [];
   for (const [name, { takes, measure, figures }] of Object.entries(ROWS)) {
     if (!only.includes(name)) continue;
-    const measureRow = (update: Context["update"]) => measure({ ...counts, signal, update });
+    const measureRow = (update: Context["update"]) => measure({ workspaces, signal, update });
     const samples = await withProgress(`${name}: ${takes}`, measureRow);
     results.push(...figures.map((figure) => ({ figure, values: valuesOf(figure, samples) })));
   }
-  console.log(`\n${machine}\n${counts.webhooks} webhooks, a fleet of ${counts.workspaces} workspaces\n`);
+  console.log(`\n${machine}, a fleet of ${workspaces} workspaces\n`);
   console.log(formatResults(results));
   return results.every(({ figure, values }) => isReached(figure, quantile(values, 0.5))) ? 0 : MISSED;
 }, NOT_MEASURED);
@@ -68,20 +63,17 @@ interface Result {
 
 /** Formats the results as a table. Colours only on a terminal, and not with NO_COLOR. */
 function formatResults(results: readonly Result[]): string {
-  const table = new Table({
-    head: ["what", "against", "measured", "middle half", "target", "reached"],
-    chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" },
-    style: { head: [], border: [] },
-  });
-  for (const { figure, values } of results) {
+  const rows = results.map(({ figure, values }) => {
     const [what, against, , target] = figure;
-    const [low, value, high] = [0.25, 0.5, 0.75].map((share) => quantile(values, share));
-    const [from, to] = [low, high].map((one = Number.NaN) => format(figure, one));
-    const spread = values.length > 1 ? `${from} to ${to} of ${values.length} rounds` : "";
-    const [color, word] = isReached(figure, value ?? Number.NaN)
-      ? (["green", "yes"] as const)
-      : (["red", "NO"] as const);
-    table.push([what, against, format(figure, value ?? Number.NaN), spread, target, styleText(color, word)]);
-  }
-  return table.toString();
+    const [low, value, high] = [0.25, 0.5, 0.75].map((share) => quantile(values, share)) as [
+      number,
+      number,
+      number,
+    ];
+    const spread =
+      values.length > 1 ? `${format(figure, low)} to ${format(figure, high)} of ${values.length} rounds` : "";
+    return [what, against, format(figure, value), spread, target, isReached(figure, value) ? "yes" : "NO"];
+  });
+  const head = ["WHAT", "AGAINST", "MEASURED", "MIDDLE HALF", "TARGET", "REACHED"];
+  return formatTable(head, rows, { colours: { yes: "green", NO: "red" } });
 }

@@ -1,94 +1,107 @@
-/**
- * The servers that the benchmarks measure, each in its own process: `servers.ts <name>`, `servers.ts program
- * <configuration>`, or `servers.ts service <ServiceOptions as JSON>`.
- */
+/** The servers that the benchmarks measure, each in its own process, which `startServer` starts with this file. */
+import { execaNode } from "execa";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
-import { startServer as startResponder } from "../../dist/provider/server/server.js";
 import { listen } from "../lib/listen.ts";
-import {
-  API_KEY,
-  type ServerReport,
-  type ServiceOptions,
-  type ServiceReport,
-  VERIFICATION_KEY,
-  workspaceNames,
-} from "./child.ts";
+import { VERIFICATION_KEY } from "../million/flood.ts";
 
-const [, , name = "", argument = ""] = process.argv;
+/** A test key of the service, valid nowhere. */
+export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
-/** Reads the body, and responds with the status that `use` returns, without a body. */
-const reading =
-  (use: (body: Buffer, request: IncomingMessage) => number): RequestListener =>
-  (req, res) => {
-    const chunks: Buffer[] = [];
-    req.on("data", (chunk: Buffer) => chunks.push(chunk));
-    req.on("end", () => res.writeHead(use(Buffer.concat(chunks), req), { "content-length": 0 }).end());
+/** A server in its own process, which responds to each message with a report. */
+export interface Server<Report> extends AsyncDisposable {
+  ask(): Promise<Report>;
+}
+
+/** The CPU time of a receiver's process so far, in milliseconds. */
+export interface ReceiverReport {
+  url: string;
+  cpuMs: number;
+}
+
+export interface ServiceReport {
+  /** The address of the registration interface of each workspace. */
+  baseUrls: string[];
+  endpointUrl: string;
+  /** The number of workspaces with a registration. */
+  registered: number;
+}
+
+/**
+ * Starts a server in a separate process, so that it does not share this one's event loop. It ends with this
+ * process.
+ */
+export function startServer(name: "responder" | "bare"): Server<ReceiverReport>;
+export function startServer(name: "service", workspaces: number): Server<ServiceReport>;
+export function startServer(name: keyof typeof SERVERS, workspaces = 0): Server<unknown> {
+  const options = { ipc: true, stdio: "inherit", reject: false } as const;
+  const child = execaNode(fileURLToPath(import.meta.url), [name, String(workspaces)], options);
+  return {
+    ask: async () => {
+      await child.sendMessage("ask");
+      return child.getOneMessage();
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await child;
+    },
   };
+}
 
 /** The responder on Node, with an empty handler. */
-const respond = (): RequestListener =>
+const responder = (): RequestListener =>
   toNodeListener(createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined }));
 
-/** The listeners of the servers under load. */
-const listeners: Record<string, () => RequestListener> = {
-  responder: respond,
-
-  /** The minimum for a receiver: reads the body and checks the HMAC. */
-  bare: () =>
-    reading((body, { headers }) => {
-      const mac = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
-      const expected = Buffer.from(`sha256=${mac}`);
-      const signature = Buffer.from(String(headers["x-hub-signature-256"]));
-      const isGood = expected.length === signature.length && timingSafeEqual(expected, signature);
-      return isGood ? 200 : 401;
-    }),
-
-  /** The minimum for a server that rejects a body: reads it. */
-  reader: () => reading(() => 401),
+/** The minimum for a receiver: reads the body and checks the HMAC. */
+const bare = (): RequestListener => (request, response) => {
+  const mac = createHmac("sha256", VERIFICATION_KEY);
+  request.on("data", (chunk: Buffer) => mac.update(chunk));
+  request.on("end", () => {
+    const expected = Buffer.from(`sha256=${mac.digest("hex")}`);
+    const signature = Buffer.from(String(request.headers["x-hub-signature-256"]));
+    const isGood = expected.length === signature.length && timingSafeEqual(expected, signature);
+    response.writeHead(isGood ? 200 : 401, { "content-length": 0 }).end();
+  });
 };
 
-const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
-
-/** Starts the emulator with some workspaces, and their endpoint. */
-async function startService(): Promise<() => ServiceReport> {
-  const { workspaces, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
-  const emulator = await startEmulator({
-    workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
-  });
-  for (const operation of delayMs > 0 ? CALLS : []) {
-    emulator.injectFault({ operation, fault: { delayMs }, every: 1 });
-  }
-  const { url } = await listen(createServer(respond()));
+async function serve(listener: RequestListener): Promise<() => ReceiverReport> {
+  const { url } = await listen(createServer(listener));
   return () => {
-    const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-    return { serviceUrl: emulator.url, endpointUrl: `${url}/`, registered };
+    const { user, system } = process.cpuUsage();
+    return { url, cpuMs: (user + system) / 1000 };
   };
 }
 
-/** The counterpart of `startServer` in child.ts: sends a report now and for each message. */
-function serveParent(report: () => unknown): void {
-  const send = (): void => void process.send?.(report());
-  process.on("message", send);
+/** Starts the emulator with some workspaces, and their endpoint. */
+async function startService(count: number): Promise<() => ServiceReport> {
+  const names = Array.from(
+    { length: count },
+    (_, index) => `workspace-${String(index + 1).padStart(4, "0")}`,
+  );
+  const emulator = await startEmulator({ workspaces: names.map((name) => ({ name, apiKey: API_KEY })) });
+  const { url: endpointUrl } = await listen(createServer(responder()));
+  const workspaces = [...emulator.workspaces.values()];
+  const baseUrls = workspaces.map(({ baseUrl }) => baseUrl);
+  return () => {
+    const registered = workspaces.filter(({ registration }) => registration).length;
+    return { baseUrls, endpointUrl, registered };
+  };
+}
+
+const SERVERS = {
+  responder: () => serve(responder()),
+  bare: () => serve(bare()),
+  service: startService,
+};
+
+if (import.meta.main) {
+  const [, , name, count] = process.argv;
+  const started = SERVERS[name as keyof typeof SERVERS](Number(count));
+  process.on("message", () => void started.then((report) => process.send?.(report())));
   process.on("disconnect", () => process.exit());
-  send();
 }
-
-/** Starts the whole responder with a configuration file. */
-async function startProgram(): Promise<{ url: string }> {
-  const server = await startResponder({ configFile: argument, instance: "bench" });
-  const { port } = await server.status();
-  return { url: `http://127.0.0.1:${port}` };
-}
-
-const listener = listeners[name];
-if (listener || name === "program") {
-  const { url } = await (listener ? listen(createServer(listener())) : startProgram());
-  serveParent((): ServerReport => {
-    const { user, system } = process.cpuUsage();
-    return { url, cpuMs: (user + system) / 1000 };
-  });
-} else serveParent(await startService());

@@ -1,9 +1,8 @@
 /**
  * Writes declarations that do not refer to zod's: those compile only with esModuleInterop or skipLibCheck,
- * and many Pulumi programs have neither. Types that zod infers are written out, and zod schemas are omitted.
- * Only `pulumi-apichat/schema` exports zod schemas, so `dist/schema` has two versions: the compiler's
- * declarations, with the comments on the keys of the schemas, which the compiler drops, and plain ones in
- * `types/` for the rest of the package.
+ * and many Pulumi programs have neither. Types that zod infers are written out, with the comments on the keys of the
+ * schemas, which the compiler drops, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
+ * so `dist/schema` has them, and a version without them in `types/` for the rest of the package.
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
@@ -19,58 +18,31 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   return (path, text, _mark, _onError, sources) => {
     const source = sources?.[0];
     if (!path.endsWith(".d.ts") || source === undefined) return ts.sys.writeFile(path, text);
-    const plain = IMPORTS_ZOD.test(text) ? toPlain(text, source, checker) : text;
+    const write = (keepsSchemas: boolean): string =>
+      IMPORTS_ZOD.test(text) ? toPlain(text, source, checker, keepsSchemas) : text;
     if (path.startsWith(schema)) {
-      ts.sys.writeFile(path, withKeyComments(text, source, checker));
-      ts.sys.writeFile(join(schema, "types", path.slice(schema.length)), plain);
+      ts.sys.writeFile(path, write(true));
+      ts.sys.writeFile(join(schema, "types", path.slice(schema.length)), write(false));
     } else {
-      ts.sys.writeFile(path, plain.replaceAll(/"((?:\.\.\/)+schema\/)([\w-]+\.js)"/g, '"$1types/$2"'));
+      ts.sys.writeFile(path, write(false).replaceAll(/"((?:\.\.\/)+schema\/)([\w-]+\.js)"/g, '"$1types/$2"'));
     }
   };
 }
 
-/** Adds the doc comments on the keys of zod's objects to a declaration file. Types that zod infers inherit them. */
-function withKeyComments(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
-  const comments: [at: number, comment: string][] = [];
-  const walk = (node: ts.Node, type: ts.Type | undefined): void => {
-    if (type === undefined) return;
-    if (ts.isTypeOperatorNode(node)) return walk(node.type, type);
-    if (ts.isTypeLiteralNode(node)) {
-      for (const member of node.members.filter(ts.isPropertySignature)) {
-        const key = type.getProperty(member.name.getText());
-        for (const declaration of key?.declarations ?? [])
-          comments.push([member.getStart(), commentOf(declaration)]);
-        if (key && member.type) walk(member.type, checker.getTypeOfSymbol(key));
-      }
-    } else if (ts.isTypeReferenceNode(node) || ts.isTupleTypeNode(node)) {
-      const parts = ts.isTupleTypeNode(node) ? node.elements : (node.typeArguments ?? []);
-      const types = "target" in type ? checker.getTypeArguments(type as ts.TypeReference) : [];
-      for (const [index, part] of parts.entries()) walk(part, types[index]);
-    }
-  };
-  const written = variablesOf(source);
-  for (const { name, type } of variablesOf(parse(text))) {
-    const one = written.find((variable) => variable.name.getText() === name.getText());
-    if (type && one) walk(type, checker.getTypeAtLocation(one));
-  }
-  let result = text;
-  for (const [at, comment] of comments.toReversed())
-    result = result.slice(0, at) + comment + result.slice(at);
-  return ts.createPrinter().printFile(parse(result));
-}
-
-const variablesOf = (file: ts.SourceFile): ts.VariableDeclaration[] =>
-  file.statements.filter(ts.isVariableStatement).flatMap((one) => [...one.declarationList.declarations]);
-
-/** Returns the text of a declaration file without zod. */
-function toPlain(text: string, source: ts.SourceFile, checker: ts.TypeChecker): string {
+/** Returns the text of a declaration file without types that zod infers, and without schemas unless it keeps them. */
+function toPlain(
+  text: string,
+  source: ts.SourceFile,
+  checker: ts.TypeChecker,
+  keepsSchemas: boolean,
+): string {
   const written = new InferredTypes(checker, source);
   const statements = parse(text).statements.flatMap((statement) => {
     const code = statement.getFullText().trim();
-    if (IMPORTS_ZOD.test(code)) return [];
-    if (!USES_ZOD.test(statement.getText())) return [code];
-    const isInferred = isNamedType(statement) && IS_INFERRED.test(code);
-    return isInferred ? [commentOf(statement) + written.declare(statement.name.text)] : [];
+    if (isNamedType(statement) && IS_INFERRED.test(code))
+      return [commentOf(statement) + written.declare(statement.name.text)];
+    const usesZod = IMPORTS_ZOD.test(code) || USES_ZOD.test(statement.getText());
+    return keepsSchemas || !usesZod ? [code] : [];
   });
   const all = parse([...written.imports(), ...statements].join("\n"));
   return ts.createPrinter().printFile(withoutUnusedImports(all));

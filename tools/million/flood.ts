@@ -5,18 +5,19 @@ import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHistogram } from "node:perf_hooks";
-import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { requestReload, requestStatus } from "../../dist/provider/server/control-client.js";
 import { readInstance } from "../../dist/provider/server/data-dir.js";
-import { VERIFICATION_KEY } from "../bench/child.ts";
 import type { Arrivals } from "./target.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
 const TARGET = new URL("target.ts", import.meta.url);
 const BLOCKS = new URL("blocks.ts", import.meta.url);
+/** A test key of the responder, valid nowhere. */
+export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
+
 const CONNECTIONS = 50;
 /** Each connection uses this many conversations in turn, and waits for each response. */
 const CONVERSATIONS = 100;
@@ -27,22 +28,18 @@ const MESSAGE = {
   private: false,
   text: "x".repeat(900),
 };
-const MIB = 1024 * 1024;
 
 export interface FloodOptions {
   /** Whether the responder forwards. */
   forwards: boolean;
   signal: AbortSignal;
   /** Kills and restarts the responder at this interval, and sends unanswered requests again. */
-  killEveryMs?: number | undefined;
+  killEveryMs?: number;
   /** The number of other workspaces. Default 0. */
   others?: number;
   /** Reloads the configuration at this interval. */
-  reloadEveryMs?: number | undefined;
+  reloadEveryMs?: number;
 }
-
-/** The results of a flood. */
-export type Flood = Awaited<ReturnType<typeof flood>>;
 
 /** Sends this many deliveries of 1 KiB, waits until they are forwarded if `forwards` is set, and measures. */
 export async function flood(count: number, options: FloodOptions) {
@@ -79,15 +76,11 @@ export async function flood(count: number, options: FloodOptions) {
     kills += 1;
     responder = await startResponder(port);
   };
-  const look = async () => {
-    const arrivals = (await (await fetch(forwardTo)).json()) as Arrivals;
-    const usage = await usageOf(responder.instance.pid);
-    return { ...arrivals, atMs: performance.now(), own: process.cpuUsage(), responder: usage };
-  };
+  const countArrivals = async () => (await (await fetch(forwardTo)).json()) as Arrivals;
   const isWaiting = async () =>
     forwards && (await requestStatus(responder.instance))?.workspaces["acme"]?.pending !== 0;
 
-  const before = await look();
+  const begunMs = performance.now();
   const allSent = new AbortController();
   const disturbing = [
     repeat(killEveryMs, kill, allSent.signal),
@@ -97,34 +90,30 @@ export async function flood(count: number, options: FloodOptions) {
   const microseconds = await sendAll(url, count, { signal, repeats: killEveryMs !== undefined });
   allSent.abort();
   await Promise.all(disturbing);
-  const accepted = await look();
+  const tookMs = performance.now() - begunMs;
+  const { arrived } = await countArrivals();
   const files = await Promise.all(["", "-wal"].map((end) => stat(join(dataDir, `spool.sqlite${end}`))));
   while (await isWaiting()) await delay(50, undefined, { signal });
-  const done = await look();
+  const throughMs = performance.now() - begunMs;
+  const done = await countArrivals();
+  const memoryMib = await peakOf(responder.instance.pid);
   await responder.end();
-  const tookMs = accepted.atMs - before.atMs;
   return {
     acceptedPerSecond: (count * 1000) / tookMs,
     /** The rate until the last delivery was accepted, then the rate until it was forwarded. */
-    forwardedPerSecond: (accepted.arrived * 1000) / tookMs,
-    throughPerSecond: (count * 1000) / (done.atMs - before.atMs),
-    behind: count - accepted.arrived,
+    forwardedPerSecond: (arrived * 1000) / tookMs,
+    throughPerSecond: (count * 1000) / throughMs,
+    behind: count - arrived,
     p50Ms: microseconds.percentile(50) / 1000,
     p99Ms: microseconds.percentile(99) / 1000,
     /** The longest block of the responder's event loop. */
     blockMs: Number(await readFile(blocksFile, "utf8")),
-    memoryMib: done.responder.peakBytes / MIB,
-    fileMib: files.reduce((sum, { size }) => sum + size, 0) / MIB,
+    memoryMib,
+    fileMib: files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20,
     lost: count - done.arrived,
     early: done.early,
     repeated: done.repeated,
     kills,
-    /** The number of cores that each process used while deliveries were accepted. */
-    cores: {
-      responder: (accepted.responder.cpuMs - before.responder.cpuMs) / tookMs,
-      target: (accepted.cpuMs - before.cpuMs) / tookMs,
-      sender: (accepted.own.user + accepted.own.system - before.own.user - before.own.system) / 1000 / tookMs,
-    },
   };
 }
 
@@ -193,15 +182,8 @@ export async function sendAll(
   return microseconds;
 }
 
-/** Reads the CPU time and the peak memory of a process from /proc. */
-async function usageOf(pid: number): Promise<{ cpuMs: number; peakBytes: number }> {
-  const [stats = "", status = ""] = await Promise.all(
-    ["stat", "status"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8")),
-  );
-  const [user, system] = stats
-    .slice(stats.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 13);
-  const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];
-  return { cpuMs: 10 * (Number(user) + Number(system)), peakBytes: 1024 * Number(kibibytes) };
+/** Reads the peak memory of a process from /proc, in MiB. */
+async function peakOf(pid: number): Promise<number> {
+  const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kibibytes) / 1024;
 }

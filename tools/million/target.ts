@@ -8,7 +8,7 @@ const last = new Map<string, number>();
 const counts = { arrived: 0, repeated: 0, early: 0 };
 
 /** `early` counts deliveries that arrived before an earlier one of their conversation. */
-export type Arrivals = typeof counts & { cpuMs: number };
+export type Arrivals = typeof counts;
 
 function count(conversation: string, number: number): void {
   const expected = (last.get(conversation) ?? -1) + 1;
@@ -19,8 +19,6 @@ function count(conversation: string, number: number): void {
 const server = createServer((request, response) => {
   const { method, headers } = request;
   if (method !== "GET") count(String(headers["x-conversation"]), Number(headers["x-number"]));
-  const { user, system } = process.cpuUsage();
-  const report = { ...counts, cpuMs: (user + system) / 1000 } satisfies Arrivals;
-  request.resume().once("end", () => response.end(method === "GET" ? JSON.stringify(report) : ""));
+  request.resume().once("end", () => response.end(method === "GET" ? JSON.stringify(counts) : ""));
 });
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));

@@ -83,7 +83,7 @@ async function addPlugin(content: string, plugin: string): Promise<void> {
     await copyFile(join(plugin, name), join(content, name));
 }
 
-/** Adds the command line, the page of its emulator, and the programs that its `init` writes. */
+/** Adds the command line, the page of its emulator, the programs that its `init` writes, and the schemas for readers. */
 async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
@@ -94,7 +94,10 @@ async function addCommandLine(content: string, source: string): Promise<void> {
       ),
     ),
   );
-  for (const path of examples) await cp(join(source, path), join(content, path));
+  const schemas = (await readdir(join(source, "schema")))
+    .filter((name) => /\.schema\.json$|^(?:openapi|vectors)\.json$/.test(name))
+    .map((name) => join("schema", name));
+  for (const path of [...examples, ...schemas]) await cp(join(source, path), join(content, path));
 }
 
 interface UnpackOptions {

@@ -21,10 +21,20 @@ def main() -> None:
         source = f" --server {plugin['server']}" if "server" in plugin else " --file <its archive>"
         install = f"pulumi plugin install resource apichat {plugin['version']}{source}"
         sys.exit(f"apichat: the resource plugin is not in {folder}. Install it with: {install}")
+    if "init" in sys.argv:
+        os.environ["APICHAT_WHEEL_URL"] = _wheel_url()
     command = [node, script, *sys.argv[1:]]
     if os.name == "nt":
         sys.exit(subprocess.call(command))
     os.execv(node, command)
+
+
+def _wheel_url() -> str:
+    """The file or address that pip installed this package from (PEP 610); empty if it was an index."""
+    from importlib.metadata import distribution
+
+    url = json.loads(distribution("pulumi-apichat").read_text("direct_url.json") or "{}")
+    return url.get("url", "") if "archive_info" in url else ""
 
 
 def _package_folder() -> str:

@@ -1,41 +1,34 @@
 import { Command } from "commander";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "../credentials.js";
-import type { NamedFinding } from "./run.js";
-import { parseUrl } from "../option-values.js";
 import { ENDINGS, EXIT, paint, printResult } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
-import { runToExit, type CommandRun } from "../run-command.js";
+import { runToExit } from "../run-command.js";
+import type { Finding } from "./checks.js";
 
-interface DoctorOptions extends CredentialOptions {
-  webhookUrl?: string;
+interface DoctorOptions {
   json?: boolean;
 }
 
-export function doctorCommand(): Command {
-  const command = new Command("doctor")
-    .description("check Node.js, Pulumi, the plugin and the network, each with a hint")
-    .option("--webhook-url <url>", "a webhook URL to check", parseUrl)
-    .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
-  return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey"])
+export const doctorCommand = (): Command =>
+  new Command("doctor")
+    .description("check Node.js, Pulumi and the plugin, each with a hint")
+    .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }')
     .addHelpText("after", HELP)
-    .action((options: DoctorOptions) => runToExit(options, (run) => inspect(options, run)));
-}
+    .action((options: DoctorOptions) => runToExit({}, ({ signal }) => inspect(options, signal)));
 
-const HELP = `${CREDENTIALS_HELP}
-This command never prompts, changes nothing and sends no message. It reads the Pulumi.yaml in the current
-folder or above. What is wrong with the program and its configuration, pulumi preview reports. ok, warning and
-skipped are fine; failed is not.
+const HELP = `
+This command changes nothing and calls no service. It reads the Pulumi.yaml in the current folder or above.
+pulumi preview reports what is wrong with the program and its configuration, apichat webhook get checks base
+URL and API key, and apichat verify the endpoint. ok, warning and skipped are fine; failed is not.
 
 Examples:
   $ apichat doctor
-  $ apichat doctor --base-url https://platform.example/acme/apichat --webhook-url https://chat.example/webhooks/apichat
   $ apichat doctor --json | jq '.checks[] | select(.status == "failed")'
 ${ENDINGS}`;
 
-async function inspect({ webhookUrl, json }: DoctorOptions, run: CommandRun): Promise<number> {
+async function inspect({ json }: DoctorOptions, signal: AbortSignal): Promise<number> {
   // Loaded here, because `--help` needs none of it.
-  const { runChecks } = await import("./run.js");
-  const checks = await runChecks({ ...run, folder: process.cwd(), webhookUrl });
+  const { runChecks } = await import("./checks.js");
+  const checks = await runChecks({ folder: process.cwd(), signal });
   const passed = checks.every(({ status }) => status !== "failed");
   printResult({ json }, { passed, checks }, () => formatFindings(checks));
   return passed ? EXIT.done : EXIT.failed;
@@ -44,7 +37,7 @@ async function inspect({ webhookUrl, json }: DoctorOptions, run: CommandRun): Pr
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
-function formatFindings(findings: readonly NamedFinding[]): string {
+function formatFindings(findings: readonly Finding[]): string {
   const nameWidth = Math.max(...findings.map(({ name }) => name.length));
   const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
   const lines = findings.flatMap(({ name, status, text, hint }) => [

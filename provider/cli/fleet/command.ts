@@ -11,7 +11,6 @@ import { runToEnd, type Stop } from "./session.js";
 
 interface OutputOptions {
   json?: boolean | undefined;
-  jsonFile?: string | undefined;
   markdownFile?: string | undefined;
   yes?: boolean | undefined;
 }
@@ -24,13 +23,11 @@ export interface FleetSource {
   open: () => Promise<Fleet>;
 }
 
-type Session = ReturnType<typeof createSession>;
+export type Session = ReturnType<typeof createSession>;
 
-export type RunSession = Session & { fleet: Fleet };
-
-interface CommandSpec<Options, Given = Session> {
+interface CommandSpec<Options> {
   /** The help text before the examples. */
-  about?: string;
+  about: string;
   /** Without the name of the command line. */
   examples: readonly string[];
   /** Ends its help. Default: the exit codes that most commands have. */
@@ -38,59 +35,60 @@ interface CommandSpec<Options, Given = Session> {
   /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
   asks?: boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
-  work: (session: Given, options: Options) => Promise<number>;
-  /** The exit code after an error. Default 1. */
+  work: (session: Session, options: Options) => Promise<number>;
+  /** The exit code of a failure. Default 1. */
   failed?: number;
 }
 
 export function fleetCommand<Options>(
   source: FleetSource,
   command: Command,
-  spec: CommandSpec<Options>,
+  { about, examples, endings = ENDINGS, asks, work, failed = EXIT.failed }: CommandSpec<Options>,
 ): Command {
-  const { about, examples, endings = ENDINGS, asks, work, failed = EXIT.failed } = spec;
-  const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
-  const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
-  return command.addHelpText("after", help).action(() => {
-    const { json, jsonFile, markdownFile, yes, ...options } = command.opts<OutputOptions>();
+  const lines = examples.map((example) => `  $ ${source.name} ${example}\n`).join("");
+  return command.addHelpText("after", `\n${about}\n\nExamples:\n${lines}${endings}`).action(() => {
+    const { json, markdownFile, yes, ...options } = command.opts<OutputOptions>();
     return runToEnd(failed, async (stop) => {
       if (!yes && asks) requireTerminal(command.name());
-      const output = { json, jsonFile, markdownFile, yes };
-      return work(createSession(source, output, stop), options as Options);
+      const fleet = await orAborted(source.open(), stop.signal);
+      const session = createSession(fleet, source.name, { json, markdownFile, yes }, stop, failed);
+      return work(session, options as Options);
     });
   });
 }
 
-function createSession({ name: program, open }: FleetSource, output: OutputOptions, stop: Stop) {
+function createSession(fleet: Fleet, program: string, output: OutputOptions, stop: Stop, failed: number) {
   const { signal } = stop;
+  type Start<Report> = (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>;
+  /** Runs the fleet, and shows its progress on stderr. */
+  const run = async <Report>(start: Start<Report>): Promise<Report> => {
+    const progress = new FleetProgress(signal);
+    stop.isRunning = true;
+    try {
+      return await start({ signal, onEvent: (event) => progress.take(event) });
+    } finally {
+      stop.isRunning = false;
+    }
+  };
+  /** Prints a report as the options say. Returns the exit code. */
+  const print = async (report: AnyReport): Promise<number> => {
+    const { json, markdownFile } = output;
+    printText(renderReport(report, json ? "json" : "text", { paint, program }));
+    if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
+    if (report.outcome === "failed") return failed;
+    return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+  };
   return {
-    open: (): Promise<Fleet> => orAborted(open(), signal),
+    fleet,
     program,
     output,
     signal,
-    /** Runs the fleet, and shows its progress on stderr. */
-    run: async <Report>(
-      start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
-    ): Promise<Report> => {
-      const progress = new FleetProgress(signal);
-      stop.isRunning = true;
-      try {
-        return await start({ signal, onEvent: (event) => progress.take(event) });
-      } finally {
-        stop.isRunning = false;
-      }
-    },
+    run,
+    print,
+    report: async (start: Start<AnyReport>): Promise<number> => print(await run(start)),
     /** Asks, unless `--yes` was given: see {@link confirm}. */
     confirm: (question: string, agreed?: RegExp): Promise<boolean> =>
       confirm(question, { yes: output.yes, agreed, otherwise: "nothing was changed", signal }),
-    /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
-    print: async (report: AnyReport): Promise<number> => {
-      const { json, jsonFile, markdownFile } = output;
-      printText(renderReport(report, json ? "json" : "text", { paint, program }));
-      if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
-      if (jsonFile) await writeFile(jsonFile, renderReport(report, "json"));
-      return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
-    },
   };
 }
 
@@ -98,10 +96,11 @@ const STOPPING = `
 Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
 ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
 
+/** A command that runs stacks. */
 export function runCommand<Options>(
   source: FleetSource,
   command: Command,
-  { about = "", work, ...spec }: CommandSpec<Options, RunSession>,
+  spec: CommandSpec<Options>,
 ): Command {
   command
     .option("--stacks-at-once <n>", "how many stacks run at once (default: one per core, 2 to 8)", parseCount)
@@ -117,11 +116,6 @@ export function runCommand<Options>(
     )
     .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines")
     .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job")
-    .option("--json-file <file>", "also write the report as JSON");
-  return fleetCommand<Options>(source, command, {
-    ...spec,
-    about: about + STOPPING,
-    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
-  });
+    .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job");
+  return fleetCommand<Options>(source, command, { ...spec, about: spec.about + STOPPING });
 }

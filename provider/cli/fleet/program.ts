@@ -62,16 +62,13 @@ keys stay accepted meanwhile. Run it again to continue an interrupted rotation. 
 without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
-      work: async ({ fleet, run, confirm, print }, options) => {
+      work: async ({ fleet, confirm, report }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
         if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `))) return EXIT.failed;
-        return print(await run((given) => fleet.rotate({ ...given, ...options })));
+        return report((given) => fleet.rotate({ ...given, ...options }));
       },
     },
   );
-
-/** How `watch` ends: a job can tell drift from a watch that failed. */
-const CODES = { "no-drift": 0, drift: 1, failed: 2 } as const;
 
 const watchCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
@@ -81,17 +78,14 @@ const watchCommand = (source: FleetSource): Command =>
       about: `Reports each difference by workspace and property, with both values (for keys, only that they
 differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
 longer in the list, also count as drift.`,
-      examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json-file drift.json'],
+      examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json > drift.json'],
       endings: `
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted
 (Ctrl-C).
 ${JSON_FAILURES}`,
-      failed: CODES.failed,
-      work: async ({ fleet, run, print }, options) => {
-        const report = await run((given) => fleet.watch({ ...given, ...options }));
-        await print(report);
-        return CODES[report.outcome];
-      },
+      // A job can tell drift from a watch that failed.
+      failed: 2,
+      work: ({ fleet, report }, options) => report((given) => fleet.watch({ ...given, ...options })),
     },
   );
 
@@ -102,19 +96,18 @@ const destroyCommand = (source: FleetSource): Command =>
       .description("remove all webhooks of the fleet, and its stacks")
       .option("--yes", "do not ask for the number of webhooks"),
     {
-      about:
-        "Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;\n" +
-        "without a terminal, pass --yes.",
+      about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
+without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
-      work: async ({ fleet, output, run, confirm, print }, options) => {
+      work: async ({ fleet, output, confirm, report }, options) => {
         // With --yes the index stack is not read. Before it is written, the number is the maximum.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
         const question = `Remove ${what}? Type ${number} to continue: `;
         if (!(await confirm(question, new RegExp(`^${number}$`)))) return EXIT.failed;
-        return print(await run((given) => fleet.destroy({ ...given, ...options })));
+        return report((given) => fleet.destroy({ ...given, ...options }));
       },
     },
   );
@@ -129,8 +122,7 @@ const refreshCommand = (source: FleetSource): Command =>
       about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up
 then repairs what differs.`,
       examples: ["refresh", "refresh --json"],
-      work: async ({ fleet, run, print }, options) =>
-        print(await run((given) => fleet.refresh({ ...given, ...options }))),
+      work: ({ fleet, report }, options) => report((given) => fleet.refresh({ ...given, ...options })),
     },
   );
 
@@ -144,20 +136,19 @@ const stacksCommand = (source: FleetSource): Command =>
       about:
         "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
-      work: async ({ open, output }) => {
-        const stacks = (await open()).stacks.map(({ name, workspaces }) => ({
+      work: async ({ fleet, output }) => {
+        const stacks = fleet.stacks.map(({ name, workspaces }) => ({
           stack: name,
           workspaces: workspaces.map((workspace) => workspace.name),
         }));
-        printResult(output, stacks, () => formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
+        const rows = stacks.flatMap(({ stack, workspaces }) =>
+          (workspaces.length === 0 ? ["(none)"] : workspaces).map((workspace) => [stack, workspace]),
+        );
+        printResult(output, stacks, () => formatTable(["STACK", "WORKSPACE"], rows));
         return EXIT.done;
       },
     },
   );
-
-/** Includes a row for a stack without workspaces. */
-const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>
-  workspaces.length === 0 ? [[stack, "(none)"]] : workspaces.map((workspace) => [stack, workspace]);
 
 const writeCommand = (source: FleetSource): Command =>
   fleetCommand<{ stack: string; folder: string }>(
@@ -171,8 +162,8 @@ const writeCommand = (source: FleetSource): Command =>
 up does with this stack, but does not write the index stack. The files contain secrets, and only you can
 read them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
-      work: async ({ open }, { stack, folder }) => {
-        await (await open()).write(stack, folder);
+      work: async ({ fleet }, { stack, folder }) => {
+        await fleet.write(stack, folder);
         note(`wrote the project of ${stack} to ${folder}: it contains secrets, so do not commit it`);
         return EXIT.done;
       },
@@ -188,8 +179,8 @@ const botUrlsCommand = (source: FleetSource): Command =>
     {
       about: "They come from the index stack, which up writes. Before the first up there are none.",
       examples: ["bot-urls", "bot-urls --json | jq -r .acme"],
-      work: async ({ open, output, program }) => {
-        const botUrls = await (await open()).botUrls();
+      work: async ({ fleet, output, program }) => {
+        const botUrls = await fleet.botUrls();
         printResult(output, botUrls, () => formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);

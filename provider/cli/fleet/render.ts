@@ -100,7 +100,7 @@ function describeReport(report: AnyReport, place: Place): string[] {
   ];
 }
 
-const COLUMNS = "STACK OUTCOME CREATE UPDATE DELETE SAME DRIFTED FAILED SECONDS";
+const COLUMNS = "STACK OUTCOME CREATE UPDATE DELETE SAME FAILED SECONDS";
 
 function describeStacks(report: FleetReport<FleetAction>, place: Place): string {
   const { stacks, skipped, failures, seconds } = report;
@@ -116,18 +116,14 @@ const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"]
 
 type CountedStack = Pick<StackReport, "webhooks" | "failures">;
 
-/** How many webhooks get each change, drifted and failed, in the order of the table. */
+/** How many webhooks get each change, and how many failed, in the order of the table. */
 export function countChanges(
   stacks: readonly CountedStack[],
-): Record<WebhookChange | "drifted" | "failed", number> {
+): Record<WebhookChange | "failed", number> {
   const webhooks = stacks.flatMap((stack) => stack.webhooks);
   const counts = CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
-  const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
-  return {
-    ...(Object.fromEntries(counts) as Record<WebhookChange, number>),
-    drifted,
-    failed: stacks.flatMap(({ failures }) => failures).length,
-  };
+  const failed = stacks.flatMap(({ failures }) => failures).length;
+  return { ...(Object.fromEntries(counts) as Record<WebhookChange, number>), failed };
 }
 
 const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): string[] => [
@@ -152,7 +148,7 @@ function describeEnd(report: FleetReport | RotationReport, { program }: Place): 
 }
 
 function describePlan(plan: FleetPlan, place: Place): string[] {
-  const { creates, removals, index, stacks, randomKeys, failures } = plan;
+  const { creates, removals, index, stacks, failures } = plan;
   const { program } = place;
   const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
   const isUnauthorized = failures.some(({ error }) => error?.code === "unauthorized");
@@ -176,9 +172,6 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
           listNames(removals, MAX_NAMES),
       others !== "" && `In addition to the webhooks: ${others}.`,
       index === "stale" && "The index stack is stale: up writes it.",
-      randomKeys > 0 &&
-        `${count(randomKeys, "random key")}: the state of their stacks is written after each resource, ` +
-          "because a killed run would lose new ones.",
     ),
     describeFailures(failures, place),
     toLines(...describeStop(plan)),

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { FleetPlan, UpOptions } from "../../fleet/index.js";
 import { parseCountOrNone } from "../option-values.js";
 import { ENDINGS, EXIT, note, paintOnStderr } from "../output.js";
-import { runCommand, type RunSession, type FleetSource } from "./command.js";
+import { runCommand, type FleetSource, type Session } from "./command.js";
 import { count, countChanges, listOthers, renderReport } from "./render.js";
 
 type UpCommandOptions = UpOptions & { skipPlan?: boolean };
@@ -24,10 +24,9 @@ export const planCommand = (source: FleetSource): Command =>
       about: `Previews each stack. For every webhook that would be created, it queries what is registered:
 free, adopted (your URL) or taken (a different URL). It names the workspaces that are no longer in the list,
 and changes nothing.`,
-      examples: ["plan", "plan --refresh --json-file plan.json"],
+      examples: ["plan", "plan --refresh --json > plan.json"],
       endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
-      work: async ({ fleet, run, print }, options) =>
-        print(await run((given) => fleet.plan({ ...given, ...options }))),
+      work: ({ fleet, report }, options) => report((given) => fleet.plan({ ...given, ...options })),
     },
   );
 
@@ -44,28 +43,24 @@ export const upCommand = (source: FleetSource): Command =>
       about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits
 with 1. If there is nothing to do, it does not ask. One failing workspace does not stop the others. After a
 run that was interrupted or had failures, run up again: what is done stays done.`,
-      examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json"],
+      examples: ["up", "up --yes --stacks-at-once 4 --json > up.json"],
       asks: true,
       work: upOnFleet,
     },
   );
 
-async function upOnFleet(session: RunSession, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
+async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOptions): Promise<number> {
   const { fleet } = session;
   const plan = skipPlan ? undefined : await planFirst(session, options);
   if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
   const all = count(fleet.workspaces.length, "workspace");
   const question = plan ? "Apply this plan?" : `Bring ${all} in line with the list, without a plan?`;
   if (!(await session.confirm(`${question} (y/N) `))) return EXIT.failed;
-  const report = await session.run((given) => fleet.up({ ...given, ...options }));
-  return session.print(report);
+  return session.report((given) => fleet.up({ ...given, ...options }));
 }
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed: it is then unknown what would be done. */
-async function planFirst(
-  { fleet, program, run, signal }: RunSession,
-  options: UpOptions,
-): Promise<FleetPlan> {
+async function planFirst({ fleet, program, run, signal }: Session, options: UpOptions): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
   process.stderr.write(renderReport(plan, "text", { paint: paintOnStderr, program }));
   signal.throwIfAborted();
@@ -87,7 +82,7 @@ function isEmpty(plan: FleetPlan): boolean {
 
 function reportNothing(
   { fleet, shard, startedAt, seconds, stacks }: FleetPlan,
-  { print }: RunSession,
+  { print }: Session,
   { refresh }: UpOptions,
 ): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";

@@ -73,7 +73,7 @@ ${ENDINGS}`;
  */
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;
-  const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
+  const baseUrl = credentials.findAddress("baseUrl") ?? EMULATOR_URL;
   rejectQuery("--base-url", baseUrl);
   rejectQuery("--webhook-url", webhookUrl);
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
@@ -84,7 +84,9 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   }
   const folder = resolve(target);
   const { own, source, clone } = await findPackage();
-  const settings = { name: toProjectName(basename(folder)), source, baseUrl, webhookUrl, language };
+  // The command of the wheel sets it.
+  const wheel = process.env["APICHAT_WHEEL_URL"];
+  const settings = { name: toProjectName(basename(folder)), source, wheel, baseUrl, webhookUrl, language };
   const texts = await readProgram(own, settings);
   const files = Object.keys(texts);
   const existing = files.filter((file) => existsSync(join(folder, file)));

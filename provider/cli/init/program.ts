@@ -20,6 +20,8 @@ export interface ProgramOptions {
   name: string;
   /** How package.json refers to this package. Without one the engine downloads the plugin. */
   source: string | undefined;
+  /** The file or address that the command's wheel was installed from; empty or undefined if it was an index. */
+  wheel?: string | undefined;
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
   webhookUrl: string | undefined;
@@ -68,7 +70,8 @@ const EDITS: Record<string, (text: string, options: ProgramOptions) => string> =
       .replace(/(?<=^name: ).*/m, () => JSON.stringify(name))
       .replace(/(?<=^ {2}apichat:baseUrl:\n {4}value: ).*/m, () => JSON.stringify(baseUrl))
       .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
-  "requirements.txt": (text, { source }) => (source === undefined ? `pulumi-apichat==${VERSION}\n` : text),
+  "requirements.txt": (text, { source, wheel }) =>
+    source === undefined ? `pulumi-apichat${wheel ? ` @ ${wheel}` : `==${VERSION}`}\n` : text,
   // `pulumi install` adds the SDK and what it needs.
   "go.mod": (text, { name }) =>
     text

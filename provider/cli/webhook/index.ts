@@ -67,7 +67,7 @@ const planCommand = (): Command =>
     );
 
 const workspaceCommand = (name: string, description: string): Command =>
-  addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
+  addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey"])
     .description(description)
     .addOption(apiKeyAsOption())
     .addOption(requestSecondsOption("how long one call may take with its retries"))
@@ -84,46 +84,44 @@ const apiKeyAsOption = (): Option =>
 const WEBHOOK_HELP = `
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat
-  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is shown as "set", or compared with yours if a flag, the environment or a file has it; --show-key
-prints it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
+The key is shown as "set", or compared with yours if an option or the environment has it; --show-key prints
+it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
 --show-key. Values of the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
-  $ apichat webhook get --credentials acme.yaml --json
+  $ apichat webhook get --json
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-If a different URL is registered, it fails and leaves it in place, unless you pass --replace. With a bot URL,
-it also fails if a different bot answers; if nothing was registered, that is only known after the set, which
-is then undone.
+If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
 ${CREDENTIALS_HELP}
 Examples:
-  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
-  $ apichat webhook set --webhook-url https://chat.example/new --replace --preflight warn --credentials acme.yaml
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
+  $ apichat webhook set --webhook-url https://chat.example/new --replace --preflight warn
 ${ENDINGS}`;
 
 const DELETE_HELP = `
-Nothing records what you registered, so the URL, and the bot URL if given, decide whether the webhook is
-yours. If a different URL or bot is registered, the command fails and removes nothing, unless you pass
---replace. If nothing is registered, it succeeds.
+Nothing records what you registered, so the URL decides whether the webhook is yours. If a different URL is
+registered, the command fails and removes nothing, unless you pass --replace. If nothing is registered, it
+succeeds.
 ${CREDENTIALS_HELP}
 Examples:
-  $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+  $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list has an entry for each workspace, with name and baseUrl. Each of these may also be at the top for all:
-webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). An entry may also have
-botUrl: a different bot is then reported. The API key defaults to the command's.
+webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). The API key defaults to
+the command's.
 
-States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two
-entries reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as
-free: the specification does not say what the service responds for a workspace that never had a webhook.
+States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
+reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the
+specification does not say what the service responds for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

@@ -1,4 +1,4 @@
-import { commandLine } from "../../errors/index.js";
+import { commandLine, toPlainText } from "../../errors/index.js";
 import { isReady, planWebhooks, readPlannedWorkspaces, type PlanState } from "../../workspace-list/index.js";
 import { EXIT, note, printResult } from "../output.js";
 import { type CommandRun, noteIfSlow } from "../run-command.js";
@@ -23,8 +23,12 @@ export async function runPlan(options: PlanOptions, { credentials, signal }: Com
   );
   const unready = rows.filter((row) => !isReady(row)).length;
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
+  // A wrong API key is wrong for many: its reason, and what to do, is printed once.
+  const failed = rows.filter(({ reason }) => reason !== undefined);
+  const groups = [...Map.groupBy(failed, ({ state, detail }) => `${state} ${detail}`).values()];
+  const reasons = groups.map(([first]) => `\n${toPlainText(first?.name ?? "")}: ${first?.reason}\n`);
   printResult(options, { ok: unready === 0, workspaces: rows }, () =>
-    formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, { colours: COLOURS }),
+    [formatTable(["WORKSPACE", "STATE", "DETAIL"], cells, { colours: COLOURS }), ...reasons].join(""),
   );
   if (unready > 0 && !options.json)
     note(`${unready} of ${rows.length} are neither free nor yours; see ${commandLine()} webhook plan --help`);
@@ -35,7 +39,6 @@ const COLOURS: Record<PlanState, "green" | "yellow" | "red"> = {
   free: "green",
   yours: "green",
   foreign: "red",
-  "other-bot": "red",
   "same-bot": "red",
   unauthorized: "red",
   unreachable: "yellow",

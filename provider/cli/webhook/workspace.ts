@@ -2,7 +2,7 @@ import type { ApiKeyAs, Registration } from "../../client/index.js";
 import { fieldName, renderProblem, toPlainText } from "../../errors/index.js";
 import { formatUrl, hideQuery } from "../../lib/url.js";
 import { createClient, type WantedWebhook } from "../../registration/index.js";
-import { deleteNamed, describeOtherBot, setNamed, type NamedWorkspace } from "../../registration/named.js";
+import { deleteNamed, setNamed } from "../../registration/named.js";
 import { looksMasked } from "../../responder/key-rules.js";
 import { Run as ResourceRun, checkInputs } from "../../webhook/provider.js";
 import type { CredentialOptions } from "../credentials.js";
@@ -17,16 +17,12 @@ export interface WebhookOptions extends CredentialOptions {
 }
 
 /** Reads the credentials of a workspace, and prompts for the API key if no source has it. Sends nothing. */
-async function openWorkspace(
-  { requestSeconds, apiKeyAs }: WebhookOptions,
-  { credentials }: CommandRun,
-): Promise<NamedWorkspace & { apiKey: string; at: string }> {
+async function openWorkspace({ requestSeconds, apiKeyAs }: WebhookOptions, { credentials }: CommandRun) {
   divertLinesToStderr();
-  const baseUrl = await credentials.address("baseUrl");
-  const botUrl = await credentials.findAddress("botUrl");
+  const baseUrl = credentials.address("baseUrl");
   const apiKey = await credentials.secret("apiKey");
   const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds }, apiKeyAs }, apiKey);
-  return { baseUrl, at: formatUrl(baseUrl), apiKey, botUrl, client };
+  return { baseUrl, at: formatUrl(baseUrl), apiKey, client };
 }
 
 export interface GetOptions extends WebhookOptions {
@@ -34,16 +30,13 @@ export interface GetOptions extends WebhookOptions {
 }
 
 export async function runGet(options: GetOptions, run: CommandRun): Promise<number> {
-  const workspace = await openWorkspace(options, run);
-  const { at } = workspace;
+  const { at, client } = await openWorkspace(options, run);
   const how = { ours: await run.credentials.findSecret("verificationKey"), showKey: options.showKey };
-  const seen = await workspace.client.getWebhook();
+  const seen = await client.getWebhook();
   if (seen === undefined) {
     printResult(options, { registered: false }, () => `nothing is registered at ${at}\n`);
     return EXIT.done;
   }
-  const otherBot = describeOtherBot(seen, workspace);
-  if (otherBot !== undefined) warn(`${otherBot}; check the base URL and the API key`);
   const shown = { registered: true, ...toShown(seen, how) };
   printResult(options, shown, () => `registered at ${at}\n${formatRegistration(seen, how)}`);
   return EXIT.done;
@@ -58,8 +51,7 @@ export interface SetCommandOptions extends WebhookOptions {
 
 export async function runSet(options: SetCommandOptions, run: CommandRun): Promise<number> {
   const { webhookUrl, replace, preflight, readySeconds, requestSeconds } = options;
-  const workspace = await openWorkspace(options, run);
-  const { at, baseUrl, apiKey } = workspace;
+  const { at, baseUrl, apiKey, client } = await openWorkspace(options, run);
   const ours = await run.credentials.secret("verificationKey");
   const wanted = requireInputs({
     name: "webhook",
@@ -71,7 +63,7 @@ export async function runSet(options: SetCommandOptions, run: CommandRun): Promi
     preflight,
     timeouts: { readySeconds, requestSeconds },
   });
-  const { how: result, previous, registration: seen } = await setNamed(workspace, wanted);
+  const { how: result, previous, registration: seen } = await setNamed(client, wanted);
   const isReplaced = result === "replaced" && previous !== undefined;
   const replaced = isReplaced ? { replaced: hideQuery(previous.webhookUrl) } : {};
   const from = isReplaced ? `, in place of ${formatUrl(previous.webhookUrl)}` : "";
@@ -95,15 +87,14 @@ export interface DeleteOptions extends WebhookOptions {
 }
 
 export async function runDelete(options: DeleteOptions, run: CommandRun): Promise<number> {
-  const workspace = await openWorkspace(options, run);
-  const seen = await deleteNamed(workspace, options.replace ? undefined : options.webhookUrl);
+  const { at, baseUrl, client } = await openWorkspace(options, run);
+  const webhookUrl = options.replace ? undefined : options.webhookUrl;
+  const seen = await deleteNamed(client, { baseUrl, webhookUrl });
   const deleted = seen
     ? { result: "deleted", webhookUrl: hideQuery(seen.webhookUrl) }
     : { result: "nothing" };
   printResult(options, deleted, () =>
-    seen
-      ? `deleted ${formatUrl(seen.webhookUrl)} at ${workspace.at}\n`
-      : `nothing is registered at ${workspace.at}\n`,
+    seen ? `deleted ${formatUrl(seen.webhookUrl)} at ${at}\n` : `nothing is registered at ${at}\n`,
   );
   return EXIT.done;
 }

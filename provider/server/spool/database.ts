@@ -127,23 +127,11 @@ export interface ListOptions {
   after?: number | undefined;
 }
 
-type Row = Record<string, SQLOutputValue>;
+/** The columns of a delivery, under the names of its fields. */
+export const COLUMNS =
+  "position, id, workspace, conversation, accepted_ms AS acceptedMs, attempts, failure, headers, body";
 
-export function toKeptDelivery(row: Row): KeptDelivery {
-  return {
-    position: Number(row.position),
-    id: row.id as string,
-    workspace: row.workspace as string,
-    conversation: (row.conversation as string | null) ?? undefined,
-    acceptedMs: Number(row.accepted_ms),
-    attempts: Number(row.attempts),
-    failure: (row.failure as string | null) ?? undefined,
-    dueMs: typeof row.next_due_ms === "number" ? row.next_due_ms : undefined,
-    headers: JSON.parse(row.headers as string) as HeaderPair[],
-    body: row.body as Uint8Array,
-  };
-}
-
-export function toDeadLetter(row: Row): DeadLetter {
-  return { ...toKeptDelivery(row), failure: row.failure as string, buriedMs: Number(row.buried_ms) };
+export function toDelivery({ headers, ...row }: Record<string, SQLOutputValue>): KeptDelivery {
+  const fields = Object.entries(row).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(fields), headers: JSON.parse(headers as string) as unknown } as KeptDelivery;
 }

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../lib/sqlite.js";
 import {
+  COLUMNS,
   type DeadLetter,
   type KeptDelivery,
   type ListOptions,
   openSpoolDatabase,
-  toDeadLetter,
-  toKeptDelivery,
+  toDelivery,
 } from "./database.js";
 import { SPOOL_FILE } from "./volume.js";
 
@@ -96,16 +96,18 @@ export class SpoolFile {
   }
 
   list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
-    return this.#statements.list.all({ workspace: workspace ?? null, after, limit }).map(toKeptDelivery);
+    return this.#statements.list.all({ workspace: workspace ?? null, after, limit }).map(toDelivery);
   }
 
   listDeadLetters({ workspace, limit, after = 0 }: ListOptions): DeadLetter[] {
-    return this.#statements.listDead.all({ workspace: workspace ?? null, after, limit }).map(toDeadLetter);
+    return this.#statements.listDead
+      .all({ workspace: workspace ?? null, after, limit })
+      .map(toDelivery) as DeadLetter[];
   }
 
   find(id: string): KeptDelivery | undefined {
     const row = this.#statements.find.get({ id });
-    return row && toKeptDelivery(row);
+    return row && toDelivery(row);
   }
 
   findUnknown(ids: readonly string[]): string[] {
@@ -113,15 +115,11 @@ export class SpoolFile {
   }
 
   counts(): Map<string, SpoolCounts> {
-    const rows = this.#statements.counts.all();
+    const rows = this.#statements.counts.all() as unknown as (SpoolCounts & { workspace: string })[];
     return new Map(
-      rows.map(({ workspace, pending, deadLetters, oldestMs }) => [
-        String(workspace),
-        {
-          pending: Number(pending),
-          deadLetters: Number(deadLetters),
-          oldestMs: Number(oldestMs) || undefined,
-        },
+      rows.map(({ workspace, oldestMs, ...counts }) => [
+        workspace,
+        { ...counts, oldestMs: oldestMs ?? undefined },
       ]),
     );
   }
@@ -169,10 +167,10 @@ const prepareStatements = (database: DatabaseSync) => ({
     listOf(
       "deliveries",
       `iif(workspace IN (SELECT workspace FROM forwarded_workspaces),
-         due_ms + (SELECT noted_ms - running_ms FROM clock), NULL)`,
+         due_ms + (SELECT noted_ms - running_ms FROM clock), NULL) AS dueMs`,
     ),
   ),
-  listDead: database.prepare(listOf("dead_letters", "NULL")),
+  listDead: database.prepare(listOf("dead_letters", "buried_ms AS buriedMs")),
   find: database.prepare(`${findIn("deliveries")} UNION ALL ${findIn("dead_letters")}`),
   findUnknown: database.prepare(
     "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
@@ -188,12 +186,10 @@ const prepareStatements = (database: DatabaseSync) => ({
 
 const OF_WORKSPACE = "(:workspace IS NULL OR workspace = :workspace)";
 
-const findIn = (table: string): string =>
-  `SELECT position, id, workspace, conversation, accepted_ms, attempts, failure, headers, body
-   FROM ${table} WHERE id = :id`;
+const findIn = (table: string): string => `SELECT ${COLUMNS} FROM ${table} WHERE id = :id`;
 
 /** Finds the rows in an index, so that no other bodies are read. */
-const listOf = (table: string, nextDue: string): string =>
-  `SELECT *, ${nextDue} AS next_due_ms FROM ${table} WHERE position IN
+const listOf = (table: string, more: string): string =>
+  `SELECT ${COLUMNS}, ${more} FROM ${table} WHERE position IN
    (SELECT position FROM ${table} WHERE ${OF_WORKSPACE} AND position > :after ORDER BY position LIMIT :limit)
    ORDER BY position`;

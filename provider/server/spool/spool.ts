@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { makeFolders } from "../../lib/files.js";
 import { SqliteError } from "../../lib/sqlite.js";
 import type { AcceptedDelivery, HeaderPair } from "./database.js";
 import type { DeadLetterChoice } from "./file.js";
@@ -49,12 +48,11 @@ interface PendingCall {
 }
 
 /**
- * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The
- * file of a killed process opens as it is. Only the process that holds the folder may write; others may read.
+ * Opens the spool of a data folder. Creates a missing file (0600). The file of a killed process opens as it is. Only
+ * the process that holds the folder may write; others may read.
  * Rejects with a SqliteError or an error of the file system.
  */
 export async function openSpool(dataDir: string, options: Partial<typeof DEFAULTS> = {}): Promise<Spool> {
-  makeFolders(dataDir);
   const spool = new Spool({ path: join(dataDir, SPOOL_FILE), ...DEFAULTS, ...options });
   try {
     await spool.opened;

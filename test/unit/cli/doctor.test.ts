@@ -1,15 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Credentials } from "../../../provider/cli/credentials.js";
-import { runChecks } from "../../../provider/cli/doctor/run.js";
-import { startEmulator } from "../../../provider/emulator/index.js";
-import { afterTests, freePort } from "../../support/http.js";
-import { findSecrets } from "../../support/secrets.js";
-import { API_KEY, startEndpoint, VERIFICATION_KEY } from "../webhook/harness.js";
+import { runChecks } from "../../../provider/cli/doctor/checks.js";
 import { makeFolder } from "../../support/folder.ts";
-
-const QUERY_SECRET = "query-token-0123456789";
 
 let folder: string;
 beforeEach(async () => {
@@ -32,28 +25,11 @@ async function write(files: Files): Promise<void> {
 /** Puts a `pulumi` with this script on PATH. */
 const pulumi = (script: string): Files => ({ "bin/pulumi": `#!/bin/sh\n${script}\n` });
 
-interface Inputs {
-  baseUrl?: string;
-  webhookUrl?: string;
-  environment?: Record<string, string>;
-  /** The folder in which the command runs. */
-  from?: string;
-}
-
-/** Returns the findings by the name of their check; none contains the query's secret. */
-async function examine({ webhookUrl, environment = {}, from = ".", ...addresses }: Inputs = {}) {
-  for (const [name, value] of Object.entries({ PATH: join(folder, "bin"), ...environment }))
-    vi.stubEnv(name, value);
-  const checks = await runChecks({
-    folder: join(folder, from),
-    credentials: new Credentials(addresses),
-    webhookUrl,
-    signal: new AbortController().signal,
-  });
-  const findings: Record<string, { status: string; text: string; hint?: string }> = {};
-  for (const { name, ...finding } of checks) findings[name] = finding;
-  expect(findSecrets(JSON.stringify(findings), [QUERY_SECRET, API_KEY, VERIFICATION_KEY])).toEqual([]);
-  return findings;
+/** Returns the findings by the name of their check. */
+async function examine(from = ".") {
+  vi.stubEnv("PATH", join(folder, "bin"));
+  const findings = await runChecks({ folder: join(folder, from), signal: new AbortController().signal });
+  return Object.fromEntries(findings.map(({ name, ...finding }) => [name, finding]));
 }
 
 const text = (pattern: RegExp): { text: unknown } => ({ text: expect.stringMatching(pattern) });
@@ -78,7 +54,7 @@ describe("apichat doctor in a folder", () => {
     ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /fails/ }],
   ])("checks %s", async (_, files, fails = {}, from = ".") => {
     await write(files);
-    const failed = Object.entries(await examine({ from })).filter(([, { status }]) => status === "failed");
+    const failed = Object.entries(await examine(from)).filter(([, { status }]) => status === "failed");
     const hint: unknown = expect.any(String);
     const expected = Object.entries(fails).map(([name, found]) => [
       name,
@@ -99,71 +75,5 @@ describe("apichat doctor in a folder", () => {
   ])("reports whether the plugin is installed, and its version: %s, %s", async (status, found, script) => {
     await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
     expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });
-  });
-});
-
-/** Starts the service with a workspace, and an endpoint that passes the handshake with the verification key. */
-async function startNetwork() {
-  const workspaces = [{ name: "acme", apiKey: API_KEY }];
-  const emulator = await startEmulator({ workspaces });
-  afterTests(() => emulator.close());
-  const { url } = await startEndpoint();
-  return { emulator, acme: emulator.workspace("acme"), url };
-}
-const KEYS = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
-
-describe("apichat doctor and the network", () => {
-  it("checks API key and handshake without sending a message, and fails for wrong keys", async () => {
-    const { emulator, acme, url } = await startNetwork();
-    const { baseUrl } = acme;
-    const addresses = { baseUrl, webhookUrl: url };
-    expect(await examine({ ...addresses, environment: KEYS })).toMatchObject({
-      "base URL": { status: "ok", text: `${baseUrl} accepts the API key; no webhook is registered` },
-      "webhook URL": text(/answers the handshake/),
-    });
-    expect(emulator.requests.map(({ action }) => action)).toEqual(["get-webhook"]);
-    const wrong = { APICHAT_API_KEY: "a-wrong-api-key", APICHAT_VERIFICATION_KEY: "a-wrong-key-0123456789" };
-    const findings = await examine({ ...addresses, environment: wrong });
-    expect(findings).toMatchObject({
-      "base URL": {
-        status: "failed",
-        ...text(/missing or wrong"}$/),
-        hint: expect.stringMatching(/^The API key is/),
-      },
-      "webhook URL": { status: "failed" },
-    });
-    expect(findSecrets(JSON.stringify(findings), Object.values(wrong))).toEqual([]);
-  });
-
-  it("warns of a webhook URL that is not the registered one, and of one that does not respond", async () => {
-    const { emulator, acme, url } = await startNetwork();
-    const { baseUrl } = acme;
-    acme.takeOver({ webhook_url: url, webhook_verification_key: VERIFICATION_KEY });
-    const registered = await examine({ baseUrl, webhookUrl: `${url}/`, environment: KEYS });
-    expect(registered["webhook URL"]?.text).not.toContain("different");
-    const other = await examine({ baseUrl, webhookUrl: `${url}-other`, environment: KEYS });
-    expect(other["webhook URL"]).toMatchObject({
-      status: "warning",
-      text: expect.stringContaining(`a different one is registered: ${url}`),
-      hint: expect.stringContaining("npx --package pulumi-apichat apichat webhook set"),
-    });
-    vi.unstubAllEnvs();
-    const nobody = await examine({ webhookUrl: `${emulator.url}/nothing/here` });
-    expect(nobody["webhook URL"]).toMatchObject({ status: "warning", ...text(/HTTP 404 to GET/) });
-  });
-
-  it("without keys it only connects, and names everything that does not respond", async () => {
-    const { url } = await startEndpoint();
-    const baseUrl = `http://127.0.0.1:${await freePort()}/?token=${QUERY_SECRET}`;
-    expect(await examine({ webhookUrl: url, baseUrl })).toMatchObject({
-      "webhook URL": text(/HTTP \d+ to GET.*not checked further: no verification key/),
-      "base URL": { status: "failed", ...text(/token=\*\*\*: no answer: .*ECONNREFUSED/) },
-    });
-    expect(await examine({ webhookUrl: url.replace("http:", "https:") })).toMatchObject({
-      "webhook URL": {
-        ...text(/does not speak TLS on this port/),
-        hint: expect.stringContaining("protocol"),
-      },
-    });
   });
 });

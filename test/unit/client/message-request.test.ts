@@ -136,7 +136,7 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
     wire({ content: "", attachments: [{ file_type: "private", data_url: "https://a.example/" }] }),
     [["attachments[0].file_type"]],
   ],
-  ["nothing", (client) => client.send(null as never), [["", "must be an object, got null"]]],
+  ["nothing", (client) => client.send(null as never), [["", "is empty (null); must be an object"]]],
 ];
 
 test.each(WRONG)(

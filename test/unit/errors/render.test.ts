@@ -22,15 +22,13 @@ const FAILURE: Failure = {
 const render = (hint: Hint, audience?: Audience): string =>
   renderFailure({ ...FAILURE, summary: "it failed", hints: [hint] }, audience);
 
-describe("an error", () => {
-  test("is data, and its message is the text of that data for a program", () => {
-    const cause = new Error("cut off");
-    const { code, summary, ...details } = FAILURE;
-    const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
-    expect(JSON.parse(JSON.stringify(error))).toEqual(FAILURE);
-    expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
-    expect("httpStatus" in error).toBe(false);
-  });
+test("an error is data, and its message is the text of that data for a program", () => {
+  const cause = new Error("cut off");
+  const { code, summary, ...details } = FAILURE;
+  const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
+  expect(JSON.parse(JSON.stringify(error))).toEqual(FAILURE);
+  expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
+  expect("httpStatus" in error).toBe(false);
 });
 
 describe("the text", () => {
@@ -75,7 +73,6 @@ describe("the text", () => {
         program: "Give it as apiKey, as APICHAT_API_KEY",
         command_line: "with --api-key-file or APICHAT_API_KEY",
         list: "as apiKey or apiKeyEnv in the list, with --api-key-file",
-        doctor: "with --api-key-file or APICHAT_API_KEY",
         fleet: "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list",
       },
     ],

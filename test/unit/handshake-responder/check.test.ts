@@ -144,44 +144,26 @@ describe("on CI", () => {
 });
 
 // The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
-describe("wrong inputs", () => {
-  test.each<[object, reason: RegExp]>([
-    [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
-    [
-      acme({ verificationKeys: undefined }),
-      /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
-    ],
-    [acme({ verificationKeys: 7 }), /^workspaces.acme.verificationKeys: must be a list, got a number/],
-    [
-      acme({ forwardTO: "x" }),
-      /^workspaces.acme.forwardTO: is not a known field; the fields are .*verificationKeys/,
-    ],
-    [{ publicUrl: 7 }, /^publicUrl: must be a string/],
-    [acme({ verificationKeys: [KEY, ` ${KEY}`] }), /^workspaces.acme.verificationKeys\[1\]: must be without/],
-    [{ publicUrl: "https://tunnel.example/?a=secret-value" }, /^publicUrl: must have no query/],
-  ])("%j", async (more, reason) => {
-    const failure = await failureWith(more as Record<string, unknown>);
-    expect(failure.reason).toMatch(reason);
-    expect(failure.reason).not.toContain("secret-value");
-    expect(failure.reason).not.toContain(KEY);
-    // The engine prints the value of a named property, which may contain a secret here.
-    expect(failure.property).toBe("");
-  });
-
-  test("more than 32 keys of one workspace, including derived ones", async () => {
-    const keys = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
-    const derived = { derivedFrom: SEED, rotations: ["1", "2"] };
-    expect((await check(acme({ verificationKeys: keys.slice(1) }))).failures).toEqual([]);
-    for (const more of [
-      acme({ verificationKeys: keys }),
-      { ...derived, ...acme({ verificationKeys: keys.slice(2) }) },
-    ]) {
-      const { property, reason } = await failureWith(more);
-      expect(reason).toMatch(/^workspaces.acme.verificationKeys: must be at most 32 keys, got 33, derived/);
-      expect(reason).not.toContain(KEY);
-      expect(property).toBe("");
-    }
-  });
+test.each<[object, reason: RegExp]>([
+  [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
+  [
+    acme({ verificationKeys: undefined }),
+    /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
+  ],
+  [
+    acme({ forwardTO: "x" }),
+    /^workspaces.acme.forwardTO: is not a known field; the fields are .*verificationKeys/,
+  ],
+  [acme({ verificationKeys: [KEY, ` ${KEY}`] }), /^workspaces.acme.verificationKeys\[1\]: must be without/],
+  [{ publicUrl: "https://tunnel.example/?a=secret-value" }, /^publicUrl: must have no query/],
+  [{ derivedFrom: "secret-value", rotations: ["1"] }, /^derivedFrom: must contain at least 32 random/],
+])("wrong inputs are rejected without their secrets: %j", async (more, reason) => {
+  const failure = await failureWith(more as Record<string, unknown>);
+  expect(failure.reason).toMatch(reason);
+  expect(failure.reason).not.toContain("secret-value");
+  expect(failure.reason).not.toContain(KEY);
+  // The engine prints the value of a named property, which may contain a secret here.
+  expect(failure.property).toBe("");
 });
 
 describe("derived keys", () => {
@@ -200,14 +182,10 @@ describe("derived keys", () => {
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });
 
-  test.each([
-    [{ derivedFrom: undefined }, "derivedFrom: is missing"],
-    [{ rotations: undefined }, "rotations: is missing; give both"],
-    [{ derivedFrom: "short-seed" }, "derivedFrom: must contain at least 32 random bytes"],
-    [acme({ subject: "" }), "workspaces.acme.subject: must be"],
-  ])("are rejected with %j, without showing the seed", async (more, reason) => {
-    const failure = await failureWith({ ...derivation, ...more });
-    expect(failure).toEqual({ property: "", reason: expect.stringContaining(reason) as string });
-    expect(failure.reason).not.toMatch(/short-seed|a9Zt0/);
+  test("are unknown while a part of the derivation is", async () => {
+    for (const more of [{ derivedFrom: UNKNOWN }, { rotations: UNKNOWN }, acme({ subject: UNKNOWN })]) {
+      const { workspaces } = await checked({ ...derivation, ...more });
+      expect(workspaces["acme"]?.verificationKeys).toBe(UNKNOWN);
+    }
   });
 });

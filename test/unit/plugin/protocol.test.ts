@@ -1,15 +1,13 @@
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import empty from "google-protobuf/google/protobuf/empty_pb.js";
-import { describe, expect, test, vi } from "vitest";
-import { VERSION } from "../../../provider/lib/version.js";
+import { describe, expect, test } from "vitest";
 import { EngineClient } from "../../../provider/plugin/engine.js";
-import schema from "../../../provider/plugin/schema.json" with { type: "json" };
-import { API_KEY, FOREIGN, GET, OTHER_KEY, startAcme, type Acme } from "../webhook/harness.js";
+import { API_KEY, FOREIGN, GET, OTHER_KEY, startAcme } from "../webhook/harness.js";
 import {
   clear,
   failureOf,
   isolatePlugins,
+  programOf,
   secret,
   secretsIn,
   startEngine,
@@ -40,23 +38,22 @@ async function diffConfig(olds: Marked, news: Marked): Promise<messages.DiffResp
   ).toObject();
 }
 
-describe("the plugin", () => {
-  test("accepts and returns secrets", async () => {
-    const request = new messages.ProviderHandshakeRequest();
-    const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
-    expect(shaken.getAcceptSecrets()).toBe(true);
-    const configure = new messages.ConfigureRequest();
-    const configured = await plugin.call<messages.ConfigureResponse>("configure", configure, { args: {} });
-    expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
-  });
+test("the plugin accepts and returns secrets", async () => {
+  const request = new messages.ProviderHandshakeRequest();
+  const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
+  expect(shaken.getAcceptSecrets()).toBe(true);
+  const configure = new messages.ConfigureRequest();
+  const configured = await plugin.call<messages.ConfigureResponse>("configure", configure, { args: {} });
+  expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
+});
 
-  test("returns its version and schema", async () => {
-    const info = await plugin.call<plugins.PluginInfo>("getPluginInfo", new empty.Empty());
-    expect(info.getVersion()).toBe(VERSION);
-    const getSchema = new messages.GetSchemaRequest();
-    const answer = await plugin.call<messages.GetSchemaResponse>("getSchema", getSchema);
-    expect(JSON.parse(answer.getSchema())).toEqual(schema);
-  });
+test("attaching an engine starts a new run, which may delete webhooks that the last run declared", async () => {
+  const started = await startAcme();
+  const { id, outs } = await webhook.create(await webhook.checked(programOf(started)));
+  const { address } = await startEngine();
+  await plugin.call("attach", new plugins.PluginAttach(), { address });
+  await webhook.delete(id, outs);
+  expect(started.acme.registration).toBeUndefined();
 });
 
 describe("lines", () => {
@@ -74,11 +71,8 @@ describe("lines", () => {
     const next = await startEngine();
     await plugin.call("attach", new plugins.PluginAttach(), { address: next.address });
     await webhook.check(args);
-    next.stop();
     expect(plugin.lines).toEqual([]);
     expect(next.lines).toHaveLength(1);
-    // An engine that has ended delays no call.
-    expect((await webhook.check(args)).failures).toEqual([]);
   });
 
   test("are dropped until the first engine attaches", async () => {
@@ -87,7 +81,6 @@ describe("lines", () => {
     await engine.serve(webhook.urn, String, async () => engine.log("warning", "before"));
     engine.attach(first.address);
     await engine.serve(webhook.urn, String, async () => engine.log("warning", "after"));
-    first.stop();
     expect(first.lines.map(({ message }) => message)).toEqual(["after"]);
   });
 });
@@ -151,63 +144,29 @@ describe("the configuration", () => {
   });
 });
 
-/** Expects that a webhook and the function reach the emulator, whose address is in only one place. */
-async function expectReached({ acme, args, actions }: Acme, given: Marked): Promise<void> {
+test.each([
+  ["the configuration", true],
+  ["the arguments, which precede the configuration", false],
+])("a webhook and the function use %s", async (_, isConfigured) => {
+  const { acme, args, actions } = await startAcme();
   const { webhookUrl, webhookVerificationKey } = args;
-  const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
-  expect(failures).toEqual([]);
-  expect(inputs["baseUrl"]).toBe(acme.baseUrl);
-  expect(Object.keys(inputs).includes("apiKey")).toBe("apiKey" in given);
   acme.takeOver(FOREIGN);
-  actions();
-  expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toContain(
-    "nothing was written",
-  );
-  expect(await plugin.invoke(given)).toMatchObject({ webhookUrl: FOREIGN.webhook_url });
-  expect(actions()).toEqual([...GET, ...GET]);
-}
+  const here = { baseUrl: secret(acme.baseUrl), apiKey: secret(API_KEY) };
+  const nowhere = { baseUrl: "http://127.0.0.1:9/acme", apiKey: secret(OTHER_KEY) };
+  await plugin.configure(isConfigured ? here : nowhere);
+  const given = isConfigured ? {} : here;
+  expect(await plugin.invoke({ apiKey: "", ...given })).toMatchObject({ webhookUrl: FOREIGN.webhook_url });
+  expect(actions()).toEqual(GET);
+  const inputs = await webhook.checked({ webhookUrl, webhookVerificationKey, ...given });
+  expect(inputs["baseUrl"]).toEqual(secret(acme.baseUrl));
+  expect("apiKey" in inputs).toBe(!isConfigured);
+});
 
-const environment = (baseUrl: string, apiKey: string): void => {
-  vi.stubEnv("APICHAT_BASE_URL", baseUrl);
-  vi.stubEnv("APICHAT_API_KEY", apiKey);
-};
-
-describe("base URL and API key are read from", () => {
-  const nowhere = "http://127.0.0.1:9/acme";
-
-  test("the arguments first", async () => {
-    const started = await startAcme();
-    environment(nowhere, OTHER_KEY);
-    await plugin.configure({ baseUrl: nowhere, apiKey: secret(OTHER_KEY) });
-    await expectReached(started, { baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) });
-  });
-
-  test.each(["default_0_1_0", "eu"])(
-    "the configuration of the provider %s, then the environment",
-    async (name) => {
-      const started = await startAcme();
-      environment(nowhere, OTHER_KEY);
-      await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) }, name);
-      await expectReached(started, {});
-    },
-  );
-
-  test("no other place, and the failures name all of them", async () => {
-    await plugin.configure({});
-    const { failures } = await webhook.check({});
-    const reasons = failures.map(({ reason }) => reason).join("\n");
-    for (const place of ["APICHAT_API_KEY", "APICHAT_BASE_URL", "apichat:baseUrl", "apichat:apiKey"])
-      expect(reasons).toContain(place);
-    expect((await failureOf(plugin.invoke({}))).details).toContain("APICHAT_BASE_URL");
-  });
-
-  test("a secret base URL in the configuration, and the stored inputs keep its mark", async () => {
-    const { acme, args } = await startAcme();
-    await plugin.configure({ baseUrl: secret(acme.baseUrl), apiKey: secret(API_KEY) });
-    const { webhookUrl, webhookVerificationKey } = args;
-    const { inputs } = await webhook.check({ webhookUrl, webhookVerificationKey });
-    const { outs } = await webhook.create(inputs);
-    expect(secretsIn(inputs)).toEqual(["baseUrl", "webhookVerificationKey"]);
-    expect(secretsIn(outs)).toEqual(["applied", "baseUrl", "webhookVerificationKey"]);
-  });
+test("a setting that is missing everywhere is named with its sources", async () => {
+  await plugin.configure({});
+  const { failures } = await webhook.check({});
+  const reasons = failures.map(({ reason }) => reason).join("\n");
+  for (const place of ["APICHAT_API_KEY", "APICHAT_BASE_URL", "apichat:baseUrl", "apichat:apiKey"])
+    expect(reasons).toContain(place);
+  expect((await failureOf(plugin.invoke({}))).details).toContain("APICHAT_BASE_URL");
 });

@@ -1,7 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ResponderLifecycle } from "../../../provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../../provider/handshake-responder/inputs.js";
-import { SEED } from "../../support/derived-keys.js";
 import { VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
@@ -24,19 +23,16 @@ const { checked } = responder;
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
-const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNING });
-
 /** Replaces create and update with versions that succeed without a process. Returns their arguments. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
-  vi.spyOn(ResponderLifecycle.prototype, "create").mockImplementation(async (inputs) => {
+  const run = (inputs: ProcessInputs): ProcessState => {
     calls.push(inputs);
-    return { id: ID, outs: stateOf(inputs) };
-  });
-  vi.spyOn(ResponderLifecycle.prototype, "update").mockImplementation(async (_id, _olds, inputs) => {
-    calls.push(inputs);
-    return { outs: stateOf(inputs) };
-  });
+    return { ...inputs, ...RUNNING };
+  };
+  const { prototype } = ResponderLifecycle;
+  vi.spyOn(prototype, "create").mockImplementation(async (inputs) => ({ id: ID, outs: run(inputs) }));
+  vi.spyOn(prototype, "update").mockImplementation(async (_id, _olds, inputs) => ({ outs: run(inputs) }));
   return calls;
 }
 
@@ -56,73 +52,52 @@ const SECRETS = [
   "workspaces.other.verificationKeys",
 ];
 
-describe("a responder of two workspaces", () => {
-  test("can be created and read, and the preview of an update knows it", async () => {
-    const calls = standIn();
-    const inputs = await checked(TWO);
-    const { id, outs } = await responder.create(inputs);
-    expect(id).toBe(ID);
-    expect(clear(outs)).toEqual({ ...clear(inputs), ...RUNNING, urls, healthUrl: `${base}/healthz` });
-    expect(secretsIn(outs)).toEqual(SECRETS);
-    expect(calls[0]).toMatchObject({ name: "acme", host: "127.0.0.1" });
-    for (const { verificationKeys } of Object.values(calls[0]?.workspaces ?? {}))
-      expect(verificationKeys).toEqual([VERIFICATION_KEY]);
-
-    expect(await responder.read(id, outs, inputs)).toEqual({ id, outs, inputs });
-    expect((await responder.diff(id, outs, inputs)).changes).toBe(false);
-    const preview = await responder.update(id, outs, inputs, { preview: true });
-    const { instance: _instance, machine: _machine, stateVersion: _version, ...shown } = clear(outs);
-    expect(clear(preview)).toEqual(shown);
-    expect(secretsIn(preview)).toEqual(SECRETS);
-    expect(await responder.update(id, outs, inputs)).toEqual(outs);
-    await responder.delete(id, outs);
-    expect(plugin.lines.map(({ urn, severity }) => [urn, severity])).toEqual(
-      [1, 2].map(() => [responder.urn, 2]),
-    );
+test("a responder of two workspaces has the same values in each call", async () => {
+  const calls = standIn();
+  const inputs = await checked(TWO);
+  const { id, outs } = await responder.create(inputs);
+  expect(id).toBe(ID);
+  expect(clear(outs)).toEqual({ ...clear(inputs), ...RUNNING, urls, healthUrl: `${base}/healthz` });
+  expect(secretsIn(outs)).toEqual(SECRETS);
+  expect(calls[0]).toMatchObject({
+    name: "acme",
+    host: "127.0.0.1",
+    workspaces: { other: { verificationKeys: [VERIFICATION_KEY] } },
   });
 
-  test("has no address in the preview of a create, unless the program sets it", async () => {
-    const { outs } = await responder.create(await checked(TWO), { preview: true });
-    expect(clear(outs)).toMatchObject({
-      urls: { acme: UNKNOWN, other: UNKNOWN },
-      port: UNKNOWN,
-      pid: UNKNOWN,
-      healthUrl: UNKNOWN,
-    });
-    expect(secretsIn(outs)).toEqual(SECRETS);
-    const given = await checked({ ...TWO, port: 8123 });
-    expect(clear((await responder.create(given, { preview: true })).outs)).toMatchObject({
-      urls,
-      port: 8123,
-    });
-    const tunnel = await checked({ ...TWO, publicUrl: "https://tunnel.example/a/" });
-    expect(clear((await responder.create(tunnel, { preview: true })).outs)).toMatchObject({
-      urls: { acme: "https://tunnel.example/a/acme", other: "https://tunnel.example/a/o" },
-    });
-  });
+  expect(await responder.read(id, outs, inputs)).toEqual({ id, outs, inputs });
+  expect((await responder.diff(id, outs, inputs)).changes).toBe(false);
+  const moved = await checked({ ...ONE, publicUrl: "https://tunnel.example" }, inputs);
+  const difference = await responder.diff(id, outs, moved, { oldInputs: inputs });
+  expect(difference).toMatchObject({ changes: true, replaces: [] });
+  expect(difference.detailed).toEqual({ workspaces: "UPDATE", publicUrl: "ADD" });
+  const preview = await responder.update(id, outs, inputs, { preview: true });
+  const { instance: _instance, machine: _machine, stateVersion: _version, ...shown } = clear(outs);
+  expect(clear(preview)).toEqual(shown);
+  expect(secretsIn(preview)).toEqual(SECRETS);
+  expect(await responder.update(id, outs, inputs)).toEqual(outs);
+  await responder.delete(id, outs);
+  const warning = [responder.urn, 2];
+  expect(plugin.lines.map(({ urn, severity }) => [urn, severity])).toEqual([warning, warning]);
 });
 
-describe("diff names changed arguments", () => {
-  test.each<[Marked, Marked, Record<string, string>]>([
-    [TWO, ONE, { workspaces: "UPDATE" }],
-    [
-      ONE,
-      { workspaces: { acme: { verificationKeys: secret(["another-key-0123456789"]) } } },
-      { workspaces: "UPDATE" },
-    ],
-    [ONE, { workspaces: UNKNOWN }, { workspaces: "UPDATE" }],
-    [ONE, { ...ONE, port: 9000, publicUrl: "https://tunnel.example" }, { port: "ADD", publicUrl: "ADD" }],
-    [ONE, { ...ONE, dataDir: "/var/lib/apichat-moved" }, { dataDir: "UPDATE" }],
-    [ONE, { ...ONE, derivedFrom: secret(SEED), rotations: ["1"] }, { workspaces: "UPDATE" }],
-  ])("%#", async (before, after, detailed) => {
-    standIn();
-    const inputs = await checked(before);
-    const { id, outs } = await responder.create(inputs);
-    const news = await checked(after, inputs);
-    const difference = await responder.diff(id, outs, news, { oldInputs: inputs });
-    expect(difference).toMatchObject({ changes: true, replaces: [], detailed });
-    expect(Object.keys(difference.detailed).toSorted()).toEqual(Object.keys(detailed).toSorted());
-  });
+test.each<[string, Marked, Marked]>([
+  ["nothing", TWO, { urls: { acme: UNKNOWN, other: UNKNOWN }, port: UNKNOWN, healthUrl: UNKNOWN }],
+  ["a given port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
+  [
+    "a given public URL",
+    { ...TWO, publicUrl: "https://tunnel.example/a/" },
+    { urls: { acme: "https://tunnel.example/a/acme", other: "https://tunnel.example/a/o" } },
+  ],
+  ["a port without the workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
+  [
+    "a port without one workspace",
+    { workspaces: { ...TWO.workspaces, acme: UNKNOWN }, port: 8123 },
+    { urls: { acme: UNKNOWN, other: `${base}/o` } },
+  ],
+])("the preview of a create knows the address from %s", async (_, program, known) => {
+  const { outs } = await responder.create(await checked(program), { preview: true });
+  expect(clear(outs)).toMatchObject({ ...known, pid: UNKNOWN });
 });
 
 test.each<[Marked, string[]]>([
@@ -136,15 +111,6 @@ test.each<[Marked, string[]]>([
   standIn();
   const { outs } = await responder.create(await checked(program));
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
-});
-
-test("a preview does not know the URLs of unknown workspaces and paths", async () => {
-  const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
-  const { outs } = await responder.create(unknown, { preview: true });
-  expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
-  const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
-  const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
-  expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
 });
 
 test("customTimeouts and the end of the run stop the wait for a process", async () => {

@@ -43,16 +43,10 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
 /** The values to put at each field, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
-/** The named probes of a field, including some that resemble its valid value. */
-function probesOf(right: unknown): [name: string, probe: unknown][] {
-  const probes = PROBES.map((probe): [string, unknown] => [
-    probe === missing ? "missing" : toJson(probe),
-    probe,
-  ]);
-  if (typeof right === "string") probes.push(["right+s", `${right}s`], ["RIGHT", right.toUpperCase()]);
-  if (isContainer(right))
-    probes.push(["[right, right]", [right, right]], ["[...right]", Object.values(right)]);
-  return probes;
+/** The probes of a field, including some that resemble its valid value. */
+function probesOf(right: unknown): unknown[] {
+  if (typeof right === "string") return [...PROBES, `${right}s`, right.toUpperCase()];
+  return isContainer(right) ? [...PROBES, [right, right], Object.values(right)] : PROBES;
 }
 
 /** Every field of a shape in its sample, and an unknown field in each object. */
@@ -83,9 +77,9 @@ const cases = SHAPES.flatMap(([name, file, sample = name as keyof typeof samples
   const ref = file.endsWith("/") ? file + name : file;
   const zod = zodByName[name.charAt(0).toLowerCase() + name.slice(1)] as z.ZodType;
   return pathsOf(ref, valid).flatMap((path) =>
-    probesOf(valueAt(valid, path.split("."))).map(([probe, value]) => {
-      const text = toJson(putAt(valid, path, value));
-      return { name, path, probe, text, ...judge(zod, ref, text) };
+    probesOf(valueAt(valid, path.split("."))).map((probe) => {
+      const text = toJson(putAt(valid, path, probe));
+      return { name, path, text, ...judge(zod, ref, text) };
     }),
   );
 });
@@ -105,30 +99,17 @@ describe("zod and JSON Schema agree on", () => {
       .map(({ text }) => ({ text, ...judge(zod, ref, text) }));
     expect(verdicts.filter((verdict) => verdict.zod !== verdict.jsonSchema)).toEqual([]);
   });
-
-  it("the accepted values of each field (after a change of the shapes, update and read this snapshot)", async () => {
-    const accepted = cases.filter(({ zod }) => zod);
-    const byField = Map.groupBy(accepted, ({ name, path }) => `${name} ${path}`);
-    const fields = [...byField].map(([field, own]) => [field, own.map(({ probe }) => probe).join(", ")]);
-    const bySet = Map.groupBy(fields, ([, values]) => values);
-    const text = [...bySet].map(([values, own]) =>
-      [...own.map(([field]) => field), `  ${values}`].join("\n"),
-    );
-    await expect(text.join("\n\n")).toMatchFileSnapshot("accepted.txt");
-  });
 });
 
-describe("the generated files", () => {
-  it("describe every file, definition and field, without links to code", () => {
-    const undescribed = [...files].flatMap(([file, schema]) => [
-      ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
-        .filter(([, { description }]) => !description)
-        .map(([name]) => `${file} ${name}`),
-      ...walkFields(files, `${file}#`)
-        .filter((field) => !field.path.endsWith(".0") && !field.schema.description)
-        .map(({ path }) => `${file} ${path}`),
-    ]);
-    const linked = [...generated.values()].filter((text) => text.includes("{@link"));
-    expect([...undescribed, ...linked]).toEqual([]);
-  });
+it("the generated files describe every file, definition and field, without links to code", () => {
+  const undescribed = [...files].flatMap(([file, schema]) => [
+    ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
+      .filter(([, { description }]) => !description)
+      .map(([name]) => `${file} ${name}`),
+    ...walkFields(files, `${file}#`)
+      .filter((field) => !field.path.endsWith(".0") && !field.schema.description)
+      .map(({ path }) => `${file} ${path}`),
+  ]);
+  const linked = [...generated.values()].filter((text) => text.includes("{@link"));
+  expect([...undescribed, ...linked]).toEqual([]);
 });

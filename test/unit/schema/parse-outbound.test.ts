@@ -83,54 +83,43 @@ it("parseSentOutbound names every wrong field of a known kind, and quotes no val
   expect(message).not.toContain("my-secret");
 });
 
-/** Values at one path that differ from the specification, and the specified value that they are converted to. */
-type Written = readonly [path: string, values: readonly unknown[], read: unknown];
-
 const attributes = "content_attributes";
 const card = `${attributes}.items.0`;
-
 const nothing = [missing, null, "", []];
-const writtenInDelivery: Written[] = [
-  ["sender_id", [42], "42"],
-  ["conv_id", ["42"], 42],
-  ["conv_id", ["-9007199254740993"], -9007199254740993n],
-  ["message_type", nothing, "outgoing"],
-  ["private", nothing, false],
-];
-const writtenButtons = (path: string): Written[] => [
-  [path, nothing, []],
-  ...["type", "title", "payload"].map((name): Written => [`${path}.0.${name}`, nothing, ""]),
+
+type Row<More extends unknown[]> = [keyof typeof samples, path: string, values: unknown[], ...More];
+
+const buttonsOf = (name: keyof typeof samples, path: string): Row<[read: unknown]>[] => [
+  [name, path, nothing, []],
+  ...["type", "title", "payload"].map((field): Row<[string]> => [name, `${path}.0.${field}`, nothing, ""]),
 ];
 
-/** By the name of a sample. */
-const written = {
-  OutboundText: [...writtenInDelivery, ["content_type", [""], null]],
-  OutboundImage: writtenInDelivery,
-  OutboundButtonTemplate: [
-    ...writtenInDelivery,
-    ["text", nothing, ""],
-    [attributes, [...nothing, {}], { text: "", buttons: [] }],
-    [`${attributes}.text`, nothing, ""],
-    ...writtenButtons(`${attributes}.buttons`),
-  ],
-  OutboundGenericTemplate: [
-    ...writtenInDelivery,
-    ["text", nothing, ""],
-    [attributes, [...nothing, {}], { ratio: "", items: [] }],
-    [`${attributes}.ratio`, nothing, ""],
-    [`${attributes}.items`, nothing, []],
-    ...["title", "subtitle", "image_url"].map((name): Written => [`${card}.${name}`, nothing, ""]),
-    ...["item_url", "default_action"].map((name): Written => [`${card}.${name}`, nothing, null]),
-    ...writtenButtons(`${card}.buttons`),
-  ],
-} satisfies Partial<Record<keyof typeof samples, Written[]>>;
+/** Values at one path of a sample that differ from the specification, and what they are converted to. */
+const WRITTEN: Row<[read: unknown]>[] = [
+  ["OutboundText", "sender_id", [42], "42"],
+  ["OutboundText", "conv_id", ["42"], 42],
+  ["OutboundText", "conv_id", ["-9007199254740993"], -9007199254740993n],
+  ["OutboundText", "message_type", nothing, "outgoing"],
+  ["OutboundText", "private", nothing, false],
+  ["OutboundText", "content_type", [""], null],
+  ["OutboundButtonTemplate", "text", nothing, ""],
+  ["OutboundButtonTemplate", attributes, [...nothing, {}], { text: "", buttons: [] }],
+  ["OutboundButtonTemplate", `${attributes}.text`, nothing, ""],
+  ...buttonsOf("OutboundButtonTemplate", `${attributes}.buttons`),
+  ["OutboundGenericTemplate", "text", nothing, ""],
+  ["OutboundGenericTemplate", attributes, [...nothing, {}], { ratio: "", items: [] }],
+  ["OutboundGenericTemplate", `${attributes}.ratio`, nothing, ""],
+  ["OutboundGenericTemplate", `${attributes}.items`, nothing, []],
+  ["OutboundGenericTemplate", `${card}.title`, nothing, ""],
+  ["OutboundGenericTemplate", `${card}.subtitle`, nothing, ""],
+  ["OutboundGenericTemplate", `${card}.image_url`, nothing, ""],
+  ["OutboundGenericTemplate", `${card}.item_url`, nothing, null],
+  ["OutboundGenericTemplate", `${card}.default_action`, nothing, null],
+  ...buttonsOf("OutboundGenericTemplate", `${card}.buttons`),
+];
 
-const WRITTEN = (Object.keys(written) as (keyof typeof written)[]).flatMap((name) =>
-  written[name].map(([path, values, read]) => ({ name, path, values, read })),
-);
-
-/** By the name of a sample: values at one path that are not converted. */
-const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
+/** Values at one path of a sample that are not converted. */
+const OTHER: Row<[]>[] = [
   ["OutboundText", "text", [missing, null, [], 42, {}]],
   ["OutboundText", "sender_id", [missing, null, [], true]],
   ["OutboundText", "private", [0, "false"]],
@@ -144,18 +133,15 @@ const OTHER: [keyof typeof samples, path: string, values: unknown[]][] = [
 ];
 
 describe("a delivery that differs from the specification", () => {
-  it.each(WRITTEN)(
-    "is converted if it means the same: $name $path $values",
-    ({ name, path, values, read }) => {
-      const right = parseOutbound(JSON.stringify(samples[name]));
-      for (const value of values) {
-        const raw = putAt(samples[name], path, value);
-        const parsed = parseOutbound(JSON.stringify(raw));
-        expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
-        expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
-      }
-    },
-  );
+  it.each(WRITTEN)("is converted if it means the same: %s %s", (name, path, values, read) => {
+    const right = parseOutbound(JSON.stringify(samples[name]));
+    for (const value of values) {
+      const raw = putAt(samples[name], path, value);
+      const parsed = parseOutbound(JSON.stringify(raw));
+      expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
+      expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
+    }
+  });
 
   it.each(OTHER)("is unknown if it has a different shape: %s %s", (name, path, values) => {
     for (const value of values) {

@@ -43,13 +43,13 @@ describe("the control interface", () => {
     };
     const wrong = ["", "Bearer", `Bearer ${token}x`, `Bearer ${token.slice(1)}`, token, `Basic ${token}`];
     for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))]) {
-      for (const line of ["GET /status", "POST /stop", "POST /nothing"]) {
+      for (const line of ["POST /status", "POST /stop", "POST /nothing"]) {
         const answer = await ask(line, headers);
         expect([line, answer.status]).toEqual([line, 401]);
         expect(await answer.text()).not.toContain("workspaces");
       }
     }
-    for (const line of ["POST /status", "GET /stop", "GET /other"])
+    for (const line of ["GET /status", "GET /stop", "POST /other"])
       expect((await ask(line, { authorization: `Bearer ${token}` })).status).toBe(404);
     expect((await server.status()).pid).toBe(process.pid);
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -19,7 +19,7 @@ import { openSpool, type Spool, type TakenDelivery } from "../../../provider/ser
 export function spoolFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "apichat-spool-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, "data", "spool.sqlite");
+  return join(folder, "spool.sqlite");
 }
 
 const paths = new WeakMap<Spool, string>();
@@ -62,7 +62,6 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
 
 /** Runs the keeper of a spool in this thread, for states that cannot be reached from outside. */
 export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {
-  mkdirSync(dirname(path), { recursive: true });
   const database = openSpoolDatabase(path, true);
   const keeper = new SpoolKeeper(database, limits, 60_000);
   onTestFinished(() => {

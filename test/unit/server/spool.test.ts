@@ -9,7 +9,6 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
@@ -185,7 +184,7 @@ test("a failed read does not fail the other calls of its batch", () => {
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
 });
 
-test("a log that a killed process left is moved into the file before a delivery is accepted", async () => {
+test("a log that a killed process left is moved into the file before a delivery is accepted", () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
   // The files as a killed process leaves them.
@@ -199,25 +198,22 @@ test("a log that a killed process left is moved into the file before a delivery 
   call(...accepting());
   rmSync(`${path}-wal`);
   const alone = spoolFile();
-  await mkdir(dirname(alone), { recursive: true });
   copyFileSync(path, alone);
   expect(withDatabase(alone, countDeliveries)).toBe(2);
 });
 
-test("creates folder and files for their owner only, and fixes a file that others can read", async () => {
+test("creates files for their owner only, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   const spool = await openTestSpool(path);
   await spool.accept(makeDelivery());
-  expect(modeOf(dirname(path))).toBe("700");
   const files = readdirSync(dirname(path));
   const names = ["", "-reserve", "-shm", "-wal"].map((ending) => `spool.sqlite${ending}`);
   expect(files.toSorted()).toEqual(names);
   expect(files.map((file) => modeOf(join(dirname(path), file)))).toEqual(names.map(() => "600"));
 
   const loose = spoolFile();
-  await mkdir(dirname(loose));
   writeFileSync(loose, "", { mode: 0o644 });
   await openTestSpool(loose);
   expect(modeOf(loose)).toBe("600");

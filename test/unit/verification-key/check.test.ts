@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
+import { SEED } from "../../support/derived-keys.js";
 import { VerificationKey, catchLines, checked, LIVE_KEY, OTHER_KEY, type Args } from "./harness.js";
 
 const lines = catchLines();
@@ -17,9 +18,13 @@ test.each<Args>([
   expect(lines).toEqual([]);
 });
 
-test("a null argument, which is what undefined resolves to, counts as missing", async () => {
-  const empty = { rotation: null, keep: null, bytes: null, initial: null, current: null, keys: null };
-  expect(await checked(empty)).toEqual({ name: "acme" });
+test.each<Args>([
+  { derivedFrom: UNKNOWN, rotations: ["2026-12"] },
+  { derivedFrom: SEED, rotations: UNKNOWN },
+  { derivedFrom: SEED, rotations: [UNKNOWN] },
+  { derivedFrom: SEED, rotations: ["2026-12"], subject: UNKNOWN },
+])("keys derived from an unknown value are unknown: %j", async (args) => {
+  expect(await checked(args)).toMatchObject({ current: UNKNOWN, keys: [UNKNOWN] });
 });
 
 test("a weak key causes a warning that does not show it", async () => {
@@ -38,35 +43,41 @@ test.each<[string, Args, Args, Args]>([
   ["unknown if the live key is not known yet", {}, { initial: UNKNOWN }, {}],
   [
     "unknown for an existing key, which may have rotated since",
-    { initial: OTHER_KEY },
+    { name: "acme", initial: OTHER_KEY },
     { initial: LIVE_KEY },
     {},
   ],
-])("in a preview, keys are %s", async (_, before, args, foreseen) => {
+])("in a preview, keys are %s", async (_, olds, args, foreseen) => {
   const given = { ...args, current: args["initial"], keys: [args["initial"]] };
-  const olds = before["initial"] === undefined ? {} : { name: "acme", ...before };
   expect(await checked(given, olds)).toEqual({ name: "acme", ...args, ...foreseen });
 });
 
+const derived = { derivedFrom: SEED, rotations: ["2026-12"] };
+
+// The rules of seeds, subjects and rotations are tested with the derivation (test/unit/responder/derive.test.ts).
 test.each<[Args, string, RegExp]>([
   [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; for example/],
   [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; for example/],
   [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; leave it out for 2$/],
-  [{ keep: 1.5 }, "keep", /got 1\.5;/],
   [{ bytes: 15 }, "bytes", /^bytes: must be a whole number from 16 to 64, got 15; leave it out for 32$/],
-  [{ bytes: 65 }, "bytes", /got 65;/],
+  [{ bytes: 64.5 }, "bytes", /got 64\.5;/],
   [{ initial: "" }, "", /^initial: must be non-empty, got an empty string; make one/],
-  [
-    { initial: " padded-key-0123456 " },
-    "",
-    /^initial: must be without leading or trailing whitespace, got 20/,
-  ],
-])("%j is rejected, with the value, the accepted values and the fix", async (args, property, reason) => {
-  expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
+  [{ initial: `${LIVE_KEY} ` }, "", /^initial: must be without leading or trailing whitespace, got/],
+  [{ ...derived, derivedFrom: "short-seed" }, "", /^derivedFrom: must contain at least 32 random bytes/],
+  [{ derivedFrom: SEED }, "rotations", /^rotations: must be a list of 1 to 10 names/],
+  [{ ...derived, subject: "" }, "subject", /^subject: must be a string of 1 to 128/],
+  [{ ...derived, rotation: "1" }, "rotation", /^rotation: is for random keys/],
+  [{ ...derived, bytes: 32 }, "bytes", /^bytes: is for random keys/],
+  [{ ...derived, initial: LIVE_KEY }, "", /^initial: is for random keys/],
+  [{ subject: "acme" }, "subject", /^subject: is for derived keys/],
+  [{ rotations: ["1"] }, "rotations", /^rotations: is for derived keys/],
+])("%j is rejected, without any part of a key or a seed", async (args, property, reason) => {
+  const failures = await failuresOf(args);
+  expect(failures).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
+  expect(JSON.stringify(failures)).not.toMatch(/vk\/live|short-seed|a9Zt0/);
 });
 
-test("all problems are reported at once, without any part of the key", async () => {
-  const failures = await failuresOf({ rotation: "", keep: 99, bytes: 1, initial: `${LIVE_KEY} ` });
+test("all problems are reported at once", async () => {
+  const failures = await failuresOf({ rotation: "", keep: 99, bytes: 1, initial: "" });
   expect(failures.map(({ property }) => property)).toEqual(["rotation", "keep", "bytes", ""]);
-  expect(JSON.stringify(failures)).not.toContain("vk/live");
 });

@@ -36,21 +36,19 @@ describe("create", () => {
   });
 });
 
-describe("a new key is created before the earlier ones", () => {
-  test.each<[string, Args, Args]>([
-    ["when rotation is first set", {}, { rotation: "1" }],
-    ["when rotation changes", { rotation: "1" }, { rotation: "2" }],
-    ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
-    ["when bytes returns to its default", { bytes: 33 }, {}],
-    ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
-  ])("%s", async (_, before, after) => {
-    const state = await create(before);
-    const next = await up(state, after);
-    expect(next.current).not.toBe(state.current);
-    expect(next.keys).toEqual([next.current, state.current]);
-    expect(Buffer.from(next.current, "base64url")).toHaveLength(Number(after["bytes"] ?? 32));
-    expect(await hasChanges(next, after)).toBe(false);
-  });
+test.each<[string, Args, Args]>([
+  ["when rotation is first set", {}, { rotation: "1" }],
+  ["when rotation changes", { rotation: "1" }, { rotation: "2" }],
+  ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
+  ["when bytes returns to its default", { bytes: 33 }, {}],
+  ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
+])("a new key is created before the earlier ones %s", async (_, before, after) => {
+  const state = await create(before);
+  const next = await up(state, after);
+  expect(next.current).not.toBe(state.current);
+  expect(next.keys).toEqual([next.current, state.current]);
+  expect(Buffer.from(next.current, "base64url")).toHaveLength(Number(after["bytes"] ?? 32));
+  expect(await hasChanges(next, after)).toBe(false);
 });
 
 test("a changed initial becomes the current key, and diff names each change", async () => {
@@ -164,10 +162,4 @@ describe("the output of a preview", () => {
       expect(lines).toEqual([]);
     },
   );
-});
-
-test("read returns the state unchanged, and delete does nothing", async () => {
-  const state = await create();
-  expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });
-  expect(await VerificationKey.delete("the-id", state)).toBeUndefined();
 });

@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { Fault } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions, Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
 import type { OnExisting } from "../../../provider/registration/index.js";
-import type { WebhookState } from "../../../provider/webhook/state.js";
+import { lookUpRegistration } from "../../../provider/webhook/read.js";
+import { DRIFTED_KEY, type WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
 import {
   FOREIGN,
   GET,
+  OTHER_KEY,
   SET,
   VERIFICATION_KEY,
   create,
@@ -55,16 +57,11 @@ test("create registers the webhook, and returns its inputs and the registration"
   expect(lines).toEqual([]);
 });
 
-const NAMES = ["acme", ...Array.from({ length: 19 }, (_, n) => `w${n}`)];
-
-test("if get-webhook returns what set-webhook did, only one of 20 creates reads its result", async () => {
-  const workspaces = NAMES.map((name) => ({ name, apiKey: `ak-${name}-0123456789` }));
-  const { args, emulator, actions } = await startAcme({ workspaces });
-  const creates = workspaces.map(({ name, apiKey }) =>
-    create({ ...args, name, apiKey, baseUrl: emulator.workspace(name).baseUrl }),
-  );
-  await Promise.all(creates);
-  expect(actions().filter((action) => action === "get-webhook")).toHaveLength(20 + 1);
+test("if get-webhook returns what set-webhook did, only one of several creates reads its result", async () => {
+  const { args, emulator, actions } = await startAcme();
+  const { baseUrl } = emulator.workspace("other");
+  await Promise.all([create(args), create({ ...args, name: "other", baseUrl, apiKey: OTHER_KEY })]);
+  expect(actions().filter((action) => action === "get-webhook")).toHaveLength(2 + 1);
 });
 
 test("if get-webhook differs from set-webhook, every create reads its result (mocked service)", async () => {
@@ -83,23 +80,16 @@ test("if get-webhook differs from set-webhook, every create reads its result (mo
   expect(requests).toHaveLength(2 * SET.length);
 });
 
-type Stand = (acme: Acme) => void;
-const nothing: Stand = () => undefined;
-const stand =
-  (change: (started: Acme) => object): Stand =>
-  (started) => {
-    const ours = { webhook_url: started.endpoint.url, webhook_verification_key: VERIFICATION_KEY };
-    started.acme.takeOver({ ...ours, ...change(started) });
-  };
-const ours = stand(() => ({}));
-const oursWithSlash = stand(({ endpoint }) => ({ webhook_url: `${endpoint.url}/` }));
-const oursWithOtherKey = stand(() => ({ webhook_verification_key: FOREIGN.webhook_verification_key }));
-const oursFailed: Stand = (started) => {
-  ours(started);
-  started.acme.change({ webhook_status: "failed" });
-};
-const foreign = stand(() => FOREIGN);
-const foreignWithOurKey = stand(() => ({ webhook_url: FOREIGN.webhook_url }));
+/** How the registration differs from the program's webhook, which has this URL. */
+type Difference = (url: string) => Parameters<Acme["acme"]["change"]>[0];
+const none: Difference = () => ({});
+const foreign: Difference = () => FOREIGN;
+const foreignWithOurKey: Difference = () => ({ webhook_url: FOREIGN.webhook_url });
+
+function register({ acme, endpoint: { url } }: Acme, difference: Difference): void {
+  acme.takeOver({ webhook_url: url, webhook_verification_key: VERIFICATION_KEY });
+  acme.change(difference(url));
+}
 
 const createOver = (started: Acme, onExisting: OnExisting | undefined): Promise<WebhookState> =>
   create({ ...started.args, ...(onExisting && { onExisting }) });
@@ -109,18 +99,17 @@ const SET_AGAIN = /^acme: adopted .*; .* it was set again$/;
 const ADOPTED = /^acme: adopted .*; nothing was written$/;
 
 describe("create over", () => {
-  test.each<[string, Stand, OnExisting | undefined, string[], RegExp]>([
-    ["nothing", nothing, undefined, SET, /^$/],
-    ["our URL with a different key", oursWithOtherKey, undefined, SET, SET_AGAIN],
-    ["our webhook, not verified", oursFailed, undefined, SET, SET_AGAIN],
+  test.each<[string, Difference, OnExisting | undefined, string[], RegExp]>([
+    ["another key", () => ({ webhook_verification_key: "another-key" }), undefined, SET, SET_AGAIN],
+    ["our webhook, not verified", () => ({ webhook_status: "failed" }), undefined, SET, SET_AGAIN],
     ["another URL", foreign, "replace", SET, REPLACED],
     ["a different URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
-    ["our webhook", ours, undefined, GET, ADOPTED],
-    ["our webhook", ours, "replace", GET, ADOPTED],
-    ["our webhook, written differently", oursWithSlash, undefined, GET, ADOPTED],
-  ])("%s, with onExisting $2, calls $3", async (_, makeStand, onExisting, calls, line) => {
+    ["our webhook", none, undefined, GET, ADOPTED],
+    ["our webhook", none, "replace", GET, ADOPTED],
+    ["our webhook, written differently", (url) => ({ webhook_url: `${url}/` }), undefined, GET, ADOPTED],
+  ])("%s, with onExisting $2, calls $3", async (_, difference, onExisting, calls, line) => {
     const started = await startAcme();
-    makeStand(started);
+    register(started, difference);
     const before = started.acme.registration;
     const outs = await createOver(started, onExisting);
     expect(started.actions()).toEqual(calls);
@@ -136,13 +125,12 @@ describe("create over", () => {
     expect(await refresh(outs)).toEqual(outs);
   });
 
-  test.each<[string, Stand, OnExisting | undefined]>([
+  test.each<[string, Difference, OnExisting | undefined]>([
     ["another URL", foreign, undefined],
-    ["another URL", foreign, "fail"],
     ["a different URL with our key", foreignWithOurKey, "fail"],
-  ])("%s, with onExisting $2, is a conflict and writes nothing", async (_, makeStand, onExisting) => {
+  ])("%s, with onExisting $2, is a conflict and writes nothing", async (_, difference, onExisting) => {
     const started = await startAcme();
-    makeStand(started);
+    register(started, difference);
     const before = started.acme.registration;
     const error = await failureOf(createOver(started, onExisting));
     const shown = { baseUrl: started.args.baseUrl, webhookUrl: FOREIGN.webhook_url };
@@ -182,32 +170,29 @@ test.each<[Fault, string, boolean]>([
   },
 );
 
-/** Expects that a refresh and an update in the next run find no changes. */
-async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Promise<void> {
-  actions();
-  expect(await refresh(state)).toEqual(state);
-  startRun();
-  expect(await update(state, args)).toEqual(state);
-  expect(actions()).toEqual([...GET, ...GET]);
-}
+test("HTTP 404 means nothing registered only if a webhook is about to be set", async () => {
+  const { args } = await startAcme({ beforeFirstSet: "not-found" });
+  const notFound = { code: "rejected", httpStatus: 404 };
+  await expect(lookUpRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
+  expect(await create(args)).toMatchObject({ status: "verified" });
+});
 
-describe("a service with its own notation", () => {
-  test("may mask keys: a mask is not the key, and only a changed mask is drift", async () => {
-    const started = await startAcme({ maskKey: true });
-    const outs = await create(started.args);
-    expect(outs.webhookVerificationKey).toBe(VERIFICATION_KEY);
-    expect(outs.applied.echoKey).toMatch(/^[\w-]{12}$/);
-    await expectNoDrift(outs, started);
-    started.acme.change({ webhook_verification_key: "zz-another-key-0123456789" });
-    const refreshed = await refresh(outs);
-    expect(refreshed).toMatchObject({
-      drift: [{ property: "webhookVerificationKey", expected: "[secret]", actual: "[secret]" }],
-      webhookVerificationKey: VERIFICATION_KEY,
-    });
-    startRun();
-    expect(await update(refreshed, started.args)).toEqual(outs);
-    expect(started.acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
-  });
+test("the service may mask keys: a mask is not the key, and only a changed mask is drift", async () => {
+  const { acme, args, actions } = await startAcme({ maskKey: true });
+  const outs = await create(args);
+  expect(outs.webhookVerificationKey).toBe(VERIFICATION_KEY);
+  expect(outs.applied.echoKey).toMatch(/^[\w-]{12}$/);
+  actions();
+  expect(await refresh(outs)).toEqual(outs);
+  startRun();
+  expect(await update(outs, args)).toEqual(outs);
+  expect(actions()).toEqual([...GET, ...GET]);
+  acme.change({ webhook_verification_key: "zz-another-key-0123456789" });
+  const refreshed = await refresh(outs);
+  expect(refreshed).toEqual({ ...outs, drift: [DRIFTED_KEY] });
+  startRun();
+  expect(await update(refreshed, args)).toEqual(outs);
+  expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
 });
 
 describe("a status that is not verified yet", () => {
@@ -232,6 +217,17 @@ describe("a status that is not verified yet", () => {
   });
 });
 
+test.each<EmulatorOptions>([
+  { failedHandshake: "clears" },
+  ...(["envelope", "errors", "text", "empty"] as const).map((errorShape) => ({ errorShape })),
+])("set-webhook is retried while the service's handshake fails: %j", async (options) => {
+  const { acme, args, emulator, actions } = await startAcme(options);
+  emulator.injectFault({ ...rejectHandshake, times: 2 });
+  await create({ ...args, timeouts: { requestSeconds: 3, readySeconds: 15 } });
+  expect(acme.registration).toMatchObject({ webhook_url: args.webhookUrl, webhook_status: "verified" });
+  expect(actions().filter((action) => action === "set-webhook")).toHaveLength(3);
+});
+
 /** Takes effect before it fails, so the service makes the handshake. */
 const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
 
@@ -242,9 +238,11 @@ describe("a set-webhook that the service rejects permanently", () => {
   const KEPT = 'Registered now: <url>, status "verified"';
   const LOST = "<url> was registered before and could not be restored";
 
-  test("leaves an empty workspace empty, and reports this", async () => {
+  test("leaves an empty workspace empty, reports this, and suggests a preflight if there was none", async () => {
     const { acme, args, emulator } = await startAcme({ failedHandshake: "clears" });
-    emulator.injectFault(rejectHandshake);
+    emulator.injectFault({ ...rejectHandshake, times: 2 });
+    const blind = await failureOf(create({ ...args, preflight: "off", timeouts }));
+    expect(blind.hints).toContainEqual({ id: "run_preflight" });
     const error = await failureOf(create({ ...args, timeouts }));
     expect(error).toMatchObject({ code: "rejected", operation: "set-webhook", httpStatus: 422, attempts: 1 });
     expect(error.summary).toMatch(/although the preflight passed. Registered now: nothing$/);
@@ -274,22 +272,6 @@ describe("a set-webhook that the service rejects permanently", () => {
       expect(isDeepStrictEqual(acme.registration, before)).toBe(!maskKey);
     },
   );
-
-  test("is followed by a restore of the previous key in a rotation", async () => {
-    const { acme, args, state, emulator } = await startCreated({ failedHandshake: "unverified" });
-    emulator.injectFault(rejectHandshake);
-    const rotated = { ...args, webhookVerificationKey: "next-key-0123456789", timeouts };
-    const error = await failureOf(update(state, { ...rotated, preflight: "off" }));
-    expect(error.summary).toContain(`Restored: ${args.webhookUrl}`);
-    expect(acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
-  });
-
-  test("suggests a preflight if there was none", async () => {
-    const { args, emulator } = await startAcme();
-    emulator.injectFault(rejectHandshake);
-    const error = await failureOf(create({ ...args, preflight: "off", timeouts }));
-    expect(error.hints).toContainEqual({ id: "run_preflight" });
-  });
 
   test.each([
     ["unverified", rejectHandshake],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
-import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
 import { webhookLifecycle } from "../../../provider/webhook/lifecycle.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
 import {
   GET,
@@ -13,56 +13,46 @@ import {
   startAcme,
   startCreated,
   unfinishedBy,
-  type Acme,
 } from "./harness.js";
 
 isolateRuns();
 
 const REASON = new ApiChatError("timeout", "the run was ended", { operation: "set-webhook" });
 
+type Lifecycle = ReturnType<typeof webhookLifecycle>;
+
 /** Starts an operation, and aborts it once `when` returns true. */
-async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => boolean): Promise<unknown> {
+async function end(work: (lifecycle: Lifecycle) => Promise<unknown>, when: () => boolean): Promise<unknown> {
   const controller = new AbortController();
-  const ended = work(controller.signal);
+  const ended = work(webhookLifecycle({ run: currentRun(), signal: controller.signal }));
   ended.catch(() => {});
   await expect.poll(when).toBe(true);
   controller.abort(REASON);
   return ended;
 }
 
-/** Delays one action of the service. Returns a function that tells whether it has begun. */
-function slow(
-  { emulator }: Acme,
-  operation: FaultOperation,
-  fault: Fault = { delayMs: 60_000 },
-): () => boolean {
-  emulator.injectFault({ operation, fault });
-  const before = emulator.requests.length;
-  return () => emulator.requests.slice(before).some(({ action }) => action === operation);
-}
-
 describe("an aborted operation", () => {
-  test("writes nothing during its first get-webhook", async () => {
-    const started = await startCreated();
-    const { state, args, actions } = started;
+  test.each<[string, (on: Lifecycle, inputs: WebhookInputs, state: WebhookState) => Promise<unknown>]>([
+    ["create", ({ create }, inputs) => create(inputs)],
+    ["update", ({ update }, inputs, state) => update("", state, inputs)],
+    ["read", ({ read }, _, state) => read("", state)],
+  ])("writes nothing during its first get-webhook: %s", async (_, operation) => {
+    const { state, args, actions, emulator } = await startCreated();
     const inputs = await checked(args);
-    for (const work of [
-      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).update("", state, inputs),
-      (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).read("", state),
-    ]) {
-      const error = await failureOf(end(work, slow(started, "get-webhook")));
-      expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
-      expect(actions()).toEqual(GET);
-    }
+    emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 60_000 } });
+    const { length } = emulator.requests;
+    const isAsking = (): boolean => emulator.requests.length > length;
+    const error = await failureOf(end((on) => operation(on, inputs, state), isAsking));
+    expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
+    expect(actions()).toEqual(GET);
   });
 
   test("never calls set-webhook while it waits for the endpoint", async () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
-    const error = await failureOf(end(work, () => requests.length >= 4));
+    const isTrying = (): boolean => requests.length >= 4;
+    const error = await failureOf(end(({ create }) => create(inputs), isTrying));
     expect(error.summary).toMatch(
       /^the run was ended, while waiting for \S+ to answer the handshake, attempt/,
     );
@@ -72,24 +62,20 @@ describe("an aborted operation", () => {
   test("keeps the registration while it waits for the status", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => webhookLifecycle({ run: currentRun(), signal }).create(inputs);
-    const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
+    const isWaiting = (): boolean => emulator.requests.length > SET.length;
+    const { id, state } = await unfinishedBy(end(({ create }) => create(inputs), isWaiting));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
   });
 });
 
-describe("the engine's time limit", () => {
-  test("limits the wait of a create, without being recorded", async () => {
-    const { args, acme } = await startAcme({ statusAfterSet: "pending" });
-    const { timeouts: _, ...rest } = await checked(args);
-    const { state, reasons } = await unfinishedBy(
-      webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).create(rest),
-    );
-    expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
-    expect(state).not.toHaveProperty("timeouts");
-    acme.change({ webhook_status: "verified" });
-    const after = await webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 }).update("", state, rest);
-    expect(after.outs).not.toHaveProperty("timeouts");
-  });
+test("the engine's time limit limits the wait of a create, without being recorded", async () => {
+  const { args, acme } = await startAcme({ statusAfterSet: "pending" });
+  const { timeouts: _, ...inputs } = await checked(args);
+  const lifecycle = webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 });
+  const { state, reasons } = await unfinishedBy(lifecycle.create(inputs));
+  expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
+  expect(state).not.toHaveProperty("timeouts");
+  acme.change({ webhook_status: "verified" });
+  expect((await lifecycle.update("", state, inputs)).outs).not.toHaveProperty("timeouts");
 });

@@ -4,6 +4,8 @@ import { getApiChatWebhook, type GetApiChatWebhookResult } from "../../../provid
 import { API_KEY, VERIFICATION_KEY, isolateRuns, startAcme } from "./harness.js";
 
 isolateRuns();
+
+const NOWHERE = "http://127.0.0.1:9/";
 // An empty string counts as missing.
 afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
 
@@ -14,34 +16,25 @@ interface Awaited {
 }
 const awaited = (output: Output<GetApiChatWebhookResult>): Awaited => output as unknown as Awaited;
 
-const WRONG = "a-wrong-key-0123456789";
-
 test.each<[string, (baseUrl: string) => Parameters<typeof getApiChatWebhook>[0]]>([
   [
-    "arguments take precedence",
+    "the arguments, which come first",
     (baseUrl) => {
-      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", WRONG);
+      runtime.setConfig("apichat:baseUrl", NOWHERE);
+      runtime.setConfig("apichat:apiKey", "a-wrong-key-0123456789");
       return { baseUrl, apiKey: API_KEY };
     },
   ],
   [
-    "configuration precedes the environment",
+    "the configuration, which precedes the environment",
     (baseUrl) => {
       runtime.setConfig("apichat:baseUrl", baseUrl);
       runtime.setConfig("apichat:apiKey", API_KEY);
-      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", WRONG);
-      return undefined;
-    },
-  ],
-  [
-    "environment sets the base URL, and the configuration the API key",
-    (baseUrl) => {
-      runtime.setConfig("apichat:apiKey", API_KEY);
-      vi.stubEnv("APICHAT_BASE_URL", baseUrl);
+      vi.stubEnv("APICHAT_BASE_URL", NOWHERE).stubEnv("APICHAT_API_KEY", "a-wrong-key-0123456789");
       return { apiKey: "" };
     },
   ],
-])("reads a registration: the %s", async (_, give) => {
+])("reads a registration with %s", async (_, give) => {
   const { acme, args } = await startAcme();
   const output = getApiChatWebhook(give(args.baseUrl));
   expect(await awaited(output).promise()).toEqual({ webhookUrl: "", status: "", botUrl: "" });

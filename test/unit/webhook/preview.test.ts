@@ -68,6 +68,13 @@ describe("the preview of a create", () => {
     },
   );
 
+  test.each(["baseUrl", "apiKey"] as const)("sends no request if %s is not known", async (name) => {
+    const { args, actions } = await startAcme();
+    expect(await previewCreate(await checked({ ...args, ...unknown(name) }))).toBeUndefined();
+    expect(actions()).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
   test.each<[string, Partial<WebhookInputs>]>([
     ["cannot be reached", { baseUrl: "https://nowhere.invalid/" }],
     ["rejects the key", { apiKey: OTHER_KEY }],

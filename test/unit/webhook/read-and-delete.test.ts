@@ -175,11 +175,12 @@ describe("delete", () => {
   });
 });
 
-describe("delete within a run of the program", () => {
-  test.each([
-    ["created", create, []],
-    ["only declared", checked, GET],
-  ])("keeps the webhook of an old name if the resource is %s under a new one", async (_, declare, calls) => {
+test.each([
+  ["created", create, []],
+  ["only declared", checked, GET],
+])(
+  "delete keeps the webhook of an old name if the resource is %s under a new one",
+  async (_, declare, calls) => {
     const { state, args, acme, actions } = await startCreated();
     await declare({ ...args, name: "renamed" });
     actions();
@@ -187,8 +188,8 @@ describe("delete within a run of the program", () => {
     expect(actions()).toEqual(calls);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
     expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
-  });
-});
+  },
+);
 
 test("a delete before a replacement keeps the live webhook, and the create then sets the URL", async () => {
   const { state, args, acme, actions } = await startCreated();
@@ -205,28 +206,29 @@ test("a delete before a replacement keeps the live webhook, and the create then 
 /** Adopts the existing registration. */
 const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
 
-describe("if the providers of a run cannot share their facts, delete", () => {
-  const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
-  const STAYS =
-    /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
+const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
+const STAYS =
+  /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
 
-  const setSince = async (on: Created): Promise<WebhookState> => {
-    const state = await adopt(on);
-    on.acme.change({ webhook_status: "failed" });
-    return update(state, on.args);
-  };
-  const adoptWithOtherKey = (on: Created): Promise<WebhookState> => {
-    on.acme.change({ webhook_verification_key: "key-0123456789" });
-    return adopt(on);
-  };
+const setSince = async (on: Created): Promise<WebhookState> => {
+  const state = await adopt(on);
+  on.acme.change({ webhook_status: "failed" });
+  return update(state, on.args);
+};
+const adoptWithOtherKey = (on: Created): Promise<WebhookState> => {
+  on.acme.change({ webhook_verification_key: "key-0123456789" });
+  return adopt(on);
+};
 
-  test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, RunLog, boolean]>([
-    ["created it", ({ state }) => state, unshared, false],
-    ["adopted it, with shared facts", adopt, none, false],
-    ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
-    ["adopted it and later set it", setSince, unshared, false],
-    ["adopted it with another key, and set it", adoptWithOtherKey, unshared, false],
-  ])("is safe for a resource that %s", async (_, prepare, log, stays) => {
+test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, RunLog, boolean]>([
+  ["created it", ({ state }) => state, unshared, false],
+  ["adopted it, with shared facts", adopt, none, false],
+  ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
+  ["adopted it and later set it", setSince, unshared, false],
+  ["adopted it with another key, and set it", adoptWithOtherKey, unshared, false],
+])(
+  "if the providers of a run cannot share their facts, delete is safe for a resource that %s",
+  async (_, prepare, log, stays) => {
     const created = await startCreated();
     const state = await prepare(created);
     startRun({}, log);
@@ -234,8 +236,8 @@ describe("if the providers of a run cannot share their facts, delete", () => {
     await remove(state);
     expect(created.acme.registration !== undefined).toBe(stays);
     expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
-  });
-});
+  },
+);
 
 test("errors name a renamed resource as the program does", async () => {
   const { state, args, emulator } = await startCreated();
@@ -269,25 +271,15 @@ describe("a replacement that the program declares", () => {
   });
 });
 
-describe("if the recorded API key is rejected, read and delete use", () => {
-  test.each<[string, string | undefined, Record<string, string>, string[]]>([
-    ["the environment's", ROTATED, {}, [API_KEY, ROTATED]],
-    [
-      "the environment's, after the configuration's",
-      ROTATED,
-      { "apichat:apiKey": WRONG },
-      [API_KEY, WRONG, ROTATED],
-    ],
-  ])("%s key", async (_, environment, config, tried) => {
-    const { state, acme, emulator } = await startCreated();
-    acme.apiKey = ROTATED;
-    vi.stubEnv("APICHAT_API_KEY", environment);
-    startRun(config);
-    const from = emulator.requests.length;
-    expect(await refresh(state)).toEqual(state);
-    const sent = emulator.requests.slice(from).map((request) => JSON.parse(request.request.body) as object);
-    expect(sent).toEqual(tried.map((ChaveApi) => ({ ChaveApi })));
-    await remove(state);
-    expect(acme.registration).toBeUndefined();
-  });
+test("if the recorded API key is rejected, read and delete try the configuration's, then the environment's", async () => {
+  const { state, acme, emulator } = await startCreated();
+  acme.apiKey = ROTATED;
+  vi.stubEnv("APICHAT_API_KEY", ROTATED);
+  startRun({ "apichat:apiKey": WRONG });
+  const from = emulator.requests.length;
+  expect(await refresh(state)).toEqual(state);
+  const sent = emulator.requests.slice(from).map((request) => JSON.parse(request.request.body) as object);
+  expect(sent).toEqual([API_KEY, WRONG, ROTATED].map((ChaveApi) => ({ ChaveApi })));
+  await remove(state);
+  expect(acme.registration).toBeUndefined();
 });

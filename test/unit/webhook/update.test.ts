@@ -40,13 +40,16 @@ describe("an update with", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("a URL that the service rejects restores the live registration", async () => {
+  test("a URL and a key that the service rejects restores the live registration", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
-    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    const next = "next-key-0123456789";
+    const { url: webhookUrl } = await startEndpoint(next, "/moved");
     emulator.injectFault(rejectHandshake);
-    const error = await failureOf(update(state, { ...args, webhookUrl, timeouts: hasty }));
+    const change = { webhookUrl, webhookVerificationKey: next, timeouts: hasty };
+    const error = await failureOf(update(state, { ...args, ...change }));
     expect(error.code).toBe("rejected");
+    expect(error.summary).toContain(`Restored: ${args.webhookUrl}`);
     expect(acme.registration).toEqual(before);
   });
 });

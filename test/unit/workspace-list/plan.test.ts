@@ -19,7 +19,7 @@ test("a plan distinguishes the states of workspaces, shows no secrets, and only 
   register("initech", webhookUrl);
   const entry = (name: string, workspace: string, fields: object = {}) => {
     const { baseUrl } = emulator.workspace(workspace);
-    return { name, baseUrl, webhookUrl, apiKey: undefined, botUrl: undefined, ...fields };
+    return { name, baseUrl, webhookUrl, apiKey: undefined, ...fields };
   };
   const gone = `http://127.0.0.1:${await freePort()}/x?tenant=${TOKEN}`;
   let answers = 0;
@@ -30,7 +30,6 @@ test("a plan distinguishes the states of workspaces, shows no secrets, and only 
       entry("globex", "globex"),
       entry("initech", "initech"),
       entry("refused", "acme", { apiKey: OTHER_API_KEY }),
-      entry("moved", "globex", { botUrl: "https://bots.example/api/apichat/another" }),
       entry("gone", "acme", { baseUrl: gone }),
     ],
     { apiKey: API_KEY, requestSeconds: 1, onAnswer: () => (answers += 1) },
@@ -41,7 +40,6 @@ test("a plan distinguishes the states of workspaces, shows no secrets, and only 
     { name: "globex", state: "foreign", detail: "https://foreign.example/hook?token=***" },
     { name: "initech", state: "yours", detail: "verified" },
     { name: "refused", state: "unauthorized" },
-    { name: "moved", state: "other-bot" },
     { name: "gone", state: "unreachable" },
   ]);
   expect(answers).toBe(rows.length);

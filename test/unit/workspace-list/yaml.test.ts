@@ -31,7 +31,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
-  test("accepts only resource names for a fleet, and any names for a plan", async () => {
+  test("accepts only names that a resource, a path and a log can have", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
@@ -39,9 +39,6 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(problems.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
       names.map((_, index) => String(index)),
     );
-    expect(await problemsOf("fleet.json", text, "plan")).toEqual([
-      expect.stringMatching(/workspaces\[3\]\.name: must not be empty$/),
-    ]);
   });
 
   test("reads only variables whose name contains API_KEY", async () => {
@@ -51,12 +48,10 @@ describe("a list of workspaces in YAML or JSON", () => {
     const top = `webhookUrl: ${WEBHOOK}\napiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n${workspace}`;
     const problem =
       "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY";
-    for (const reader of ["fleet", "plan"] as const) {
-      expect(await problemsOf("fleet.yaml", `webhookUrl: ${WEBHOOK}\n${entry}`, reader)).toEqual([
-        `fleet.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
-      ]);
-      expect(await problemsOf("fleet.yaml", top, reader)).toEqual([`fleet.yaml:2:12: apiKeyEnv: ${problem}`]);
-    }
+    expect(await problemsOf("fleet.yaml", `webhookUrl: ${WEBHOOK}\n${entry}`)).toEqual([
+      `fleet.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
+    ]);
+    expect(await problemsOf("fleet.yaml", top)).toEqual([`fleet.yaml:2:12: apiKeyEnv: ${problem}`]);
   });
 
   test("reports all problems at once, even if an entry is not an object", async () => {
@@ -75,12 +70,13 @@ describe("a list of workspaces in YAML or JSON", () => {
     ].join("\n");
     expect(await problemsOf("fleet.yaml", text)).toEqual([
       'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
+      'fleet.yaml:3:11: workspaces[0].name: "acme" is also the name of workspaces[2]',
       'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
       "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
       "fleet.yaml:6:13: workspaces[0].apiKey: cannot be combined with apiKeyEnv",
       "fleet.yaml:7:16: workspaces[0].apiKeyEnv: must be the name of an environment variable that is set",
       "fleet.yaml:8:5: workspaces[1]: must be an object, got a string",
-      "fleet.yaml:9:11: workspaces[2].name: is used more than once",
+      'fleet.yaml:9:11: workspaces[2].name: "acme" is also the name of workspaces[0]',
       'fleet.yaml:10:14: workspaces[2].baseUrl: reaches the same workspace as "acme", with the same API key',
     ]);
   });
@@ -99,7 +95,7 @@ describe("two entries with one address", () => {
     ["the environment's", {}, {}, {}],
     ["of a variable that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
     ["that the second has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
-  ])("are one workspace for a fleet if they share an API key: %s", async (_, top, first, second) => {
+  ])("are one workspace if they share an API key: %s", async (_, top, first, second) => {
     setVariable("SAME_API_KEY", SECRET);
     const text = list(top, first, second);
     const lines = text.split("\n").flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
@@ -110,11 +106,10 @@ describe("two entries with one address", () => {
   });
 
   test.each([
-    ["fleet", { apiKey: "one" }, { apiKey: "two" }],
-    ["fleet", { apiKey: "one" }, {}],
-    ["plan", {}, {}],
-  ] as const)("are accepted by a %s with the keys %j and %j", async (reader, first, second) => {
-    expect(await read("fleet.json", list({}, first, second), reader)).toHaveLength(2);
+    [{ apiKey: "one" }, { apiKey: "two" }],
+    [{ apiKey: "one" }, {}],
+  ])("are accepted with the keys %j and %j", async (first, second) => {
+    expect(await read("fleet.json", list({}, first, second))).toHaveLength(2);
   });
 });
 
@@ -124,7 +119,7 @@ describe("the workspaces that a program passes", () => {
     expect(checkWorkspaces([sound])).toStrictEqual([sound]);
     const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
     expect(() => checkWorkspaces(wrong)).toThrow(
-      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: must be an object, got null\nworkspaces\[1\]\.name: is used more than once$/,
+      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*\n.*\nworkspaces\[1\]\.name: "acme" is also the name of workspaces\[0\]; rename one of them$/,
     );
     expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
   });

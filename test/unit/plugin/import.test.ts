@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { API_KEY, startAcme, type Acme } from "../webhook/harness.js";
+import { failureOf, isolatePlugins, resourceOf, secret, webhook } from "./harness.js";
+
+// An import, and the `get` of an SDK: a read without a state.
+
+const plugin = isolatePlugins();
+
+/** Starts with a registration that is in no state. */
+async function startRegistered(): Promise<Acme> {
+  const started = await startAcme();
+  const { webhookUrl, webhookVerificationKey } = started.args;
+  started.acme.takeOver({
+    webhook_url: webhookUrl,
+    webhook_verification_key: String(webhookVerificationKey),
+  });
+  await plugin.configure({ apiKey: secret(API_KEY) });
+  return started;
+}
+
+test("accepts the base URL, or the bot URL of the configured workspace", async () => {
+  const { acme, emulator } = await startRegistered();
+  expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
+  expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The id may be/s);
+  await plugin.configure({ apiKey: secret(API_KEY), baseUrl: acme.baseUrl });
+  const byBotUrl = await webhook.read(acme.botUrl);
+  expect(byBotUrl).toMatchObject({ id: acme.botUrl, inputs: { baseUrl: acme.baseUrl } });
+  expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
+  const details = /reaches the bot \w+, not \w+ of the id.*The id may be/s;
+  expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
+});
+
+test("finds nothing in an empty workspace, and reports a wrong key", async () => {
+  const { acme } = await startRegistered();
+  acme.removeRegistration();
+  expect(await webhook.read(acme.baseUrl)).toBeUndefined();
+  await plugin.configure({ apiKey: secret("ak-other-0123456789") });
+  expect((await failureOf(webhook.read(acme.baseUrl))).details).toMatch(/^acme: .*401/s);
+  expect((await failureOf(webhook.read("f1f862da"))).details).toMatch(/^acme: .*URL/s);
+});
+
+test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
+  "an invalid state of %s is rejected, with the release that a newer state needs",
+  async (type) => {
+    const { read, diff } = resourceOf(type);
+    const later = { stateVersion: 2, neededRelease: "9.9.9" };
+    const needs = /version 2, .* reads version 1: install pulumi-apichat 9\.9\.9 or newer/;
+    expect((await failureOf(read("id", later))).details).toMatch(needs);
+    expect((await failureOf(diff("id", later, {}))).details).toMatch(needs);
+    expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its id");
+  },
+);
