@@ -2,18 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HandshakeEncoding } from "../../../provider/errors/index.js";
 import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
-import { answerChallenge, set, startAcme, startEndpoint, type Received } from "./harness.js";
-
-/** Reads the parameters in each encoding. */
-const readers: Record<HandshakeEncoding, (received: Received) => Promise<[string, unknown][]>> = {
-  form: async ({ body }) => [...new URLSearchParams(body)],
-  json: async ({ body }) => Object.entries(JSON.parse(body) as object),
-  multipart: async ({ body, headers }) => {
-    const of = { "content-type": headers["content-type"] ?? "" };
-    return [...(await new Response(body, { headers: of }).formData())];
-  },
-  query: async ({ path }) => [...new URL(path, "http://endpoint").searchParams].slice(1),
-};
+import { answerChallenge, parametersOf, set, startAcme, startEndpoint, type Received } from "./harness.js";
 
 describe("the handshake", () => {
   test.each<[HandshakeEncoding, string | undefined]>([
@@ -33,11 +22,8 @@ describe("the handshake", () => {
       expect(handshake).toMatchObject(sent);
       expect(handshake.headers["content-type"]).toEqual(type);
       const [record] = acme.handshakes;
-      expect(await readers[encoding](handshake)).toEqual([
-        ["hub_mode", "subscribe"],
-        ["hub_verify_token", key],
-        ["hub_challenge", record?.challenge],
-      ]);
+      const parameters = { hub_mode: "subscribe", hub_verify_token: key, hub_challenge: record?.challenge };
+      expect(parametersOf(handshake)).toMatchObject(parameters);
       expectMatchesWebhook("handshake", handshake);
       const passed = { encoding, url: new URL(handshake.path, url).href, verdict: "passed", reason: "" };
       expect(record).toMatchObject({ ...passed, response: { status: 200 } });

@@ -28,6 +28,7 @@ describe("a web page from elsewhere", () => {
     ["evil.example", 403],
     ["evil.example:PORT", 403],
     ["localhost:1", 403],
+    ["127.0.0.1", 403],
     ["localhost.evil.example:PORT", 403],
     ["localhost:PORT", 200],
     ["LOCALHOST:PORT", 200],

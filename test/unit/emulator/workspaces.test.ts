@@ -9,6 +9,7 @@ import {
 import {
   apiKey,
   call,
+  control,
   refused,
   sendTo,
   set,
@@ -86,6 +87,15 @@ describe("change", () => {
     expect(acme.handshakes).toHaveLength(1);
     acme.change({ botBaseUrl: "http://127.0.0.2:9" });
     expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
+  });
+
+  test("chooses a function again as the flow custom", async () => {
+    const { emulator, acme } = await startAcme({ flow: () => [] });
+    const { flow } = acme;
+    acme.change({ flow: "echo" });
+    const shown = await control(emulator, "PATCH /_emulator/workspaces/acme", { flow: "custom" });
+    expect(shown.body).toMatchObject({ flow: "custom", flows: ["echo", "menu", "silent", "custom"] });
+    expect(acme.flow).toBe(flow);
   });
 
   test.each<[object, string]>([
