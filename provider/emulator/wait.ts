@@ -109,8 +109,7 @@ function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): str
   }
   const seen = listRecords(state, kind);
   if (seen.length === 0) return `no ${kind} was recorded`;
-  const those = seen.length > SHOWN ? `the last ${SHOWN} of ${seen.length} were` : "there were";
-  return `${those}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
+  return `the last of ${seen.length}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
 }
 
 /** Contains no text of a message, URL or key. */

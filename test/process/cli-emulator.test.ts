@@ -4,7 +4,7 @@ import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { makeWriter, readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
+import { makeWriter, readJsonLines, runCli, startLive } from "./cli-harness.ts";
 import type { ProgramOptions } from "./program.ts";
 
 interface StartedWorkspace {
@@ -71,37 +71,21 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("prints one JSON object per line with --json, and only generated keys", async () => {
-    const endpoint = await startEndpoint();
-    const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
-    expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
-      ["acme", "acme-api-key"],
-      ["globex", "globex-api-key"],
-    ]);
-    await program
-      .clientWith("acme-api-key")
-      .setWebhook({ webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY });
-    await program.waitForJson(
-      ({ type, request }) => type === "request" && /200/.test(JSON.stringify(request)),
-    );
-    const { stdout, exitCode } = await program.end("SIGTERM");
-    expect(exitCode).toBe(0);
-    const [, ...events] = readJsonLines(stdout);
-    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["handshake", "request"]));
-    expect(findSecrets(JSON.stringify(events), [VERIFICATION_KEY, "acme-api-key"])).toEqual([]);
-  });
-
-  it("reads the seed of the documentation, shows none of its keys, and a flag takes precedence", async () => {
+  it("reads the seed of the documentation, prints JSON without its keys, and a flag takes precedence", async () => {
     const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
     const program = await startWithJson(flags, { environment });
     expect(await program.read("settings")).toMatchObject({ switches: { deliveryAttempts: 7 } });
     expect(await program.clientWith("api-key-of-the-environment").getWebhook()).toBeUndefined();
-    expect((await program.end()).stdout).not.toContain("api-key-of-the-environment");
+    const { stdout, exitCode } = await program.end("SIGTERM");
+    expect(exitCode).toBe(0);
+    expect(readJsonLines(stdout).map(({ type }) => type)).toContain("request");
+    expect(stdout).not.toContain("api-key-of-the-environment");
     const faults = [{ operation: "set-webhook", fault: { status: 503 } }];
     const seed = await writeText("seed.json", JSON.stringify({ faults, handshake: { encoding: "json" } }));
     const other = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
+    expect(other.workspaces).toMatchObject([{ name: "acme", apiKey: "acme-api-key" }]);
     // The settings of a handshake that no flag names are kept.
     const switches = { handshake: { encoding: "json", timeoutMs: 250 } };
     expect(await other.read("settings")).toMatchObject({ switches });
@@ -128,15 +112,6 @@ describe("apichat emulator", () => {
 });
 
 describe("a usage error of apichat emulator", () => {
-  const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
-  it("ends with 2 for a wrong seed, without printing its values", async () => {
-    const seed = await writeText("wrong.yaml", SEED);
-    const said = await runCli(["emulator", ...FREE, "--json", "--seed", seed]);
-    const reason = /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/;
-    expect(said).toMatchObject(usageError(reason, "invalid_config"));
-    expect(said.stderr).not.toContain("a-secret-in-a-seed");
-  });
-
   it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint", async (flag) => {
     const { port } = await startServer();
     const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);

@@ -77,9 +77,12 @@ function describeMessage(body: MessageRecord["body"]): string {
   const isInbound = "sender" in body;
   const contact = `contact ${isInbound ? body.sender.id : body.sender_id}`;
   const conversation = `conversation ${isInbound ? body.conversation_id : body.conv_id}`;
-  const text = isInbound ? body.content || inboundMedia(body) : "text" in body ? body.text : body.url;
-  return `${contact}, ${conversation}: ${toShortText(text, SHOWN_TEXT_CHARACTERS)}`;
+  return `${contact}, ${conversation}: ${toShortText(contentOf(body), SHOWN_TEXT_CHARACTERS)}`;
 }
 
-const inboundMedia = (body: Extract<MessageRecord["body"], { sender: unknown }>): string =>
-  "attachments" in body ? body.attachments.map((one) => `${one.file_type} ${one.data_url}`).join(", ") : "";
+/** The text of a message, or the URL of its medium. */
+function contentOf(body: MessageRecord["body"]): string {
+  if ("attachments" in body) return body.attachments[0].data_url;
+  if ("content" in body) return body.content;
+  return "text" in body ? body.text : body.url;
+}

@@ -64,15 +64,9 @@ export function sendReply(
   return sent;
 }
 
-interface Outbound {
-  from: "flow" | "agent";
-  body: OutboundMessage;
-  url: string;
-}
-
 function recordOutbound(
   place: Place,
-  { from, body, url }: Outbound,
+  { from, body, url }: { from: "flow" | "agent"; body: OutboundMessage; url: string },
 ): { message: MessageRecord; delivery: DeliveryRecord } {
   const json = serializeMessage(body);
   const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;

@@ -8,9 +8,6 @@ interface Notice {
 /** A success message goes away; an error stays until it is dismissed. */
 const SHOWN_MS = 5000;
 
-/** More of them would cover the page. */
-const MAX_NOTICES = 4;
-
 export const notices = signal<readonly Notice[]>([]);
 
 export function showDone(text: string): void {
@@ -25,7 +22,7 @@ export function showError(error: unknown): void {
 }
 
 function show(notice: Notice): Notice {
-  notices.value = [...notices.value, notice].slice(-MAX_NOTICES);
+  notices.value = [...notices.value, notice];
   return notice;
 }
 

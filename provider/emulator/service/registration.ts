@@ -155,9 +155,7 @@ function presentConfiguration(
   };
 }
 
-function toMaskedKey(key: string): string {
-  return key.length < 8 ? "********" : `${key.slice(0, 2)}********${key.slice(-2)}`;
-}
+const toMaskedKey = (key: string): string => `${key.slice(0, 2)}********${key.slice(-2)}`;
 
 /** Parsing lowers the host and drops a default port. */
 function toNormalUrl(text: string): string {

@@ -23,47 +23,38 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-test.each([
-  "/nope",
-  "/workspaces/",
-  "/workspaces/nope",
-  "/conversations?workspace=nope",
-  "/requests?workspace=nope",
-  "/conversations/c0/messages",
-  "/deliveries/d0",
-  "/handshakes/h0",
-  "/requests/r0",
-])("%s: not found", async (path) => {
-  const { emulator } = await startAcme();
-  const answer = await control(emulator, `GET /_emulator${path}`);
-  expect(answer).toMatchObject({ status: 404, body: { error: {} } });
-});
-
 describe("a wrong call gets its problem", () => {
-  test("a body that is not JSON, not sent as JSON, or too large; a wrong method", async () => {
+  test("an unknown address or record; a body that is not JSON or too large; a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
     const json = { "content-type": "application/json; charset=utf-8" };
+    const unknown = [
+      "nope",
+      "workspaces/nope",
+      "requests?workspace=nope",
+      "deliveries/d0",
+      "conversations/c0",
+    ];
+    for (const path of unknown) {
+      const answer = await control(emulator, `GET /_emulator/${path}`);
+      expect(answer).toMatchObject({ status: 404, body: { error: {} } });
+    }
     expect(await post(url, "{", json)).toMatchObject({ status: 400 });
     expect(await post(url, "{}", { "content-type": "text/plain" })).toMatchObject({ status: 415 });
     expect(await post(url, `"${"x".repeat(1024 * 1024)}"`, json)).toMatchObject({ status: 413 });
-    expect(await control(emulator, "POST /_emulator/reset")).toMatchObject({ status: 204 });
     const wrong = await control(emulator, "PUT /_emulator/workspaces");
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
   });
 
   test.each([
-    ["POST /_emulator/workspaces", { name: "a b", apiKey }, "name"],
     ["POST /_emulator/workspaces", { name: "acme", apiKey: "another-key-0123456789" }, "acme"],
     [`PATCH ${acmePath}`, { mayManageFlow: "yes" }, "mayManageFlow: must be true or false, got a string"],
     [`PATCH ${acmePath}`, { flow: "nope" }, "flow: must be"],
     [`PATCH ${acmePath}`, { flow: "custom" }, "never had a function"],
-    [`PATCH ${acmePath}`, { webhook_status: "x" }, "nothing registered"],
     [`PUT ${acmePath}/registration`, { webhook_url: "https://a.example/" }, "webhook_verification_key"],
     [`POST ${acmePath}/replies`, { ...reply, text: 1 }, "text: "],
     [`POST ${acmePath}/replies`, { ...reply, type: "sticker" }, "type: "],
     ["POST /_emulator/faults", { operation: "message" }, "fault"],
-    ["POST /_emulator/reset", { workspaces: 1 }, "workspaces: must be true or false"],
     ["GET /_emulator/requests?limit=0", undefined, "limit"],
     ["GET /_emulator/requests?limt=1", undefined, "limt"],
     ["GET /_emulator/health?reveal=yes", undefined, "reveal"],
@@ -76,71 +67,62 @@ describe("a wrong call gets its problem", () => {
   });
 });
 
-describe("a workspace", () => {
-  test("is created, changed and removed", async () => {
-    const { emulator } = await startAcme();
-    const options = { name: "beta", apiKey: "key-of-beta-0123" };
-    const made = await control(emulator, "POST /_emulator/workspaces", options);
-    const beta = emulator.workspace("beta");
-    const { baseUrl, botUrl, flowNs } = beta;
-    const shown = { name: "beta", mayManageFlow: true, registration: null, baseUrl, botUrl, flowNs };
-    expect(made).toMatchObject({ status: 201, body: shown });
-    const change = { mayManageFlow: false, apiKey: "rotated-key-0123", botCode: "another-bot" };
-    const changed = await control(emulator, "PATCH /_emulator/workspaces/beta?reveal=true", change);
-    expect(changed).toMatchObject({ status: 200, body: change });
-    expect(beta).toMatchObject(change);
-    expect((await control(emulator, "DELETE /_emulator/workspaces/beta")).status).toBe(204);
-    const { body } = await control(emulator, "GET /_emulator/workspaces");
-    expect(body).toMatchObject([{ name: "acme" }]);
-  });
-
-  test("gets a registration, as if by somebody else, without a handshake", async () => {
-    const { emulator, acme } = await startAcme();
-    const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
-    const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
-    const put = await control(emulator, `PUT ${acmePath}/registration`, theirs);
-    expect(put).toMatchObject({ status: 200, body: { registration } });
-    expect(acme.registration).toMatchObject(theirs);
-    const changed = { webhook_url: "https://other.example/changed-by-hand" };
-    expect(await control(emulator, `PATCH ${acmePath}`, changed)).toMatchObject({ status: 200 });
-    expect(acme.registration).toMatchObject({ ...theirs, ...changed });
-    expect(acme.handshakes).toEqual([]);
-    expect((await control(emulator, `DELETE ${acmePath}/registration`)).status).toBe(204);
-    expect(acme.registration).toBeUndefined();
-  });
+test("a workspace is created, changed and removed", async () => {
+  const { emulator } = await startAcme();
+  const options = { name: "beta", apiKey: "key-of-beta-0123" };
+  const made = await control(emulator, "POST /_emulator/workspaces", options);
+  const beta = emulator.workspace("beta");
+  const { baseUrl, botUrl, flowNs } = beta;
+  const shown = { name: "beta", mayManageFlow: true, registration: null, baseUrl, botUrl, flowNs };
+  expect(made).toMatchObject({ status: 201, body: shown });
+  const change = { mayManageFlow: false, apiKey: "rotated-key-0123", botCode: "another-bot" };
+  const changed = await control(emulator, "PATCH /_emulator/workspaces/beta?reveal=true", change);
+  expect(changed).toMatchObject({ status: 200, body: change });
+  expect(beta).toMatchObject(change);
+  expect((await control(emulator, "DELETE /_emulator/workspaces/beta")).status).toBe(204);
+  const { body } = await control(emulator, "GET /_emulator/workspaces");
+  expect(body).toMatchObject([{ name: "acme" }]);
 });
 
-describe("a conversation by hand", () => {
-  test("posts to bot_url, and an agent's reply is a signed delivery", async () => {
-    const { emulator, deliveries } = await startScene({ flow: "silent" });
-    const message = inbound("hello", 42);
-    const sent = await control(emulator, `POST ${acmePath}/messages`, message);
-    expect(sent).toMatchObject({ status: 200, body: { status: 200, body: { status: "ok" } } });
-    const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
-    expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
+test("a workspace gets and loses a registration, as if by somebody else, without a handshake", async () => {
+  const { emulator, acme } = await startAcme();
+  const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
+  const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
+  const put = await control(emulator, `PUT ${acmePath}/registration`, theirs);
+  expect(put).toMatchObject({ status: 200, body: { registration } });
+  const changed = { webhook_url: "https://other.example/changed-by-hand" };
+  expect(await control(emulator, `PATCH ${acmePath}`, changed)).toMatchObject({ status: 200 });
+  expect(acme.registration).toMatchObject({ ...theirs, ...changed });
+  expect(acme.handshakes).toEqual([]);
+  expect((await control(emulator, `DELETE ${acmePath}/registration`)).status).toBe(204);
+  expect(acme.registration).toBeUndefined();
+});
 
-    // Omits the fields that are equal in every reply.
-    const { message_type: _type, private: _private, ...short } = reply;
-    const answered = await control(emulator, `POST ${acmePath}/replies`, short);
-    expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
-    const { delivery } = answered.body as ReplyAnswer;
-    await emulator.waitForDelivery({ id: delivery?.id ?? "" });
-    expect(deliveries()[0]?.headers).toHaveProperty("x-hub-signature-256");
+test("a contact's message goes to bot_url, and an agent's reply is a signed delivery", async () => {
+  const { emulator, deliveries } = await startScene({ flow: "silent" });
+  const message = inbound("hello", 42);
+  const sent = await control(emulator, `POST ${acmePath}/messages`, message);
+  expect(sent).toMatchObject({ status: 200, body: { status: 200, body: { status: "ok" } } });
+  const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
+  expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
-    const listed = await control(emulator, "GET /_emulator/conversations?workspace=acme");
-    const shown = { contactId: "contact-1", contactName: "Ana", conversationId: "42", messageCount: 2 };
-    expect(listed.body).toMatchObject([shown]);
-    const [{ id } = { id: "" }] = listed.body as ConversationView[];
-    const messages = await control(emulator, `GET /_emulator/conversations/${id}/messages`);
-    expect(messages.body).toMatchObject([
-      { from: "contact", body: { content: "hello" }, delivery: null },
-      { from: "agent", body: { text: "Olá" }, delivery: delivery?.id },
-    ]);
-    const delivered = await control(emulator, `GET /_emulator/deliveries/${delivery?.id}`);
-    const attempts = [{ reason: "", response: { status: 200 } }];
-    const record = { verdict: "delivered", signature: "right", conversation: id, attempts };
-    expect(delivered.body).toMatchObject(record);
-  });
+  // Omits the fields that are equal in every reply.
+  const { message_type: _type, private: _private, ...short } = reply;
+  const answered = await control(emulator, `POST ${acmePath}/replies`, short);
+  expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
+  const { delivery } = answered.body as ReplyAnswer;
+  await emulator.waitForDelivery({ id: delivery?.id ?? "", verdict: "delivered", signature: "right" });
+  expect(deliveries()[0]?.headers).toHaveProperty("x-hub-signature-256");
+
+  const listed = await control(emulator, "GET /_emulator/conversations?workspace=acme");
+  const shown = { contactId: "contact-1", contactName: "Ana", conversationId: "42", messageCount: 2 };
+  expect(listed.body).toMatchObject([shown]);
+  const [{ id } = { id: "" }] = listed.body as ConversationView[];
+  const messages = await control(emulator, `GET /_emulator/conversations/${id}/messages`);
+  expect(messages.body).toMatchObject([
+    { from: "contact", body: { content: "hello" }, delivery: null },
+    { from: "agent", body: { text: "Olá" }, delivery: delivery?.id },
+  ]);
 });
 
 test("faults are injected, listed, and removed one by one or all at once", async () => {
@@ -151,14 +133,11 @@ test("faults are injected, listed, and removed one by one or all at once", async
   expect(made).toMatchObject({ status: 201, body: { ...rule, left: null, matched: 0 } });
   await control(emulator, "POST /_emulator/faults", { operation: "message", fault: "html", times: 3 });
   const { id } = made.body as FaultView;
-  expect(await list()).toMatchObject([{ id }, { left: 3, times: 3 }]);
   expect((await control(emulator, `DELETE /_emulator/faults/${id}`)).status).toBe(204);
   expect((await control(emulator, `DELETE /_emulator/faults/${id}`)).status).toBe(404);
-  expect(await list()).toHaveLength(1);
+  expect(await list()).toMatchObject([{ left: 3, times: 3 }]);
   expect((await control(emulator, "DELETE /_emulator/faults")).status).toBe(204);
   expect(await list()).toEqual([]);
-  const misspelt = await control(emulator, "POST /_emulator/faults", { ...rule, workspace: "nope" });
-  expect(misspelt.status).toBe(422);
 });
 
 test("health and settings show the state of the emulator", async () => {
@@ -178,7 +157,6 @@ const echo: Respond = (request, response) => {
 
 describe("secrets", () => {
   const secrets = [apiKey, verificationKey, QUERY_VALUE];
-  const foreign = "foreign-key-0123456789";
 
   test.each<[string, string[]]>([
     ["handshakes", [verificationKey, QUERY_VALUE]],
@@ -207,21 +185,15 @@ describe("secrets", () => {
   });
 
   test("are masked even if they are wrong, because they may be valid elsewhere", async () => {
-    const { emulator, acme } = await startAcme();
+    const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
+    const foreign = "foreign-key-0123456789";
     const body = `{"ChaveApi" : "${foreign}", "webhook_url":"https://a.example/?t=${foreign}", "x": tru`;
     await post(`${acme.baseUrl}?action=get-webhook&token=${foreign}`, body);
-    await post(acme.botUrl, "{}", { authorization: foreign });
+    await post(acme.botUrl, "{}", { authorization: foreign, "X-Flow": foreign });
     const requests = await control(emulator, "GET /_emulator/requests");
     expect(requests.body).toHaveLength(2);
-    expect(requests.text).not.toContain(foreign);
-    expect((requests.body as RecordedRequest[])[0]?.request.body).toContain("https://a.example/?t=***");
-  });
-
-  test("are masked in the header of flowKey", async () => {
-    const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
-    expect((await post(acme.botUrl, "{}", { "X-Flow": foreign })).status).toBe(401);
-    const requests = await control(emulator, "GET /_emulator/requests");
     expect(requests.text).toContain('"x-flow":"');
     expect(requests.text).not.toContain(foreign);
+    expect((requests.body as RecordedRequest[])[0]?.request.body).toContain("https://a.example/?t=***");
   });
 });

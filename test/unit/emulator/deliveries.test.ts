@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import type { DeliveryRecord, EmulatorOptions, FlowReply } from "../../../provider/emulator/index.js";
+import { expect, test } from "vitest";
+import type { EmulatorOptions, FlowReply } from "../../../provider/emulator/index.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate } from "../../../schema/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
@@ -15,43 +15,39 @@ import {
   startScene,
   verificationKey,
   waitForDeliveries,
-  type Answer,
   type Received,
-  type Scene,
 } from "./harness.js";
 
 const message = outbound("Olá, é você? 👋", 42);
 
-describe("deliver", () => {
-  test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
-    const { acme, endpoint, deliveries } = await startScene();
-    const record = await acme.deliver(message);
-    const [delivery] = deliveries();
-    expect(delivery).toMatchObject({
-      method: "POST",
-      path: `/webhook?secret=${QUERY_VALUE}`,
-      headers: {
-        "content-type": "application/json",
-        "x-hub-signature-256": await signBody(verificationKey, delivery?.body ?? ""),
-        "x-flow-ns": acme.flowNs,
-        "x-action": "messages",
-      },
-    });
-    expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
-    expect(record).toMatchObject({
-      url: `${endpoint.url}?secret=${QUERY_VALUE}`,
-      verdict: "delivered",
-      reason: "",
-      signature: "right",
-      status: 200,
-      request: { body: delivery?.body },
-      attempts: [{ response: { body: "" } }],
-    });
-    expect(acme.deliveries).toEqual([record]);
-    expect(acme.conversations).toMatchObject([
-      { id: record.conversation, conversationId: "42", messages: [{ from: "flow", delivery: record.id }] },
-    ]);
+test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
+  const { acme, endpoint, deliveries } = await startScene();
+  const record = await acme.deliver(message);
+  const [delivery] = deliveries();
+  expect(delivery).toMatchObject({
+    method: "POST",
+    path: `/webhook?secret=${QUERY_VALUE}`,
+    headers: {
+      "content-type": "application/json",
+      "x-hub-signature-256": await signBody(verificationKey, delivery?.body ?? ""),
+      "x-flow-ns": acme.flowNs,
+      "x-action": "messages",
+    },
   });
+  expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
+  expect(record).toMatchObject({
+    url: `${endpoint.url}?secret=${QUERY_VALUE}`,
+    verdict: "delivered",
+    reason: "",
+    signature: "right",
+    status: 200,
+    request: { body: delivery?.body },
+    attempts: [{ response: { body: "" } }],
+  });
+  expect(acme.deliveries).toEqual([record]);
+  expect(acme.conversations).toMatchObject([
+    { id: record.conversation, conversationId: "42", messages: [{ from: "flow", delivery: record.id }] },
+  ]);
 });
 
 /** A message of each kind of section 2.4, with its kind in the control API. */
@@ -65,20 +61,18 @@ const kinds = [
   ["generic_template", samples.OutboundGenericTemplate],
 ] as const;
 
-describe("a reply of section 2.4", () => {
-  test.each(kinds)(
-    "is addressed to the message's contact and conversation: %s",
-    async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
-      const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
-      await say(scene.acme, "hello", 4711);
-      const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
-      const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };
-      expect(JSON.parse(delivery.body)).toEqual({ ...content, ...addressed });
-      expect(parseOutbound(delivery.body).kind).toBe(kind);
-      expectMatchesWebhook("delivery", delivery);
-    },
-  );
-});
+test.each(kinds)(
+  "is addressed to the message's contact and conversation: %s",
+  async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
+    const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
+    await say(scene.acme, "hello", 4711);
+    const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
+    const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };
+    expect(JSON.parse(delivery.body)).toEqual({ ...content, ...addressed });
+    expect(parseOutbound(delivery.body).kind).toBe(kind);
+    expectMatchesWebhook("delivery", delivery);
+  },
+);
 
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
@@ -98,12 +92,9 @@ test.each<[Reading<"deliveryEncoding">, string]>([
 
 test.each<[Reading<"deliveryResponse">, number, string]>([
   ["2xx", 204, "delivered"],
-  ["2xx", 302, "failed"],
   ["2xx", 500, "failed"],
-  ["200", 200, "delivered"],
   ["200", 204, "failed"],
   ["any", 500, "delivered"],
-  ["any", 302, "delivered"],
 ])("deliveryResponse %s counts HTTP %i as %s", async (deliveryResponse, status, verdict) => {
   const { acme } = await startScene({ deliveryResponse }, answering(status));
   expect(await acme.deliver(message)).toMatchObject({ verdict, status });
@@ -121,31 +112,17 @@ test.each<[Reading<"defaultAction">, unknown]>([
   expect(actions).toEqual([expected, expected, expected]);
 });
 
-const resend = ({ emulator }: Scene, { id }: DeliveryRecord): Promise<Answer> =>
-  control(emulator, `POST /_emulator/deliveries/${id}/resend`);
-
-describe("a resend", () => {
-  test("is a separate delivery with the same bytes and signature", async () => {
-    const scene = await startScene({ deliveryEncoding: "php" });
-    const sent = await scene.acme.deliver(outbound("Olá/👋"));
-    const body = { resendOf: sent.id, verdict: "pending", attempts: [] };
-    expect(await resend(scene, sent)).toMatchObject({ status: 202, body });
-    const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
-    const known = { message: { sender_id: "contact-1", conv_id: 1, text: "Olá/👋" } };
-    expect(again).toMatchObject({ ...known, verdict: "delivered", signature: "right" });
-    const [first, second] = scene.deliveries();
-    expect(second?.body).toBe(first?.body);
-    for (const name of ["x-hub-signature-256", "x-flow-ns"])
-      expect(second?.headers[name]).toBe(first?.headers[name]);
-  });
-
-  test("after a rotation has the old signature", async () => {
-    const scene = await startScene();
-    const sent = await scene.acme.deliver(outbound("hello"));
-    scene.acme.change({ webhook_verification_key: "rotated-key" });
-    await resend(scene, sent);
-    const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
-    expect(again).toMatchObject({ verdict: "delivered", signature: "wrong" });
-    expect(await judge(scene.deliveries()[1], "rotated-key")).toBe(401);
-  });
+test("a resend is a separate delivery with the same bytes and signature, even after a rotation", async () => {
+  const { emulator, acme, deliveries } = await startScene({ deliveryEncoding: "php" });
+  const sent = await acme.deliver(outbound("Olá/👋"));
+  acme.change({ webhook_verification_key: "rotated-key" });
+  const answer = await control(emulator, `POST /_emulator/deliveries/${sent.id}/resend`);
+  const pending = { resendOf: sent.id, verdict: "pending", attempts: [] };
+  expect(answer).toMatchObject({ status: 202, body: pending });
+  const again = await emulator.waitForDelivery({ resendOf: sent.id });
+  const known = { message: { sender_id: "contact-1", conv_id: 1, text: "Olá/👋" } };
+  expect(again).toMatchObject({ ...known, verdict: "delivered", signature: "wrong" });
+  const [first, second] = deliveries();
+  expect(second?.body).toBe(first?.body);
+  expect(second?.headers["x-hub-signature-256"]).toBe(first?.headers["x-hub-signature-256"]);
 });

@@ -26,12 +26,12 @@ describe("deliveries", () => {
     expect(texts()).toEqual(["first", "elsewhere", "second"]);
   });
 
-  test("wait for the previous delivery, even while it is retried", async () => {
-    const options = { deliveryAttempts: 3, deliveryRetryMs: 20 };
+  test("are attempted as often as deliveryAttempts says, and wait for the previous one meanwhile", async () => {
+    const options = { deliveryAttempts: 2, deliveryRetryMs: 20 };
     const { acme, texts } = await startScene(options, answering(503, 503));
     const results = await Promise.all(["first", "second"].map((text) => acme.deliver(outbound(text))));
-    expect(texts()).toEqual(["first", "first", "first", "second"]);
-    expect(results.map(({ attempts }) => attempts.length)).toEqual([3, 1]);
+    expect(texts()).toEqual(["first", "first", "second"]);
+    expect(results.map(({ verdict }) => verdict)).toEqual(["failed", "delivered"]);
   });
 
   test("use the URL and the key that are registered when they are sent", async () => {
@@ -41,6 +41,19 @@ describe("deliveries", () => {
     expect(await Promise.all(results)).toMatchObject([{ signature: "right" }, { signature: "right" }]);
     expect(await judge(deliveries()[0])).toBe(200);
     expect(await judge(deliveries()[1], "chave-é-nova")).toBe(200);
+  });
+
+  test("are retried with doubled pauses and a time limit", async () => {
+    const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
+    const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
+    const { verdict, attempts } = await acme.deliver(outbound("hello"));
+    expect(verdict).toBe("delivered");
+    const reasons = ["answered HTTP 500", "no answer within 600 ms", "answered HTTP 503", ""];
+    expect(attempts.map(({ reason }) => reason)).toEqual(reasons);
+    const ends = attempts.map(({ at, durationMs }) => Date.parse(at) + durationMs);
+    const pauses = attempts.slice(1).map(({ at }, index) => Date.parse(at) - (ends[index] ?? 0));
+    for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(50 * 2 ** index - 5);
+    expect(new Set(deliveries().map(({ body }) => body)).size).toBe(1);
   });
 });
 
@@ -65,26 +78,5 @@ describe("deliveryWhile", () => {
     expect(acme.registration?.webhook_status).toBe("failed");
     expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
     expect(texts()).toEqual(["hello"]);
-  });
-});
-
-describe("deliveryAttempts and deliveryRetryMs", () => {
-  test("limit the number of attempts", async () => {
-    const { acme } = await startScene({ deliveryAttempts: 2, deliveryRetryMs: 1 }, answering(500, 500, 500));
-    const attempts = [{}, { reason: "answered HTTP 500" }];
-    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "failed", attempts });
-  });
-
-  test("retry with doubled pauses and a time limit", async () => {
-    const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
-    const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
-    const { verdict, attempts } = await acme.deliver(outbound("hello"));
-    expect(verdict).toBe("delivered");
-    const reasons = ["answered HTTP 500", "no answer within 600 ms", "answered HTTP 503", ""];
-    expect(attempts.map(({ reason }) => reason)).toEqual(reasons);
-    const ends = attempts.map(({ at, durationMs }) => Date.parse(at) + durationMs);
-    const pauses = attempts.slice(1).map(({ at }, index) => Date.parse(at) - (ends[index] ?? 0));
-    for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(50 * 2 ** index - 5);
-    expect(new Set(deliveries().map(({ body }) => body)).size).toBe(1);
   });
 });

@@ -1,17 +1,10 @@
 import { expect, test } from "vitest";
 import type { Flow } from "../../../provider/emulator/index.js";
-import { sampleUrls } from "../../../provider/emulator/flows/samples.js";
-import {
-  MEDIA_KINDS,
-  parseOutbound,
-  type InboundMessage,
-  type OutboundButtonTemplate,
-} from "../../../schema/index.js";
+import { MEDIA_KINDS, type InboundMessage } from "../../../schema/index.js";
 import {
   inbound,
   operations,
   outbound,
-  press,
   say,
   sendTo,
   startAcme,
@@ -41,19 +34,6 @@ test.each<[string, object, object]>([
   const scene = await startScene();
   await sendTo(scene.acme, message);
   expect(await replyOf(scene)).toMatchObject(reply);
-});
-
-test("menu shows all seven kinds by the buttons of its template, with media of the emulator itself", async () => {
-  const scene = await startScene({ flow: "menu" });
-  await say(scene.acme, "anything");
-  const { buttons } = ((await replyOf(scene)) as OutboundButtonTemplate).content_attributes;
-  for (const { title, payload } of buttons) await press(scene.acme, title, payload);
-  const bodies = (await waitForDeliveries(scene, 1 + buttons.length)).map(({ body }) => body);
-  const kinds = bodies.map((body) => parseOutbound(body).kind);
-  const all = ["button_template", "text", "generic_template", ...MEDIA_KINDS];
-  expect(kinds.toSorted()).toEqual(all.toSorted());
-  const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
-  expect(urls).toEqual(Object.values(sampleUrls(scene.emulator.url)));
 });
 
 test("a function receives one message of a conversation after the other, however long it takes", async () => {

@@ -75,15 +75,15 @@ export async function startHeldEndpoint(): Promise<Endpoint & { asked: Promise<(
 }
 
 export function answerChallenge(request: Received, response: ServerResponse): void {
-  response.end(challengeOf(request));
+  response.end(parametersOf(request)["hub_challenge"]);
 }
 
-function challengeOf({ path, headers, body }: Received): string {
+/** The parameters of a handshake in any encoding. */
+export function parametersOf({ path, headers, body }: Received): Record<string, string> {
   const type = headers["content-type"] ?? "";
-  if (type === "application/json") return (JSON.parse(body) as { hub_challenge: string }).hub_challenge;
-  if (type.startsWith("multipart/")) return readParts(body)["hub_challenge"] ?? "";
-  const parameters = new URLSearchParams(body === "" ? new URL(path, "http://endpoint").search : body);
-  return parameters.get("hub_challenge") ?? "";
+  if (type === "application/json") return JSON.parse(body) as Record<string, string>;
+  if (type.startsWith("multipart/")) return readParts(body);
+  return Object.fromEntries(new URLSearchParams(body || new URL(path, "http://endpoint").search));
 }
 
 /** Starts an emulator that ends with the test. */

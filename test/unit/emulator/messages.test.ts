@@ -11,8 +11,7 @@ import {
   received,
   sendTo,
   set,
-  startAcme,
-  startEndpoint,
+  startScene,
   startSilent,
   text,
 } from "./harness.js";
@@ -20,71 +19,42 @@ import {
 const image = operations["send image"];
 const button = operations["send button payload"];
 
-describe("a valid message", () => {
-  test.each(Object.entries(operations))("%s is accepted and recorded", async (_operation, message) => {
-    const { emulator, acme } = await startSilent();
-    const answer = await sendTo(acme, message);
-    expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
-    expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(received(acme)).toEqual([message]);
-    const record = { interface: "bot", workspace: "acme", status: 200 };
-    expect(emulator.requests.at(-1)).toMatchObject(record);
-  });
+test.each(Object.entries(operations))("%s is accepted and recorded", async (_operation, message) => {
+  const { emulator, acme } = await startSilent();
+  const answer = await sendTo(acme, message);
+  expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+  expect(answer.headers.get("content-type")).toBe("application/json");
+  expect(received(acme)).toEqual([message]);
+  expect(emulator.requests.at(-1)).toMatchObject({ interface: "bot", workspace: "acme", status: 200 });
+});
 
-  test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
-    [undefined, 200, '{"status":"ok"}'],
-    ["optional", 200, '{"status":"ok"}'],
-    ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
-  ])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
-    const { acme } = await startSilent({ senderFields });
-    const { id, name, type } = text.sender;
-    const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
-    expect(answer.status).toBe(status);
-    expect(answer.text).toContain(said);
-    expect((await sendTo(acme, text)).status).toBe(200);
-  });
+test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
+  [undefined, 200, '{"status":"ok"}'],
+  ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
+])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
+  const { acme } = await startSilent({ senderFields });
+  const { id, name, type } = text.sender;
+  const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
+  expect(answer.status).toBe(status);
+  expect(answer.text).toContain(said);
+  expect((await sendTo(acme, text)).status).toBe(200);
+});
 
-  test("is accepted after delete-webhook, but its reply is not delivered", async () => {
-    const { acme } = await startAcme();
-    const endpoint = await startEndpoint();
-    await set(acme, endpoint.url);
-    await call(acme, "delete-webhook");
-    expect(acme.registration).toBeUndefined();
-    expect(await sendTo(acme, text)).toMatchObject({ status: 200 });
-    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
-    expect(received(acme)).toEqual([text]);
-    expect(acme.deliveries).toEqual([]);
-    expect(endpoint.received).toHaveLength(1);
-  });
+test("a message is accepted after delete-webhook, but its reply is not delivered", async () => {
+  const { acme, endpoint } = await startScene();
+  await call(acme, "delete-webhook");
+  expect(await sendTo(acme, text)).toMatchObject({ status: 200 });
+  await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
+  expect(received(acme)).toEqual([text]);
+  expect(acme.deliveries).toEqual([]);
+  expect(endpoint.received).toHaveLength(1);
 });
 
 describe("an invalid message", () => {
-  test("gets 404 at an address without a bot", async () => {
-    const { emulator, acme } = await startSilent();
-    for (const path of ["/api/apichat/nobody", "/api/apichat/", "/api/apichat", "/", "/acme/apichat"]) {
-      const { status } = await sendTo(acme, text, { url: emulator.botUrl + path });
-      expect([path, status]).toEqual([path, 404]);
-    }
-    const { status } = await post(acme.botUrl.replace(emulator.botUrl, emulator.url), "{}");
-    expect(status).toBe(404);
-  });
-
-  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])(
-    "gets 405 with Allow if it is %s",
-    async (method) => {
-      const { emulator, acme } = await startSilent();
-      const answer = await sendTo(acme, text, { method });
-      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
-      expect(emulator.requests).toMatchObject([{ interface: "bot", workspace: "acme", status: 405 }]);
-      expect(received(acme)).toEqual([]);
-    },
-  );
-
   test.each<Record<string, string>>([
     {},
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
-    { authorization: "Bearer " },
     { "x-api-key": "wrong-key-98765" },
   ])("gets 401 without an echoed key for %j, even if the body is wrong", async (headers) => {
     const { acme } = await startSilent();
@@ -101,24 +71,7 @@ describe("an invalid message", () => {
     acme.mayManageFlow = false;
     const answer = await sendTo(acme, text);
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("Gerenciar Fluxo")]);
-    acme.mayManageFlow = true;
-    expect((await sendTo(acme, text)).status).toBe(200);
-  });
-
-  test.each([
-    ["", 400],
-    ["content=hello", 400],
-    ["[]", 422],
-  ])("gets, with the body %j, HTTP %i", async (body, status) => {
-    const { acme } = await startSilent();
-    expect(await sendTo(acme, 0, { body })).toMatchObject({ status });
-  });
-
-  test("gets 413 above 1 MiB, and is recorded", async () => {
-    const { emulator, acme } = await startSilent();
-    const answer = await sendTo(acme, { ...text, content: "x".repeat(1024 * 1024) });
-    expect(answer.status).toBe(413);
-    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, request: { body: "" } });
+    expect(received(acme)).toEqual([]);
   });
 
   const secret = "s3cr3t-value";
@@ -128,16 +81,8 @@ describe("an invalid message", () => {
     ["another event", { ...text, event: secret }, 'event: must be "message_created" or "message_postback"'],
     ["a workspace id", { ...text, workspace_id: secret }, "workspace_id: is not a known field"],
     ["an invalid name", { ...text, [`${secret}=`]: 1 }, "a name here is not a known field"],
-    [
-      "no button",
-      { ...button, submitted_values: [] },
-      "submitted_values: must be a list of exactly one entry",
-    ],
-    [
-      "media of an unknown kind",
-      { ...image, attachments },
-      'attachments.0.file_type: must be "image", "audio"',
-    ],
+    ["no button", { ...button, submitted_values: [] }, "submitted_values: must be a list of exactly one"],
+    ["media of an unknown kind", { ...image, attachments }, 'attachments.0.file_type: must be "image"'],
     [
       "a press with a text that differs from the title of its button",
       { ...button, content: secret },
@@ -204,7 +149,7 @@ describe("errorShape", () => {
       "envelope",
       "application/json",
       JSON.stringify({ status: "error", message }),
-      /^\{"status":"error","message":"./,
+      /^\{"status":"error","mess/,
     ],
     ["errors", "application/json", JSON.stringify({ message, errors }), /^\{"message":".*"errors":\{/],
     ["text", "text/plain; charset=utf-8", message, /^\w/],
@@ -214,48 +159,43 @@ describe("errorShape", () => {
     const wrong = await sendTo(acme, { ...text, content: "", conversation_id: "42" });
     expect([wrong.status, wrong.headers.get("content-type"), wrong.text]).toEqual([422, type, body]);
     emulator.injectFault({ operation: "message", fault: { status: 503 } });
+    const tooLarge = "x".repeat(1024 * 1024 + 1);
     const answers = [
       await call(acme, "no-action"),
       await call(acme, "get-webhook", { ChaveApi: "wrong" }),
       await set(acme, "http://127.0.0.1:1/"),
       await post(addressOf(acme, "get-webhook"), "no json"),
-      await post(addressOf(acme, "get-webhook"), "x".repeat(1024 * 1024 + 1)),
+      await post(addressOf(acme, "get-webhook"), tooLarge),
       await sendTo(acme, text),
       await sendTo(acme, text, { headers: {} }),
       await sendTo(acme, text, { method: "GET" }),
-      await sendTo(acme, text, { url: emulator.botUrl }),
+      await sendTo(acme, text, { body: "content=hello" }),
+      await sendTo(acme, text, { body: "[]" }),
+      await sendTo(acme, text, { body: tooLarge }),
+      await sendTo(acme, text, { url: `${emulator.botUrl}/api/apichat/nobody` }),
     ];
-    const statuses = [404, 401, 422, 400, 413, 503, 401, 405, 404];
-    expect(answers.map(({ status }) => status)).toEqual(statuses);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toEqual([404, 401, 422, 400, 413, 503, 401, 405, 400, 422, 413, 404]);
     expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
+    expect(answers[7]?.headers.get("allow")).toBe("POST");
+    expect(emulator.requests.at(-2)).toMatchObject({ workspace: null, status: 413, request: { body: "" } });
+    expect(received(acme)).toEqual([]);
     // Successful responses have their own shapes.
     expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
     expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
   });
 });
 
-// If no key is required, headers are ignored, but an extra field is still an error.
-test.each<[Reading<"flowKey">, string, number[]]>([
-  ["bearer", "as a bearer token", [200, 401, 401, 401, 401]],
-  ["raw", "as the header alone", [401, 200, 401, 401, 401]],
-  ["body", "in the body", [401, 401, 200, 401, 401]],
-  [{ header: "X-Flow" }, "in its own header", [401, 401, 401, 200, 401]],
-  ["none", "not at all", [200, 200, 422, 200, 200]],
-])("flowKey %j accepts the key %s only", async (flowKey, _how, expected) => {
-  const { acme } = await startSilent({ flowKey });
-  const key = acme.flowApiKey;
-  const presented = [
-    await sendTo(acme, text, { headers: { authorization: `Bearer ${key}` } }),
-    await sendTo(acme, text, { headers: { authorization: key } }),
-    await sendTo(acme, { ...text, ChaveApi: key }, { headers: {} }),
-    await sendTo(acme, text, { headers: { "x-flow": key } }),
-    await sendTo(acme, text, { headers: {} }),
-  ];
-  expect(presented.map(({ status }) => status)).toEqual(expected);
-  // send() sends it there, and no message contains it.
-  expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
-  for (const message of received(acme)) expect(message).toEqual(text);
-});
+const flowKeys: Reading<"flowKey">[] = ["bearer", "raw", "body", { header: "X-Flow" }, "none"];
+test.each(flowKeys)(
+  "send presents the key as flowKey %j says, and no message contains it",
+  async (flowKey) => {
+    const { acme } = await startSilent({ flowKey });
+    expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
+    expect(received(acme)).toEqual([text]);
+    expect((await sendTo(acme, text, { headers: {} })).status).toBe(flowKey === "none" ? 200 : 401);
+  },
+);
 
 test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   ["created", 201, (id) => JSON.stringify({ id })],
@@ -267,20 +207,18 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-describe("requestsPerSecond", () => {
-  test("rejects requests above the limit of both ports with 429 and Retry-After, for a second", async () => {
-    const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    // Requests without a valid key do not count.
-    expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);
-    expect((await call(acme, "get-webhook")).status).toBe(200);
-    expect((await sendTo(acme, text)).status).toBe(200);
-    for (const answer of [await call(acme, "delete-webhook"), await sendTo(acme, text)]) {
-      expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
-    }
-    expect(received(acme)).toHaveLength(1);
-    expect((await sendTo(globex, text)).status).toBe(200);
-    const statusOf = async () => (await sendTo(acme, text)).status;
-    await expect.poll(statusOf, { interval: 300 }).toBe(200);
-  });
+test("requestsPerSecond rejects requests above the limit of both ports with 429 and Retry-After, for a second", async () => {
+  const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
+  const globex = emulator.addWorkspace({ name: "globex", apiKey });
+  // Requests without a valid key do not count.
+  expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);
+  expect((await call(acme, "get-webhook")).status).toBe(200);
+  expect((await sendTo(acme, text)).status).toBe(200);
+  for (const answer of [await call(acme, "delete-webhook"), await sendTo(acme, text)]) {
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
+  }
+  expect(received(acme)).toHaveLength(1);
+  expect((await sendTo(globex, text)).status).toBe(200);
+  const statusOf = async () => (await sendTo(acme, text)).status;
+  await expect.poll(statusOf, { interval: 300 }).toBe(200);
 });

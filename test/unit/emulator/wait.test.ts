@@ -23,10 +23,8 @@ describe("waitForDelivery", () => {
     const one = await acme.deliver(outbound("one"));
     const two = await acme.deliver({ ...outbound("two"), conv_id: 9007199254740993n });
     expect(await emulator.waitForDelivery()).toBe(two);
-    expect(await emulator.waitForDelivery({ workspace: "acme", verdict: "delivered" })).toBe(two);
     expect(await emulator.waitForDelivery(({ request }) => request.body.includes("one"))).toBe(one);
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
-    expect(await emulator.waitForDelivery({ conversation: acme.conversations[1]?.id ?? "" })).toBe(two);
   });
 
   test("waits for the first match and its verdict", async () => {
@@ -58,7 +56,7 @@ describe("waitForDelivery", () => {
     const idle = timeout("no verified webhook is registered in idle");
     expect(await giveUp({ workspace: "idle" })).toEqual(idle);
     await expect(emulator.waitForHandshake({ workspace: "idle", url: endpoint.url }, soon)).rejects.toThrow(
-      timeout("there were"),
+      timeout("the last of 1: "),
     );
   });
 });

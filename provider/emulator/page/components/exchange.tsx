@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useId, useMemo } from "preact/hooks";
 import type { HttpMessage } from "../../service/outgoing.js";
@@ -9,7 +8,7 @@ import { callsOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js"
 import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
 
-/** A longer body is cut until it is asked for: drawing megabytes would block the page. */
+/** A longer body is cut: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
 
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
@@ -91,21 +90,14 @@ function Headers({ headers }: Pick<HttpMessage, "headers">) {
 }
 
 function Body({ body }: { body: string }) {
-  const whole = useSignal(false);
   const text = useMemo(() => indentJson(body), [body]);
   if (body === "") return <p class="text-light">Body: empty</p>;
-  const cut = !whole.value && text.length > SHOWN_CHARACTERS;
   return (
     <>
       <pre dir="auto" data-testid="body">
-        {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
+        {visibleText(text.slice(0, SHOWN_CHARACTERS))}
       </pre>
-      {cut && (
-        <Tool
-          label={`Show all ${text.length.toLocaleString("en")} characters`}
-          action={() => (whole.value = true)}
-        />
-      )}
+      {text.length > SHOWN_CHARACTERS && <p class="text-light">Cut here. The saved JSON has all of it.</p>}
     </>
   );
 }
