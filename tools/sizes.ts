@@ -28,7 +28,7 @@ const ROOMS: Record<string, number> = {
   "provider/client/": 901,
   "provider/diagnosis/": 994,
   "provider/responder/": 1646,
-  "provider/server/": 3138,
+  "provider/server/": 3063,
   "provider/workspace-list/": 310,
   "provider/emulator/": 3929,
   "provider/emulator/page/": 2370,
@@ -39,7 +39,7 @@ const ROOMS: Record<string, number> = {
   "test/": 31_911,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 27_130;
+const PROVIDER_AND_SCHEMA = 27_053;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
