@@ -140,55 +140,40 @@ test("a 2xx that rejects a message is not retried", async () => {
 });
 
 /** The start of somebody else's registration. */
-const frame = (url: string): string =>
+const frameOf = (url: string): string =>
   `{"status":"ok","data":{"webhook_url":"${url}","webhook_verification_key":"vk-of-somebody-else"`;
 
 describe("a quoted body", () => {
   const VALUE = "qv-Geheim.0123";
-  const URL_SHOWN = `https://chat.example/hook?token=${VALUE}&next=1`;
-  const unicode = URL_SHOWN.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D");
-  const all = URL_SHOWN.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  const html = URL_SHOWN.replaceAll("?", "&#63;").replaceAll("=", "&#x3d;");
-  const nested = JSON.stringify(`${frame(URL_SHOWN)}}}`);
-
+  const SHOWN_URL = `https://chat.example/hook?token=${VALUE}&next=1`;
+  const all = SHOWN_URL.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   test.each([
-    ["cut off", 200, frame(URL_SHOWN)],
-    ["cut off, with \\u003f", 200, frame(unicode)],
-    ["with every character escaped", 200, frame(all)],
-    ["refused, whole", 400, `${frame(URL_SHOWN)}}}`],
-    ["percent-encoded", 400, `url ${encodeURIComponent(URL_SHOWN)} is not reachable`],
-    ["in HTML", 502, `<a href='${html}'>retry</a>`],
-    ["as a form", 400, new URLSearchParams({ url: URL_SHOWN }).toString()],
-    ["as text", 400, `cannot reach ${URL_SHOWN}`],
-    ["in JSON within JSON", 400, `{"status":"error","got":${nested}}`],
-    ["nested too deeply", 400, `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
-  ])("hides the values of a query %s", async (_, status, body) => {
-    const { url } = await startServer((__, response) => response.writeHead(status).end(body));
-    const error = await failureOf(createTestClient(url, { requestSeconds: 1 }).getWebhook());
-    const texts = textsOf(error);
+    ["cut off", frameOf(SHOWN_URL)],
+    ["cut off, with \\u003f", frameOf(SHOWN_URL.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D"))],
+    ["with every character escaped", frameOf(all)],
+    ["whole", `${frameOf(SHOWN_URL)}}}`],
+    ["percent-encoded", `url ${encodeURIComponent(SHOWN_URL)} is not reachable`],
+    ["in HTML", `<a href='${SHOWN_URL.replaceAll("?", "&#63;").replaceAll("=", "&#x3d;")}'>retry</a>`],
+    ["as a form", new URLSearchParams({ url: SHOWN_URL }).toString()],
+    ["as text", `cannot reach ${SHOWN_URL}`],
+    ["in JSON within JSON", `{"got":${JSON.stringify(`${frameOf(SHOWN_URL)}}}`)}}`],
+    ["nested too deeply", `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
+  ])("hides the values of a query and somebody else's key, %s", async (_, body) => {
+    const { url } = await startServer((__, response) => response.writeHead(400).end(body));
+    const texts = textsOf(await failureOf(createTestClient(url).getWebhook()));
     for (const hidden of [VALUE, "Geheim", "vk-of-somebody-else", "\\u0047\\u0065"])
       expect(texts).not.toContain(hidden);
-    if (status === 200) return;
-    const sent = createTestMessageClient(url, { requestSeconds: 1 }).send(textOf(7, "hello there"));
-    expect(textsOf(await failureOf(sent))).not.toContain("Geheim");
   });
 
-  test("shows everything else in printable characters", async () => {
-    const body = '{"status":"error","message":"Chave inv\\u00e1lida para \\"acme\\". Onde?","code":17}';
+  test.each([
+    ['{"message":"Chave inv\\u00e1lida. Onde?"}', '{"message":"Chave inválida. Onde?"}'],
+    [`first\r\nsecond\u001b[31m ${"x".repeat(600)}`, `first second\\u001b[31m ${"x".repeat(470)}`],
+  ])("is otherwise shown, on one line, shortened, in printable characters: %.20s", async (body, shown) => {
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
-    expect(message).toContain(
-      'HTTP 422: {"status":"error","message":"Chave inválida para \\"acme\\". Onde?","code":17}',
-    );
+    expect(message).toContain(`HTTP 422: ${shown}`);
+    expect(message).not.toContain("x".repeat(500));
   });
-});
-
-test("the body of a rejection is quoted on one line, shortened, without control characters", async () => {
-  const { url } = await startServer((_, response) =>
-    response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
-  );
-  const { message } = await failureOf(createTestClient(url).getWebhook());
-  expect(message).toMatch(/first second\\u001b\[31m x{450,490}…$/);
 });
 
 describe.each(CALLS)("%s fails at once", (operation, call) => {
@@ -232,9 +217,7 @@ describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secre
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );
-    const error = await failureOf(call(url));
-    expect(error.code).toBe("unavailable");
-    expect(findSecrets(textsOf(error), secrets)).toEqual([]);
+    expect(findSecrets(textsOf(await failureOf(call(url))), secrets)).toEqual([]);
   });
 });
 

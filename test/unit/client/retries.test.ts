@@ -124,14 +124,6 @@ const LOST: Way[] = [
     "a connection closed after the request is read",
     () => breakWith((socket) => socket.once("data", () => socket.destroy())),
   ],
-  [
-    "a connection closed within the response headers",
-    () => breakWith((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-le"))),
-  ],
-  [
-    "a response that is not HTTP",
-    () => breakWith((socket) => socket.once("data", () => socket.end("SSH-2.0-banner\r\n"))),
-  ],
 ];
 
 const POLICIES: MessageRetry[] = ["unsent", "any"];

@@ -1,7 +1,6 @@
-import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { writePrivateFile } from "../../../provider/lib/files.js";
 import {
   isHeld,
   makeDataDir,
@@ -9,7 +8,7 @@ import {
   takeDataDir,
   writeInstance,
 } from "../../../provider/server/data-dir.js";
-import { DEAD, KEY, makeFolder } from "./harness.js";
+import { DEAD, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
@@ -48,13 +47,4 @@ it("announces an instance atomically, for its owner only, until the next process
   expect([isHeld(dataDir), await readInstance(dataDir)]).toEqual([true, undefined]);
   lock.release();
   expect(isHeld(dataDir)).toBe(false);
-});
-
-it("removes what it has written of a private file if writing fails, and names its path", async () => {
-  const folder = await makeFolder();
-  const path = join(folder, "file");
-  await mkdir(path);
-  const message = expect.stringContaining(`cannot write ${path}: EISDIR`) as string;
-  await expect(writePrivateFile(path, KEY)).rejects.toMatchObject({ code: "EISDIR", message });
-  expect(await readdir(folder)).toEqual(["file"]);
 });

@@ -4,19 +4,6 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog, openLogFile } from "../../../provider/server/log.js";
 import { makeFolder } from "./harness.js";
 
-it("writes one JSON line per event, whatever its fields contain, and omits undefined fields", () => {
-  const lines: string[] = [];
-  const log = createLog((line) => lines.push(line));
-  log.warn("refused", { workspace: "acme", status: 401, code: undefined });
-  log.error("failed", { error: "a\nb" });
-  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
-  expect(lines.map((line) => line.split("\n").length)).toEqual([2, 2]);
-  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-    { time, level: "warn", event: "refused", workspace: "acme", status: 401 },
-    { time, level: "error", event: "failed", error: "a\nb" },
-  ]);
-});
-
 it("rotates its file before the limit, and keeps two files, for the owner only", async () => {
   const file = join(await makeFolder(), "responder.log");
   const lines = Array.from({ length: 20 }, (_, index) => `${index} ${"x".repeat(30)}\n`);
@@ -47,5 +34,6 @@ it("writes one limited line per kind in ten seconds, then the number of suppress
   refuse("beta", 1);
   vi.advanceTimersByTime(10_000);
   refuse("acme", 1001);
-  expect(lines).toMatchObject([{ index: 0 }, { index: 1 }, { index: 1001, suppressed: 999 }]);
+  const first = { time: expect.stringMatching(/T.*Z$/) as string, level: "warn", event: "refused", index: 0 };
+  expect(lines).toEqual([first, { ...first, index: 1 }, { ...first, index: 1001, suppressed: 999 }]);
 });

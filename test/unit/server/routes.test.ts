@@ -159,21 +159,15 @@ describe("the routes of a responder", () => {
     const { send, lines, accepted } = await setUp({ logDeliveries: true });
     const messages = [{ conv_id: 7, text: "hidden" }, { conv_id: "hidden" }];
     for (const message of messages) await send(await delivery("/acme", { message }));
-    const { send: sendToFull, lines: full } = await setUp({
-      logDeliveries: true,
-      failure: new Error("full"),
-    });
-    await sendToFull(await delivery("/acme"));
     const fields = { level: "info", event: "delivery", workspace: "acme", kind: "text" };
     expect(lines).toMatchObject(accepted.map(({ id }) => ({ ...fields, id, result: "accepted" })));
     expect(lines[0]).toMatchObject({ conversation: "7", bytes: accepted[0]?.body.length });
-    expect(lines[0]?.["ms"]).toBeTypeOf("number");
     expect(JSON.stringify(lines)).not.toContain("hidden");
-    expect(full.filter(({ event }) => event === "delivery")).toMatchObject([
-      { ...fields, result: "unavailable" },
-    ]);
-    const { send: sendQuietly, lines: quiet } = await setUp();
-    await sendQuietly(await delivery("/acme"));
-    expect(quiet).toEqual([]);
+    const full = await setUp({ logDeliveries: true, failure: new Error("full") });
+    await full.send(await delivery("/acme"));
+    expect(full.lines).toContainEqual(expect.objectContaining({ ...fields, result: "unavailable" }));
+    const quiet = await setUp();
+    await quiet.send(await delivery("/acme"));
+    expect(quiet.lines).toEqual([]);
   });
 });
