@@ -106,7 +106,6 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
 
 test("a mock whose id is not an address yields port 0, unless the program sets one", async () => {
   id = "chat-id";
-  const workspaces = { acme: { verificationKeys: KEY } };
   const any = new HandshakeResponder("any", { workspaces });
   expect(await valueOf(any.urls)).toEqual({ acme: "http://127.0.0.1:0/acme" });
   expect(await valueOf(any.port)).toBe(0);
