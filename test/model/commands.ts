@@ -34,7 +34,7 @@ export const up = (choice: UpChoice = {}): Command =>
     async (world) => {
       const { replace: targets = [], ...options } = choice;
       const replace = targets.map((target) => world.program.get(target)?.name ?? "");
-      const work = () => world.engine.up(world.goals(), { ...options, replace, config: world.config() });
+      const work = () => world.engine.up(world.goals(), { ...options, replace });
       judge(world, await world.run("up", work, choice));
     },
     ({ program }) => choice.replace?.every((target) => program.has(target)) ?? true,
@@ -42,7 +42,7 @@ export const up = (choice: UpChoice = {}): Command =>
 
 export const preview = (): Command =>
   command("preview()", async (world) => {
-    const work = () => world.engine.preview(world.goals(), world.config());
+    const work = () => world.engine.preview(world.goals());
     judge(world, await world.run("preview", work));
   });
 

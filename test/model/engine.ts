@@ -1,4 +1,4 @@
-import { Processes, type Config, type Provider, type ProviderName, type Values } from "./providers.js";
+import { Processes, type Provider, type ProviderName, type Values } from "./providers.js";
 
 /** A resource that a program declares. */
 export interface Goal {
@@ -45,7 +45,6 @@ export interface Kill {
 }
 
 export interface UpOptions {
-  config?: Config;
   kill?: Kill;
   /** The names to replace. */
   replace?: readonly string[];
@@ -75,8 +74,6 @@ class Killed extends Error {}
  */
 export class Engine {
   state: Stored[] = [];
-  /** The configuration of the last `up`, which refresh and destroy use, because they run without the program. */
-  lastConfig: Config = {};
   // State of the run in progress.
   #processes = new Processes();
   #failures: Failure[] = [];
@@ -84,31 +81,27 @@ export class Engine {
   #killed: Outcome["killed"];
   #writes = 0;
 
-  up(goals: readonly Goal[], { config = {}, refresh, kill, ...options }: UpOptions): Promise<Outcome> {
-    return this.#run(refresh ? this.lastConfig : config, kill, async () => {
+  up(goals: readonly Goal[], { refresh, kill, ...options }: UpOptions): Promise<Outcome> {
+    return this.#run(kill, async () => {
       if (refresh && !(await this.#refreshAll())) return;
-      // A different configuration means a different default provider, and so a different process.
-      if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig))
-        this.#processes.configure(config);
-      this.lastConfig = config;
       if (!(await this.#registerAll(goals, options))) return;
       const isDropped = ({ name }: Stored): boolean => goals.every((goal) => goal.name !== name);
       await this.#deleteAll(this.state.filter((stored) => stored.isPendingDelete || isDropped(stored)));
     });
   }
 
-  preview(goals: readonly Goal[], config: Config): Promise<Outcome> {
-    return this.#run(config, undefined, async () => {
+  preview(goals: readonly Goal[]): Promise<Outcome> {
+    return this.#run(undefined, async () => {
       for (const goal of goals) await this.#attempt(() => this.#plan(goal, []));
     });
   }
 
   refresh(): Promise<Outcome> {
-    return this.#run(this.lastConfig, undefined, () => this.#refreshAll());
+    return this.#run(undefined, () => this.#refreshAll());
   }
 
   destroy(kill?: Kill): Promise<Outcome> {
-    return this.#run(this.lastConfig, kill, () => this.#deleteAll(this.state));
+    return this.#run(kill, () => this.#deleteAll(this.state));
   }
 
   /** `pulumi state delete`: calls no provider. */
@@ -117,13 +110,12 @@ export class Engine {
   }
 
   /** Runs one command with its own provider processes. */
-  async #run(config: Config, kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
+  async #run(kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
     this.#failures = [];
     this.#kill = kill;
     this.#killed = undefined;
     this.#writes = 0;
     this.#processes = new Processes();
-    this.#processes.configure(config);
     await work().catch((error: unknown) => {
       if (!(error instanceof Killed)) throw error;
     });

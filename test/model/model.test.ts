@@ -35,7 +35,6 @@ const apiKeyStep = fc.constantFrom(
   step.giveApiKey(),
   step.giveApiKey("the next"),
   step.takeKeyFrom("argument"),
-  step.takeKeyFrom("config"),
   step.takeKeyFrom("environment"),
 );
 

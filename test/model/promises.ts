@@ -155,7 +155,7 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   if (usesProgram(failure) || isRenamed) return [given];
   const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
-  return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
+  return [recorded, ...fromEnvironment];
 }
 
 /** Whether the registration is somebody else's, or the workspace may be a different one. */

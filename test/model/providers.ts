@@ -4,8 +4,6 @@ import { Run } from "../../provider/webhook/run.js";
 
 export type Values = Record<string, unknown>;
 
-export type Config = Record<string, string>;
-
 /** The lifecycle as the engine calls it: methods over plain values. */
 export interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
@@ -31,13 +29,6 @@ export class Processes {
   readonly #log = memoryLog();
   readonly #running = new Map<ProviderName, Run>();
   readonly #killed = new Set<ProviderName>();
-  #config: Config = {};
-
-  /** A different configuration means different processes. */
-  configure(config: Config): void {
-    this.#config = config;
-    this.#running.clear();
-  }
 
   kill(provider: ProviderName): void {
     this.#killed.add(provider);
@@ -46,15 +37,9 @@ export class Processes {
   /** The methods for one resource. Throws {@link Gone} if the process was killed. */
   get({ name, provider }: { name: string; provider: ProviderName }): Provider {
     if (this.#killed.has(provider)) throw new Gone("error reading from server: EOF");
-    const run = this.#running.get(provider) ?? this.#start();
+    const run = this.#running.get(provider) ?? new Run(this.#log);
     this.#running.set(provider, run);
     const urn = provider === "dynamic" ? {} : { urn: `urn:pulumi:dev::test::apichat:index:Webhook::${name}` };
     return webhookLifecycle({ run, ...urn }) as unknown as Provider;
-  }
-
-  #start(): Run {
-    const run = new Run(this.#log);
-    run.configure({ config: { get: (key) => this.#config[key] } });
-    return run;
   }
 }

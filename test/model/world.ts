@@ -104,7 +104,7 @@ export class World {
   readonly program = new Map<WorkspaceName, Declaration>();
   readonly known: Record<WorkspaceName, Known>;
   /** Where the program's API key comes from. */
-  keySource: "argument" | "environment" | "config" = "environment";
+  keySource: "argument" | "environment" = "environment";
   /** The index of the API key that the service accepts, and of the one that the program uses. */
   serviceKey = 0;
   givenKey = 0;
@@ -188,10 +188,6 @@ export class World {
       };
       return { name: declared.name, aliases: declared.aliases, provider: declared.provider, args };
     });
-  }
-
-  config(): Record<string, string> {
-    return this.keySource === "config" ? { "apichat:apiKey": SECRETS.apiKey(this.givenKey) } : {};
   }
 
   /**
