@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
-import type { Failure, Stored } from "./engine.js";
-import { Gone } from "./providers.js";
+import { Gone, type Failure, type Stored } from "./engine.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** The promises of the documentation for each workspace. Each text describes how a command broke a promise. */
