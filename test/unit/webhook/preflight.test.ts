@@ -235,13 +235,3 @@ test('the mode "warn" makes one round and prints a warning', async () => {
     expect.not.stringContaining('preflight: "warn"'),
   ]);
 });
-
-test("a private address is not tried for a service on the internet, even in mode warn", async () => {
-  const { url, requests } = await startServer(answerHandshake());
-  const baseUrl = "https://93.184.216.34/";
-  const error = await failureOf(run(url, { baseUrl, ...inAMinute() }));
-  expect(error.transcript).toMatchObject({ rule: "private_address", rounds: 0, steps: [] });
-  await run(url, { baseUrl, preflight: "warn" });
-  expect(lines).toEqual([expect.stringMatching(/^acme: warning: .* loopback or private address/)]);
-  expect(requests).toEqual([]);
-});
