@@ -1,8 +1,8 @@
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { beforeAll, expect, test } from "vitest";
-import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { pluginFolder, PluginProvider, PluginWebhook } from "../support/plugin.ts";
+import { VERIFICATION_KEY } from "../support/endpoint.ts";
+import { pluginFolder, PluginWebhook } from "../support/plugin.ts";
 import {
   argsOf,
   expectNoSecrets,
@@ -15,12 +15,11 @@ import {
 import { createStack, type TestStack } from "../support/stack.ts";
 
 const HOUR_MS = 3_600_000;
-const PROVIDER_KEYS = { first: "ak-first-0123456789", second: "ak-second-0123456789" };
 const NEXT_KEY = "vk-next-0123456789";
 
-/** The webhooks with an option, each named after it. The keys of two explicit providers come last. */
+/** The webhooks with an option are named after it. */
 const withOption = ["ignored", "kept", "protected", "replaced", "retained", "slow", "uncalled"];
-const names = ["adopted", "plain", ...withOption, ...Object.keys(PROVIDER_KEYS)];
+const names = ["adopted", "plain", ...withOption];
 
 let scene: Scene;
 let stack: TestStack;
@@ -44,18 +43,12 @@ const program = (changes: Record<string, Partial<Declaration>> = {}): PulumiFn =
     declare("retained", { retainOnDelete: true });
     declare("slow", { customTimeouts: { create: "3s" } });
     declare("uncalled", { deletedWith: replaced });
-    for (const [name, apiKey] of Object.entries(PROVIDER_KEYS)) {
-      changes[name] = { args: { apiKey: undefined } };
-      declare(name, { provider: new PluginProvider(name, { apiKey }) });
-    }
   };
 };
 
 beforeAll(async () => {
-  const keys: Record<string, string> = PROVIDER_KEYS;
-  const workspaces = names.map((name) => ({ name, apiKey: keys[name] ?? API_KEY }));
   // set-webhook responds before the webhook is verified, so each create reads again.
-  scene = await openScene([], { workspaces, statusAfterSet: "pending", verifyAfterMs: 1 });
+  scene = await openScene(names, { statusAfterSet: "pending", verifyAfterMs: 1 });
   scene.endpoint.accept(VERIFICATION_KEY, NEXT_KEY);
   scene.emulator.workspace("adopted").takeOver({
     webhook_url: urlOf("adopted"),
@@ -105,5 +98,5 @@ test("up completes, updates, replaces, ignores and repairs, and names each chang
 test("protect, retainOnDelete and deletedWith keep a webhook; destroy removes the others", async () => {
   await stack.destroy({ excludeProtected: true });
   expect(registeredWorkspaces(scene)).toEqual(["protected", "retained", "uncalled"]);
-  await expectNoSecrets(stack, [...Object.values(PROVIDER_KEYS), NEXT_KEY]);
+  await expectNoSecrets(stack, [NEXT_KEY]);
 });

@@ -58,8 +58,6 @@ describe("npm start", () => {
     const run = start();
     let printed = "";
     run.all.on("data", (chunk) => (printed += String(chunk)));
-    const isHost = ({ commandLine: [command] }: ProcessInfo): boolean =>
-      command?.endsWith("pulumi-language-nodejs") ?? false;
     await vi.waitUntil(
       async () =>
         printed.includes("$ pulumi up --yes --skip-preview\n") && (await processesOf(marker())).some(isHost),
@@ -72,6 +70,9 @@ describe("npm start", () => {
     await expectNothingLeft();
   });
 });
+
+const isHost = ({ commandLine: [command] }: ProcessInfo): boolean =>
+  command?.endsWith("pulumi-language-nodejs") ?? false;
 
 function start(...args: string[]): ResultPromise<typeof options> {
   const env = { TMPDIR: temporary, ...fasterPulumi, [marker().name]: marker().value };
