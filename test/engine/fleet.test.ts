@@ -1,14 +1,22 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { openFleet, type Fleet, type FleetEvent } from "pulumi-apichat/fleet";
+import { beforeAll, expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
-import { openFleetScene, type FleetScene } from "../support/fleet.ts";
+import { startServer } from "../support/http.ts";
 import {
   expectCleanBackend,
+  openScene,
   QUERY_VALUE,
   readTree,
   registeredWorkspaces,
+  webhookUrlOf,
   writesSince,
+  type Scene,
 } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
+
+// A fleet of ten workspaces in two stacks, from up to destroy.
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
 /** In the first list only. */
@@ -16,119 +24,159 @@ const LEAVER = "former";
 /** From the second list on. */
 const NEWCOMER = "customer-06";
 const FIRST = [...NAMES.filter((name) => name !== NEWCOMER), LEAVER];
+/** Has a URL with a secret in its query, and its API key in the list. The others use the environment's. */
+const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
   webhook_verification_key: "the-key-of-somebody-else",
 };
 const STACKS = [0, 1].map((index) => `production-${index}-of-2`);
 const INDEX = "production-index";
-const rotation = "2026-12";
+
+let scene: Scene;
+let folder: string;
+let endpointUrl: string;
+/** Two workspaces of the first stack: one that is changed by hand, and one that somebody removes. */
+let drifted: string;
+let gone: string;
+/** A workspace of the second stack that somebody else takes over. */
+let taken: string;
+/** The token of the last handshake of each workspace. */
+const tokens = new Map<string, string>();
+const keys = new Set<string>();
+/** Every report and every event. */
+const printed: unknown[] = [];
+
+beforeAll(async () => {
+  scene = await openScene([...NAMES, LEAVER]);
+  folder = join(scene.backend.folder, "fleet");
+  // Accepts any token. The path names the workspace.
+  const endpoint = await startServer(({ path, body }, response) => {
+    const { pathname, searchParams } = new URL(path, "http://endpoint");
+    const parameters = new URLSearchParams([...searchParams, ...new URLSearchParams(body)]);
+    const token = parameters.get("hub_verify_token");
+    if (token !== null) tokens.set(pathname.slice(1), token);
+    return response.end(parameters.get("hub_challenge"));
+  });
+  endpointUrl = endpoint.url;
+  const { stacks } = await open(NAMES);
+  const known = stacks.map(({ workspaces }) =>
+    workspaces.map(({ name }) => name).filter((name) => name !== NEWCOMER),
+  );
+  [[drifted = "", gone = ""] = [], [taken = ""] = []] = known;
+  expect([gone, taken]).not.toContain("");
+});
+
+/** Opens the fleet with this list. */
+const open = (names: readonly string[]): Promise<Fleet> =>
+  openFleet(
+    {
+      project: "apichat-fleet",
+      name: "production",
+      stacks: 2,
+      folder,
+      webhook: ({ baseUrl, apiKey, webhookUrl = "" }) => {
+        return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {} };
+      },
+      workspaces: names.map((name) => ({
+        name,
+        baseUrl: scene.emulator.workspace(name).baseUrl,
+        ...(name === SECRETIVE
+          ? { webhookUrl: webhookUrlOf({ endpoint: { url: endpointUrl } }, name), apiKey: API_KEY }
+          : { webhookUrl: `${endpointUrl}/${name}` }),
+      })),
+    },
+    { environment: { ...scene.backend.environment, APICHAT_API_KEY: API_KEY } },
+  );
+
+/** Runs the fleet once, and records its report. */
+async function run<Report>(
+  names: readonly string[],
+  command: (fleet: Fleet, options: { onEvent: (event: FleetEvent) => void }) => Promise<Report>,
+): Promise<Report> {
+  const report = await command(await open(names), { onEvent: (event) => void printed.push(event) });
+  printed.push(report);
+  return report;
+}
+
+/** The fleet's stacks with a state. The folder does not exist before the first. */
+async function deployedStacks(): Promise<string[]> {
+  const files = await readdir(join(scene.backend.folder, ".pulumi/stacks/apichat-fleet")).catch(() => []);
+  return files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -".json".length));
+}
 
 const setWebhooks = (names: readonly string[]): string[] =>
   names.map((name) => `set-webhook ${name}`).toSorted();
+const botUrlsOf = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.toSorted().map((name) => [name, scene.emulator.workspace(name).botUrl]));
+const readBotUrls = async (): Promise<Record<string, string>> => (await open(NAMES)).botUrls();
 
-describe("10 workspaces in 2 stacks", () => {
-  let scene: FleetScene;
-  /** A workspace of the first stack that is changed by hand. */
-  let drifted: string;
-  /** A workspace of the first stack that somebody removes. */
-  let gone: string;
-  /** A workspace of the second stack that somebody else takes over. */
-  let taken: string;
-  /** A workspace of the second stack whose endpoint is down. */
-  let down: string;
-  const keys = new Set<string>();
+/** Checks that the registered key is the one of the endpoint's last handshake. */
+const expectSharedKeys = (names: readonly string[]): void => {
+  for (const name of names) {
+    const key = scene.emulator.workspace(name).registration?.webhook_verification_key ?? "";
+    expect([name, key]).toEqual([name, tokens.get(name)]);
+    keys.add(key);
+  }
+};
 
-  beforeAll(async () => {
-    scene = await openFleetScene([...NAMES, LEAVER], { name: "production", stacks: 2 });
-    const { stacks } = await scene.open(NAMES);
-    const known = stacks.map(({ workspaces }) =>
-      workspaces.map(({ name }) => name).filter((name) => name !== NEWCOMER),
-    );
-    [[drifted = "", gone = ""] = [], [taken = "", down = ""] = []] = known;
-    expect([gone, down]).not.toContain("");
-    scene.fragile.add(down);
-  });
+test("up registers every workspace with its own key, and writes the index of bot URLs", async () => {
+  const report = await run(FIRST, (fleet, options) => fleet.up(options));
+  expect(report).toMatchObject({ outcome: "done", failures: [], skipped: [] });
+  expect(writesSince(scene, 0)).toEqual(setWebhooks(FIRST));
+  expect(report.stacks.map(({ stack }) => stack)).toEqual(STACKS);
+  expect(registeredWorkspaces(scene).toSorted()).toEqual(FIRST.toSorted());
+  expectSharedKeys(FIRST);
+  expect(keys.size).toBe(FIRST.length);
+  expect((await deployedStacks()).toSorted()).toEqual([...STACKS, INDEX]);
+  expect(await readBotUrls()).toEqual(botUrlsOf(FIRST));
+});
 
-  const keyOf = (name: string): string | undefined =>
-    scene.emulator.workspace(name).registration?.webhook_verification_key;
-  const botUrlsOf = (names: readonly string[]): Record<string, string> =>
-    Object.fromEntries(names.toSorted().map((name) => [name, scene.emulator.workspace(name).botUrl]));
-  const readBotUrls = async (): Promise<Record<string, string>> => (await scene.open(NAMES)).botUrls();
-  const requestCount = (): number => scene.emulator.requests.length;
+test("up with refresh adds, removes and repairs, and fails for a takeover", async () => {
+  scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
+  scene.emulator.workspace(gone).removeRegistration();
+  scene.emulator.workspace(taken).takeOver(STRANGER);
+  const count = scene.emulator.requests.length;
+  const report = await run(NAMES, (fleet, options) => fleet.up({ refresh: true, ...options }));
+  expect(report.outcome).toBe("failed");
+  const message = expect.stringContaining(STRANGER.webhook_url) as string;
+  expect(report.failures).toMatchObject([{ workspace: taken, message }]);
+  expect(report.stacks.map(({ outcome }) => outcome)).toEqual(["done", "failed"]);
+  const done = [...setWebhooks([drifted, gone, NEWCOMER]), `delete-webhook ${LEAVER}`];
+  expect(writesSince(scene, count)).toEqual(done.toSorted());
+  expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);
+  expectSharedKeys([NEWCOMER]);
+  expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
+});
 
-  /** Checks that the registered key is the one of the endpoint's last handshake. */
-  const expectSharedKeys = (names: readonly string[]): void => {
-    expect(names.filter((name) => keyOf(name) !== scene.tokens.get(name)?.at(-1))).toEqual([]);
-    names.forEach((name) => keys.add(keyOf(name) ?? ""));
-  };
+test("a rotation sets each webhook once in its wave, including those that the up has skipped", async () => {
+  scene.emulator.workspace(taken).removeRegistration();
+  const count = scene.emulator.requests.length;
+  const rotation = "2026-12";
+  const report = await run(NAMES, (fleet, options) => fleet.rotate({ rotation, waveSize: 1, ...options }));
+  expect(report).toMatchObject({ outcome: "done", rotation, failures: [] });
+  expect(report.waves.map(({ stacks, outcome }) => [stacks, outcome])).toEqual(
+    STACKS.map((stack) => [[stack], "done"]),
+  );
+  expect(writesSince(scene, count)).toEqual(setWebhooks(NAMES));
+  const handshakes = NAMES.flatMap((name) => [...scene.emulator.workspace(name).handshakes]);
+  expect(handshakes.filter(({ verdict }) => verdict === "failed")).toEqual([]);
+  expectSharedKeys(NAMES);
+  expect(keys.size).toBe(2 * NAMES.length + 1);
+});
 
-  test("up registers every workspace with its own key, and writes the index of bot URLs", async () => {
-    const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
-    expect(report).toMatchObject({ outcome: "done", failures: [], skipped: [] });
-    expect(writesSince(scene, 0)).toEqual(setWebhooks(FIRST));
-    expect(report.stacks.map(({ stack }) => stack)).toEqual(STACKS);
-    expect(registeredWorkspaces(scene).toSorted()).toEqual(FIRST.toSorted());
-    expectSharedKeys(FIRST);
-    expect(keys.size).toBe(FIRST.length);
-    expect(await scene.deployedStacks()).toEqual([...STACKS, INDEX]);
-    expect(await readBotUrls()).toEqual(botUrlsOf(FIRST));
-  });
+test("destroy removes the webhooks and the index, but keeps somebody else's webhook", async () => {
+  const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
+  await expectCleanBackend(scene.backend, secrets);
 
-  test("up with refresh adds, removes and repairs, and fails for a takeover and an endpoint that is down", async () => {
-    scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
-    scene.emulator.workspace(down).change({ webhook_status: "failed" });
-    scene.emulator.workspace(gone).removeRegistration();
-    scene.emulator.workspace(taken).takeOver(STRANGER);
-    await scene.second.stop();
-    const count = requestCount();
-    const report = await scene.run(NAMES, (fleet, options) => fleet.up({ refresh: true, ...options }));
-    expect(report.outcome).toBe("failed");
-    expect(new Map(report.failures.map(({ workspace, message }) => [workspace, message]))).toEqual(
-      new Map([
-        [down, expect.stringContaining("ECONNREFUSED") as string],
-        [taken, expect.stringContaining(STRANGER.webhook_url) as string],
-      ]),
-    );
-    expect(report.stacks.map(({ outcome }) => outcome)).toEqual(["done", "failed"]);
-    const done = [...setWebhooks([drifted, gone, NEWCOMER]), `delete-webhook ${LEAVER}`];
-    expect(writesSince(scene, count)).toEqual(done.toSorted());
-    expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);
-    expectSharedKeys([NEWCOMER]);
-    expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
-  });
-
-  test("a rotation sets each webhook once in its wave, including those that the up has skipped", async () => {
-    await scene.second.start();
-    scene.emulator.workspace(taken).removeRegistration();
-    const count = requestCount();
-    const report = await scene.run(NAMES, (fleet, options) =>
-      fleet.rotate({ rotation, waveSize: 1, ...options }),
-    );
-    expect(report).toMatchObject({ outcome: "done", rotation, failures: [] });
-    expect(report.waves.map(({ stacks, outcome }) => [stacks, outcome])).toEqual(
-      STACKS.map((stack) => [[stack], "done"]),
-    );
-    expect(writesSince(scene, count)).toEqual(setWebhooks(NAMES));
-    const handshakes = NAMES.flatMap((name) => [...scene.emulator.workspace(name).handshakes]);
-    expect(handshakes.filter(({ verdict }) => verdict === "failed")).toEqual([]);
-    expectSharedKeys(NAMES);
-    expect(keys.size).toBe(2 * NAMES.length + 1);
-  });
-
-  test("destroy removes the webhooks and the index, but keeps somebody else's webhook", async () => {
-    const secrets = [API_KEY, QUERY_VALUE, STRANGER.webhook_verification_key, ...keys];
-    await expectCleanBackend(scene.backend, secrets);
-
-    scene.emulator.workspace(taken).takeOver(STRANGER);
-    const report = await scene.run(NAMES, (fleet, options) => fleet.destroy(options));
-    expect(report).toMatchObject({ outcome: "done", failures: [] });
-    expect(registeredWorkspaces(scene)).toEqual([taken]);
-    expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);
-    expect(await scene.deployedStacks()).toEqual([]);
-    expect(await readBotUrls()).toEqual({});
-    const left = [...(await readTree(scene.workFolder)).values()];
-    expect(left).not.toEqual([]);
-    expect(findSecrets(JSON.stringify([scene.printed, left]), secrets)).toEqual([]);
-  });
+  scene.emulator.workspace(taken).takeOver(STRANGER);
+  const report = await run(NAMES, (fleet, options) => fleet.destroy(options));
+  expect(report).toMatchObject({ outcome: "done", failures: [] });
+  expect(registeredWorkspaces(scene)).toEqual([taken]);
+  expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);
+  expect(await deployedStacks()).toEqual([]);
+  expect(await readBotUrls()).toEqual({});
+  const left = [...(await readTree(join(folder, "production"))).values()];
+  expect(left).not.toEqual([]);
+  expect(findSecrets(JSON.stringify([printed, left]), secrets)).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
-import { beforeAll, describe, expect, test } from "vitest";
-import { Echo } from "../support/echo.ts";
+import { beforeAll, expect, test } from "vitest";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import {
   argsOf,
@@ -21,6 +20,18 @@ type Change = Omit<Declaration, "workspace">;
 const names = ["acme", "globex", "initech", "umbrella"];
 const NEW_KEY = "the-key-after-the-rotation";
 
+const ECHO =
+  'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_id,_olds,news)=>({outs:news}),delete:async()=>{}})';
+
+/** A resource that depends on a value, such as the service that posts to a bot URL. Its output is its input. */
+class Echo extends pulumi.CustomResource {
+  declare readonly value: pulumi.Output<string>;
+
+  constructor(name: string, value: pulumi.Input<string>) {
+    super("pulumi-nodejs:dynamic/test:Echo", name, { __provider: ECHO, value });
+  }
+}
+
 const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
   const echoed = Object.entries(args).map(([name, value]) => [
     name,
@@ -29,124 +40,122 @@ const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
   return Object.fromEntries(echoed);
 };
 
-describe("four webhooks from up to destroy", () => {
-  let scene: Scene;
-  let stack: TestStack;
+let scene: Scene;
+let stack: TestStack;
 
-  /** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
-  const declare = (changes: Record<string, Change>): void =>
-    stack.run(async () => {
-      const declared = names.map((workspace) => {
-        const { name = workspace, options, ...change } = changes[workspace] ?? {};
-        const args = argsOf(scene, { workspace, ...change });
-        const webhook = new ApiChatWebhook(name, workspace === "acme" ? echo(args) : args, options);
-        void new Echo(`${workspace}-sender`, webhook.botUrl);
-        return [workspace, webhook.botUrl];
-      });
-      return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
+/** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
+const declare = (changes: Record<string, Change>): void =>
+  stack.run(async () => {
+    const declared = names.map((workspace) => {
+      const { name = workspace, options, ...change } = changes[workspace] ?? {};
+      const args = argsOf(scene, { workspace, ...change });
+      const webhook = new ApiChatWebhook(name, workspace === "acme" ? echo(args) : args, options);
+      void new Echo(`${workspace}-sender`, webhook.botUrl);
+      return [workspace, webhook.botUrl];
     });
-
-  /** The resources: the stack, four webhooks, a dependent of each, and the four inputs of acme. */
-  const RESOURCES = 13;
-
-  const requestCount = (): number => scene.emulator.requests.length;
-
-  beforeAll(async () => {
-    scene = await openScene([...names, "empty"]);
-    scene.endpoint.accept(VERIFICATION_KEY, NEW_KEY);
-    stack = await createStack(scene.backend, { name: "workspaces", program: async () => ({}) });
-    declare({});
+    return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
   });
 
-  test("up registers each webhook with its own URL, and exports its bot URL", async () => {
-    expect((await stack.up()).changes).toEqual({ create: RESOURCES });
-    expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
-    // The first webhook needs one more call, which shows whether the service returns what was set.
-    expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
-    const outputs = await stack.outputs();
-    for (const name of names) {
-      const { registration, botUrl, handshakes } = scene.emulator.workspace(name);
-      expect(registration).toEqual({
-        webhook_url: webhookUrlOf(scene, name),
-        webhook_verification_key: VERIFICATION_KEY,
-        webhook_status: "verified",
-        bot_url: botUrl,
-      });
-      expect(handshakes).toMatchObject([{ verdict: "passed" }]);
-      expect(outputs[name]).toBe(botUrl);
-    }
-    const found = await Promise.all(names.map((name) => stack.resource(name)));
-    expect(found.map((resource) => resource?.id)).toEqual(
-      names.map((name) => scene.emulator.workspace(name).botUrl),
-    );
-  });
+/** The resources: the stack, four webhooks, a dependent of each, and the four inputs of acme. */
+const RESOURCES = 13;
 
-  const changed: Record<string, Change> = {};
+const requestCount = (): number => scene.emulator.requests.length;
 
-  test("the preview of an update changes no dependent and no output, because the bot URL is known", async () => {
-    const before = requestCount();
-    changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
-    changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
-    declare(changed);
-    const { output, changes, events } = await stack.preview({ diff: true });
-    expect(changes).toEqual({ update: 3, same: RESOURCES - 3 });
-    expect(output).toContain("acme: webhookUrl changes: ");
-    expect(output).not.toContain("-sender");
-    const shown = events.map(({ resOutputsEvent }) => resOutputsEvent?.metadata);
-    const ofStack = shown.find((metadata) => metadata?.type === "pulumi:pulumi:Stack");
-    expect(ofStack?.new?.outputs).toEqual(await stack.outputs());
-    expect(requestCount()).toBe(before);
-  });
+beforeAll(async () => {
+  scene = await openScene([...names, "empty"]);
+  scene.endpoint.accept(VERIFICATION_KEY, NEW_KEY);
+  stack = await createStack(scene.backend, { name: "workspaces", program: async () => ({}) });
+  declare({});
+});
 
-  test("up sets changed URLs and keys in place, and a renamed resource adopts its webhook", async () => {
-    scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
-    const before = requestCount();
-    changed["initech"] = { name: "initech-renamed" };
-    changed["umbrella"] = { name: "umbrella-renamed", options: { aliases: [{ name: "umbrella" }] } };
-    declare(changed);
-    const { output, changes } = await stack.up({ refresh: true });
-    expect(output).toMatch(/initech: .*"initech-renamed"/);
-    expect(changes).toMatchObject({ create: 1, delete: 1 });
-    expect(writesSince(scene, before)).toEqual(["set-webhook acme", "set-webhook globex"]);
-    const registered = { webhook_verification_key: VERIFICATION_KEY, webhook_status: "verified" };
-    expect(names.map((name) => scene.emulator.workspace(name).registration)).toMatchObject([
-      { ...registered, webhook_url: `${scene.endpoint.url}/moved` },
-      { ...registered, webhook_verification_key: NEW_KEY, webhook_url: webhookUrlOf(scene, "globex") },
-      { ...registered, webhook_url: webhookUrlOf(scene, "initech") },
-      { ...registered, webhook_url: webhookUrlOf(scene, "umbrella") },
-    ]);
-    expect((await stack.outputs())["globex"]).toBe(
-      `http://127.0.0.2:4711/api/apichat/${scene.emulator.workspace("globex").botCode}`,
-    );
-  });
+test("up registers each webhook with its own URL, and exports its bot URL", async () => {
+  expect((await stack.up()).changes).toEqual({ create: RESOURCES });
+  expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
+  // The first webhook needs one more call, which shows whether the service returns what was set.
+  expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
+  const outputs = await stack.outputs();
+  for (const name of names) {
+    const { registration, botUrl, handshakes } = scene.emulator.workspace(name);
+    expect(registration).toEqual({
+      webhook_url: webhookUrlOf(scene, name),
+      webhook_verification_key: VERIFICATION_KEY,
+      webhook_status: "verified",
+      bot_url: botUrl,
+    });
+    expect(handshakes).toMatchObject([{ verdict: "passed" }]);
+    expect(outputs[name]).toBe(botUrl);
+  }
+  const found = await Promise.all(names.map((name) => stack.resource(name)));
+  expect(found.map((resource) => resource?.id)).toEqual(
+    names.map((name) => scene.emulator.workspace(name).botUrl),
+  );
+});
 
-  test("--replace sets the new workspace before it removes the old one, or adopts the same workspace", async () => {
-    const before = requestCount();
-    const { baseUrl } = scene.emulator.workspace("empty");
-    changed["initech"] = { ...changed["initech"], args: { baseUrl } };
-    changed["umbrella"] = { name: "umbrella-again", options: { aliases: [{ name: "umbrella-renamed" }] } };
-    declare(changed);
-    const { output, changes } = await stack.up({ replace: ["**initech-renamed", "**umbrella-again"] });
-    expect(changes).toMatchObject({ replace: 2 });
-    expect(output).toMatch(/umbrella-renamed: .*"umbrella-again"/);
-    const calls = scene.emulator.requests
-      .slice(before)
-      .map(({ action, workspace }) => `${action} ${workspace}`);
-    expect(calls.filter((call) => !call.startsWith("get-webhook"))).toEqual([
-      "set-webhook empty",
-      "delete-webhook initech",
-    ]);
-    expect(registeredWorkspaces(scene)).toEqual(["acme", "globex", "umbrella", "empty"]);
-  });
+const changed: Record<string, Change> = {};
 
-  test("destroy leaves every workspace empty, with two calls for each", async () => {
-    const before = requestCount();
-    expect((await stack.destroy()).changes).toEqual({ delete: RESOURCES });
-    expect(writesSince(scene, before)).toEqual(
-      ["acme", "empty", "globex", "umbrella"].map((name) => `delete-webhook ${name}`),
-    );
-    expect(requestCount() - before).toBe(2 * names.length);
-    expect(registeredWorkspaces(scene)).toEqual([]);
-    await expectNoSecrets(stack, [NEW_KEY]);
-  });
+test("the preview of an update changes no dependent and no output, because the bot URL is known", async () => {
+  const before = requestCount();
+  changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
+  changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
+  declare(changed);
+  const { output, changes, events } = await stack.preview({ diff: true });
+  expect(changes).toEqual({ update: 3, same: RESOURCES - 3 });
+  expect(output).toContain("acme: webhookUrl changes: ");
+  expect(output).not.toContain("-sender");
+  const shown = events.map(({ resOutputsEvent }) => resOutputsEvent?.metadata);
+  const ofStack = shown.find((metadata) => metadata?.type === "pulumi:pulumi:Stack");
+  expect(ofStack?.new?.outputs).toEqual(await stack.outputs());
+  expect(requestCount()).toBe(before);
+});
+
+test("up sets changed URLs and keys in place, and a renamed resource adopts its webhook", async () => {
+  scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
+  const before = requestCount();
+  changed["initech"] = { name: "initech-renamed" };
+  changed["umbrella"] = { name: "umbrella-renamed", options: { aliases: [{ name: "umbrella" }] } };
+  declare(changed);
+  const { output, changes } = await stack.up({ refresh: true });
+  expect(output).toMatch(/initech: .*"initech-renamed"/);
+  expect(changes).toMatchObject({ create: 1, delete: 1 });
+  expect(writesSince(scene, before)).toEqual(["set-webhook acme", "set-webhook globex"]);
+  const registered = { webhook_verification_key: VERIFICATION_KEY, webhook_status: "verified" };
+  expect(names.map((name) => scene.emulator.workspace(name).registration)).toMatchObject([
+    { ...registered, webhook_url: `${scene.endpoint.url}/moved` },
+    { ...registered, webhook_verification_key: NEW_KEY, webhook_url: webhookUrlOf(scene, "globex") },
+    { ...registered, webhook_url: webhookUrlOf(scene, "initech") },
+    { ...registered, webhook_url: webhookUrlOf(scene, "umbrella") },
+  ]);
+  expect((await stack.outputs())["globex"]).toBe(
+    `http://127.0.0.2:4711/api/apichat/${scene.emulator.workspace("globex").botCode}`,
+  );
+});
+
+test("--replace sets the new workspace before it removes the old one, or adopts the same workspace", async () => {
+  const before = requestCount();
+  const { baseUrl } = scene.emulator.workspace("empty");
+  changed["initech"] = { ...changed["initech"], args: { baseUrl } };
+  changed["umbrella"] = { name: "umbrella-again", options: { aliases: [{ name: "umbrella-renamed" }] } };
+  declare(changed);
+  const { output, changes } = await stack.up({ replace: ["**initech-renamed", "**umbrella-again"] });
+  expect(changes).toMatchObject({ replace: 2 });
+  expect(output).toMatch(/umbrella-renamed: .*"umbrella-again"/);
+  const calls = scene.emulator.requests
+    .slice(before)
+    .map(({ action, workspace }) => `${action} ${workspace}`);
+  expect(calls.filter((call) => !call.startsWith("get-webhook"))).toEqual([
+    "set-webhook empty",
+    "delete-webhook initech",
+  ]);
+  expect(registeredWorkspaces(scene)).toEqual(["acme", "globex", "umbrella", "empty"]);
+});
+
+test("destroy leaves every workspace empty, with two calls for each", async () => {
+  const before = requestCount();
+  expect((await stack.destroy()).changes).toEqual({ delete: RESOURCES });
+  expect(writesSince(scene, before)).toEqual(
+    ["acme", "empty", "globex", "umbrella"].map((name) => `delete-webhook ${name}`),
+  );
+  expect(requestCount() - before).toBe(2 * names.length);
+  expect(registeredWorkspaces(scene)).toEqual([]);
+  await expectNoSecrets(stack, [NEW_KEY]);
 });

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { DERIVED, SEED } from "../support/derived-keys.ts";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import type { ProcessInfo } from "../../tools/lib/processes.ts";
@@ -45,63 +45,61 @@ const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
 };
 
-describe("keys, query values and secret base URLs", () => {
-  let scene: Scene;
-  let project: Project;
+let scene: Scene;
+let project: Project;
 
-  const declare = (changes: Declaration["args"] = {}): Promise<void> =>
-    project.declare([
-      { workspace: "argument", args: changes },
-      { workspace: "environment", args: { apiKey: undefined, ...changes } },
-      { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
-    ]);
-  /** The scene's own URL would contain the name of the workspace. */
-  let webhookOfHidden: { webhookUrl: string };
+const declare = (changes: Declaration["args"] = {}): Promise<void> =>
+  project.declare([
+    { workspace: "argument", args: changes },
+    { workspace: "environment", args: { apiKey: undefined, ...changes } },
+    { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
+  ]);
+/** The scene's own URL would contain the name of the workspace. */
+let webhookOfHidden: { webhookUrl: string };
 
-  beforeAll(async () => {
-    scene = await openScene([], {
-      workspaces: [
-        { name: "argument", apiKey: API_KEY, baseUrlQuery: `tenant=${BASE_QUERY}` },
-        { name: "environment", apiKey: ENVIRONMENT_KEY },
-        { name: HIDDEN, apiKey: API_KEY },
-      ],
-    });
-    scene.endpoint.accept(VERIFICATION_KEY, NEXT_KEY);
-    webhookOfHidden = { webhookUrl: `${scene.endpoint.url}/configured` };
-    project = await createProject(scene, { APICHAT_API_KEY: ENVIRONMENT_KEY });
-    const { baseUrl } = scene.emulator.workspace(HIDDEN);
-    await project.run("config", "set", "--secret", "apichat:baseUrl", baseUrl);
-    await declare();
+beforeAll(async () => {
+  scene = await openScene([], {
+    workspaces: [
+      { name: "argument", apiKey: API_KEY, baseUrlQuery: `tenant=${BASE_QUERY}` },
+      { name: "environment", apiKey: ENVIRONMENT_KEY },
+      { name: HIDDEN, apiKey: API_KEY },
+    ],
   });
+  scene.endpoint.accept(VERIFICATION_KEY, NEXT_KEY);
+  webhookOfHidden = { webhookUrl: `${scene.endpoint.url}/configured` };
+  project = await createProject(scene, { APICHAT_API_KEY: ENVIRONMENT_KEY });
+  const { baseUrl } = scene.emulator.workspace(HIDDEN);
+  await project.run("config", "set", "--secret", "apichat:baseUrl", baseUrl);
+  await declare();
+});
 
-  /**
-   * Runs a command, and inspects its processes while the service delays a call of the provider. Returns how it
-   * ended.
-   */
-  const watch = async (...parameters: string[]) => {
-    const before = callsOf(scene, "get-webhook").length;
-    scene.emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 1500 } });
-    const run = project.start(...parameters);
-    await run.until(() => callsOf(scene, "get-webhook").length > before);
-    expectCleanArguments(await run.processes());
-    return run.done;
-  };
+/**
+ * Runs a command, and inspects its processes while the service delays a call of the provider. Returns how it
+ * ended.
+ */
+const watch = async (...parameters: string[]) => {
+  const before = callsOf(scene, "get-webhook").length;
+  scene.emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 1500 } });
+  const run = project.start(...parameters);
+  await run.until(() => callsOf(scene, "get-webhook").length > before);
+  expectCleanArguments(await run.processes());
+  return run.done;
+};
 
-  test("never appear in process arguments, output or files, even with drift, changes and a conflict", async () => {
-    expect(await watch("up", "--yes", "--skip-preview")).toMatchObject({ exitCode: 0 });
-    expect(registeredWorkspaces(scene)).toHaveLength(3);
-    scene.emulator.workspace("argument").change({
-      webhook_url: `${scene.endpoint.url}/strange?token=${QUERY_VALUE}`,
-      webhook_verification_key: STRANGE_KEY,
-    });
-    const webhookUrl = `${scene.endpoint.url}/next?token=${QUERY_VALUE}`;
-    await declare({ webhookUrl, webhookVerificationKey: NEXT_KEY });
-    const { output } = await watch("up", "--yes", "--skip-preview", "--refresh", "--diff");
-    expect(output).toMatch(/argument: webhookVerificationKey: the service has a different key/);
-    expect(output).toMatch(/error: argument: .* now has the webhook/);
-    expect(findSecrets(project.printed() + (await project.state()), secrets)).toEqual([]);
-    await expectCleanBackend(scene.backend, secrets);
+test("keys, query values and secret base URLs never appear in process arguments, output or files, even with drift, changes and a conflict", async () => {
+  expect(await watch("up", "--yes", "--skip-preview")).toMatchObject({ exitCode: 0 });
+  expect(registeredWorkspaces(scene)).toHaveLength(3);
+  scene.emulator.workspace("argument").change({
+    webhook_url: `${scene.endpoint.url}/strange?token=${QUERY_VALUE}`,
+    webhook_verification_key: STRANGE_KEY,
   });
+  const webhookUrl = `${scene.endpoint.url}/next?token=${QUERY_VALUE}`;
+  await declare({ webhookUrl, webhookVerificationKey: NEXT_KEY });
+  const { output } = await watch("up", "--yes", "--skip-preview", "--refresh", "--diff");
+  expect(output).toMatch(/argument: webhookVerificationKey: the service has a different key/);
+  expect(output).toMatch(/error: argument: .* now has the webhook/);
+  expect(findSecrets(project.printed() + (await project.state()), secrets)).toEqual([]);
+  await expectCleanBackend(scene.backend, secrets);
 });
 
 /** Properties that a transformation sets as plain strings, by the end of the resource's type. */
@@ -121,7 +119,7 @@ function transform(): void {
 
 test("every key stays encrypted under transforms and stack transformations, even after a rotation", async () => {
   const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
-  const scene = await openScene(["acme"]);
+  const own = await openScene(["acme"]);
   const currents = new Set<string>();
   const programOf =
     (rotation: string): PulumiFn =>
@@ -131,14 +129,14 @@ test("every key stays encrypted under transforms and stack transformations, even
       const random = new VerificationKey("random", { rotation });
       void new VerificationKey("derived", { derivedFrom: SEED, subject, rotations });
       void new HandshakeResponder("chat", {
-        workspaces: { acme: { verificationKeys: given.keys, forwardTo: scene.endpoint.url } },
+        workspaces: { acme: { verificationKeys: given.keys, forwardTo: own.endpoint.url } },
       });
-      void new ApiChatWebhook("acme", argsOf(scene, { workspace: "acme" }));
+      void new ApiChatWebhook("acme", argsOf(own, { workspace: "acme" }));
       random.current.apply((current) => currents.add(current));
     };
-  const stack = await createStack(scene.backend, {
+  const stack = await createStack(own.backend, {
     program: programOf("2026-09"),
-    environment: responderEnvironment(scene.backend),
+    environment: responderEnvironment(own.backend),
   });
   expect((await stack.up()).changes).toEqual({ create: 7 });
   stack.run(programOf("2026-12"));

@@ -1,10 +1,9 @@
 import type { AsyncCommand } from "fast-check";
 import { expect } from "vitest";
 import type { FaultRule } from "../../provider/emulator/index.js";
-import type { Kill } from "./engine.js";
-import type { ProviderName } from "./providers.js";
+import type { Kill, ProviderName } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
-import { SECRETS, SLOW, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
+import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
 /** One step of a sequence. The world is also the model: it records what is declared and how the service was changed. */
 export type Command = AsyncCommand<World, World>;
@@ -34,7 +33,7 @@ export const up = (choice: UpChoice = {}): Command =>
     async (world) => {
       const { replace: targets = [], ...options } = choice;
       const replace = targets.map((target) => world.program.get(target)?.name ?? "");
-      const work = () => world.engine.up(world.goals(), { ...options, replace, config: world.config() });
+      const work = () => world.engine.up(world.goals(), { ...options, replace });
       judge(world, await world.run("up", work, choice));
     },
     ({ program }) => choice.replace?.every((target) => program.has(target)) ?? true,
@@ -42,7 +41,7 @@ export const up = (choice: UpChoice = {}): Command =>
 
 export const preview = (): Command =>
   command("preview()", async (world) => {
-    const work = () => world.engine.preview(world.goals(), world.config());
+    const work = () => world.engine.preview(world.goals());
     judge(world, await world.run("preview", work));
   });
 
@@ -183,7 +182,6 @@ export const FAULTS = {
   // Faults for which the service makes the change first.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
-  slow: JSON.parse(SLOW) as { delayMs: number },
   "refused late": { status: 400, afterChange: true },
 } as const satisfies Record<string, FaultRule["fault"]>;
 

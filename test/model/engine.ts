@@ -1,4 +1,48 @@
-import { Processes, type Config, type Provider, type ProviderName, type Values } from "./providers.js";
+import { webhookLifecycle } from "../../provider/webhook/lifecycle.js";
+import { memoryLog } from "../../provider/webhook/run-log.js";
+import { Run } from "../../provider/webhook/run.js";
+
+type Values = Record<string, unknown>;
+
+/** The lifecycle as the engine calls it: methods over plain values. */
+interface Provider {
+  check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
+  diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
+  create(inputs: Values): Promise<{ id: string; outs: Values }>;
+  read(id: string, props: Values): Promise<{ id?: string; props?: Values; inputs?: Values }>;
+  update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
+  delete(id: string, props: Values): Promise<void>;
+}
+
+/** The dynamic provider, which knows resources by their names, and two explicit providers of the plugin, by their URNs. */
+export const PROVIDERS = ["dynamic", "a", "b"] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** Thrown by a call to a killed process. */
+export class Gone extends Error {}
+
+/**
+ * The provider processes of one run. They share its log; each is started by its first call and never
+ * restarted. The log is in memory: the file of a run has its own tests.
+ */
+class Processes {
+  readonly #log = memoryLog();
+  readonly #running = new Map<ProviderName, Run>();
+  readonly #killed = new Set<ProviderName>();
+
+  kill(provider: ProviderName): void {
+    this.#killed.add(provider);
+  }
+
+  /** The methods for one resource. Throws {@link Gone} if the process was killed. */
+  get({ name, provider }: { name: string; provider: ProviderName }): Provider {
+    if (this.#killed.has(provider)) throw new Gone("error reading from server: EOF");
+    const run = this.#running.get(provider) ?? new Run(this.#log);
+    this.#running.set(provider, run);
+    const urn = provider === "dynamic" ? {} : { urn: `urn:pulumi:dev::test::apichat:index:Webhook::${name}` };
+    return webhookLifecycle({ run, ...urn }) as unknown as Provider;
+  }
+}
 
 /** A resource that a program declares. */
 export interface Goal {
@@ -44,8 +88,7 @@ export interface Kill {
   when: "before" | "after" | "between";
 }
 
-export interface UpOptions {
-  config?: Config;
+interface UpOptions {
   kill?: Kill;
   /** The names to replace. */
   replace?: readonly string[];
@@ -75,8 +118,6 @@ class Killed extends Error {}
  */
 export class Engine {
   state: Stored[] = [];
-  /** The configuration of the last `up`, which refresh and destroy use, because they run without the program. */
-  lastConfig: Config = {};
   // State of the run in progress.
   #processes = new Processes();
   #failures: Failure[] = [];
@@ -84,31 +125,27 @@ export class Engine {
   #killed: Outcome["killed"];
   #writes = 0;
 
-  up(goals: readonly Goal[], { config = {}, refresh, kill, ...options }: UpOptions): Promise<Outcome> {
-    return this.#run(refresh ? this.lastConfig : config, kill, async () => {
+  up(goals: readonly Goal[], { refresh, kill, ...options }: UpOptions): Promise<Outcome> {
+    return this.#run(kill, async () => {
       if (refresh && !(await this.#refreshAll())) return;
-      // A different configuration means a different default provider, and so a different process.
-      if (refresh && JSON.stringify(config) !== JSON.stringify(this.lastConfig))
-        this.#processes.configure(config);
-      this.lastConfig = config;
       if (!(await this.#registerAll(goals, options))) return;
       const isDropped = ({ name }: Stored): boolean => goals.every((goal) => goal.name !== name);
       await this.#deleteAll(this.state.filter((stored) => stored.isPendingDelete || isDropped(stored)));
     });
   }
 
-  preview(goals: readonly Goal[], config: Config): Promise<Outcome> {
-    return this.#run(config, undefined, async () => {
+  preview(goals: readonly Goal[]): Promise<Outcome> {
+    return this.#run(undefined, async () => {
       for (const goal of goals) await this.#attempt(() => this.#plan(goal, []));
     });
   }
 
   refresh(): Promise<Outcome> {
-    return this.#run(this.lastConfig, undefined, () => this.#refreshAll());
+    return this.#run(undefined, () => this.#refreshAll());
   }
 
   destroy(kill?: Kill): Promise<Outcome> {
-    return this.#run(this.lastConfig, kill, () => this.#deleteAll(this.state));
+    return this.#run(kill, () => this.#deleteAll(this.state));
   }
 
   /** `pulumi state delete`: calls no provider. */
@@ -117,13 +154,12 @@ export class Engine {
   }
 
   /** Runs one command with its own provider processes. */
-  async #run(config: Config, kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
+  async #run(kill: Kill | undefined, work: () => Promise<unknown>): Promise<Outcome> {
     this.#failures = [];
     this.#kill = kill;
     this.#killed = undefined;
     this.#writes = 0;
     this.#processes = new Processes();
-    this.#processes.configure(config);
     await work().catch((error: unknown) => {
       if (!(error instanceof Killed)) throw error;
     });

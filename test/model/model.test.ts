@@ -3,7 +3,7 @@ import { test } from "vitest";
 import type { EmulatorOptions } from "../../provider/emulator/index.js";
 import { OPEN_POINTS } from "../../provider/emulator/open-points.js";
 import * as step from "./commands.js";
-import { PROVIDERS } from "./providers.js";
+import { PROVIDERS } from "./engine.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 import { NAMES, World, WORKSPACES } from "./world.js";
 
@@ -35,12 +35,11 @@ const apiKeyStep = fc.constantFrom(
   step.giveApiKey(),
   step.giveApiKey("the next"),
   step.takeKeyFrom("argument"),
-  step.takeKeyFrom("config"),
   step.takeKeyFrom("environment"),
 );
 
 const operation = fc.constantFrom("get-webhook", "set-webhook", "set-webhook", "delete-webhook");
-const fault = fc.constantFrom("lost", "refused", "refused late", "slow");
+const fault = fc.constantFrom("lost", "refused", "refused late");
 const nth = fc.integer({ min: 1, max: 3 });
 
 const weigh = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
-import type { Failure, Stored } from "./engine.js";
-import { Gone } from "./providers.js";
+import { Gone, type Failure, type Stored } from "./engine.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** The promises of the documentation for each workspace. Each text describes how a command broke a promise. */
@@ -155,7 +154,7 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   if (usesProgram(failure) || isRenamed) return [given];
   const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
-  return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
+  return [recorded, ...fromEnvironment];
 }
 
 /** Whether the registration is somebody else's, or the workspace may be a different one. */

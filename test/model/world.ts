@@ -9,8 +9,7 @@ import {
 } from "../../provider/emulator/index.js";
 import { createResponder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
-import { Engine, type Goal, type Outcome, type Stored } from "./engine.js";
-import type { ProviderName } from "./providers.js";
+import { Engine, type Goal, type Outcome, type ProviderName, type Stored } from "./engine.js";
 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
@@ -30,11 +29,8 @@ export const SECRETS = {
 /** How many keys the endpoint accepts. */
 const KEYS = 3;
 
-/** A fault that delays a call without a failure, as a request records it. */
-export const SLOW = JSON.stringify({ delayMs: 40 });
-
-/** Whether a call had a fault other than a delay. */
-export const isSpoilt = ({ fault }: RecordedRequest): boolean => fault !== "" && fault !== SLOW;
+/** Whether a call had a fault. */
+export const isSpoilt = ({ fault }: RecordedRequest): boolean => fault !== "";
 
 type Registration = NonNullable<Workspace["registration"]>;
 /** The values that set-webhook sets. */
@@ -104,7 +100,7 @@ export class World {
   readonly program = new Map<WorkspaceName, Declaration>();
   readonly known: Record<WorkspaceName, Known>;
   /** Where the program's API key comes from. */
-  keySource: "argument" | "environment" | "config" = "environment";
+  keySource: "argument" | "environment" = "environment";
   /** The index of the API key that the service accepts, and of the one that the program uses. */
   serviceKey = 0;
   givenKey = 0;
@@ -147,10 +143,9 @@ export class World {
     return this.emulator.workspace(this.program.get(name)?.isMoved ? `${name}-moved` : name).baseUrl;
   }
 
-  /** Returns the workspace of a base URL. Without one it is acme, whose base URL comes from the environment. */
-  workspaceAt(baseUrl: unknown): WorkspaceName {
+  workspaceAt(baseUrl: unknown): WorkspaceName | undefined {
     const isAt = (name: string): boolean => this.emulator.workspace(name).baseUrl === baseUrl;
-    return WORKSPACES.find((name) => isAt(name) || isAt(`${name}-moved`)) ?? "acme";
+    return WORKSPACES.find((name) => isAt(name) || isAt(`${name}-moved`));
   }
 
   stand(workspace: WorkspaceName): Standing {
@@ -181,17 +176,12 @@ export class World {
         webhookUrl: webhook_url,
         webhookVerificationKey: webhook_verification_key,
         onExisting: declared.onExisting,
-        // The base URL of acme comes from the environment.
-        ...(workspace === "acme" ? {} : { baseUrl: this.baseUrlOf(workspace) }),
+        baseUrl: this.baseUrlOf(workspace),
         ...(this.keySource === "argument" ? { apiKey: SECRETS.apiKey(this.givenKey) } : {}),
         timeouts: { requestSeconds: 1, readySeconds: 0 },
       };
       return { name: declared.name, aliases: declared.aliases, provider: declared.provider, args };
     });
-  }
-
-  config(): Record<string, string> {
-    return this.keySource === "config" ? { "apichat:apiKey": SECRETS.apiKey(this.givenKey) } : {};
   }
 
   /**
@@ -215,7 +205,7 @@ export class World {
     const printed: string[] = [];
     const log = vi.spyOn(console, "log").mockImplementation((line: string) => void printed.push(line));
     const apiKey = this.keySource === "environment" ? SECRETS.apiKey(this.givenKey) : undefined;
-    vi.stubEnv("APICHAT_API_KEY", apiKey).stubEnv("APICHAT_BASE_URL", this.baseUrlOf("acme"));
+    vi.stubEnv("APICHAT_API_KEY", apiKey);
     const outcome = await work();
     log.mockRestore();
     vi.unstubAllEnvs();

@@ -50,10 +50,3 @@ export class PluginResponder extends pulumi.CustomResource {
     super("apichat:index:Responder", name, { ...args, ...outputs }, options);
   }
 }
-
-/** An explicit provider, as in a generated SDK. */
-export class PluginProvider extends pulumi.ProviderResource {
-  constructor(name: string, { apiKey }: { apiKey: string }) {
-    super("apichat", name, { apiKey: pulumi.secret(apiKey) });
-  }
-}

@@ -76,14 +76,6 @@ describe("the text", () => {
         fleet: "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list",
       },
     ],
-    [
-      { id: "check_connection", address: "baseUrl" },
-      {
-        program: "Check baseUrl,",
-        command_line: "Check --base-url,",
-        list: "Check its baseUrl in the list,",
-      },
-    ],
   ])("names a setting as the audience does: %j", (hint, words) => {
     for (const [audience, text] of Object.entries(words)) {
       expect(render(hint, audience as Audience)).toContain(text);

@@ -29,39 +29,37 @@ async function failureWith(more: Record<string, unknown>): Promise<{ property: s
   return failures[0] ?? { property: "", reason: "" };
 }
 
-describe("valid inputs", () => {
-  test("get a default host and folder", async () => {
-    const { inputs, failures } = await check({ __provider: "source" });
-    expect(failures).toEqual([]);
-    expect(inputs).toEqual({
-      ...argsOf(),
-      __provider: "source",
-      host: "127.0.0.1",
-      instanceKey: expect.stringMatching(/^project\/dev-[0-9a-f]{12}\/chat$/) as string,
-      dataDir: join(run.folder, "pulumi-apichat", inputs.instanceKey),
-    });
-    expect(run.lines).toEqual([]);
+test("valid inputs get a default host and folder", async () => {
+  const { inputs, failures } = await check({ __provider: "source" });
+  expect(failures).toEqual([]);
+  expect(inputs).toEqual({
+    ...argsOf(),
+    __provider: "source",
+    host: "127.0.0.1",
+    instanceKey: expect.stringMatching(/^project\/dev-[0-9a-f]{12}\/chat$/) as string,
+    dataDir: join(run.folder, "pulumi-apichat", inputs.instanceKey),
   });
+  expect(run.lines).toEqual([]);
+});
 
-  test.each([
-    { host: "::1", port: 0, publicUrl: "https://tunnel.example/a/", dataDir: "/var/lib/apichat/" },
-    acme({ path: "/", forwardTo: "http://127.0.0.1:3000/?token=abcdefgh" }),
-    acme({ path: "/größe/~a" }),
-    acme({ verificationKeys: [KEY, OTHER_KEY] }),
-    { workspaces: { acme: { verificationKeys: KEY } } },
-    // A value that a preview does not know.
-    acme({ verificationKeys: UNKNOWN }),
-    acme({ verificationKeys: [KEY, UNKNOWN] }),
-    acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-    // Two workspaces may share a path, which is not known yet.
-    { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
-    { workspaces: { acme: UNKNOWN } },
-    { workspaces: UNKNOWN },
-    { host: UNKNOWN, port: UNKNOWN, publicUrl: UNKNOWN, dataDir: UNKNOWN },
-  ])("pass: %j", async (more) => {
-    expect((await check(more)).failures).toEqual([]);
-    expect(run.lines).toEqual([]);
-  });
+test.each([
+  { host: "::1", port: 0, publicUrl: "https://tunnel.example/a/", dataDir: "/var/lib/apichat/" },
+  acme({ path: "/", forwardTo: "http://127.0.0.1:3000/?token=abcdefgh" }),
+  acme({ path: "/größe/~a" }),
+  acme({ verificationKeys: [KEY, OTHER_KEY] }),
+  { workspaces: { acme: { verificationKeys: KEY } } },
+  // A value that a preview does not know.
+  acme({ verificationKeys: UNKNOWN }),
+  acme({ verificationKeys: [KEY, UNKNOWN] }),
+  acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
+  // Two workspaces may share a path, which is not known yet.
+  { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
+  { workspaces: { acme: UNKNOWN } },
+  { workspaces: UNKNOWN },
+  { host: UNKNOWN, port: UNKNOWN, publicUrl: UNKNOWN, dataDir: UNKNOWN },
+])("valid inputs pass: %j", async (more) => {
+  expect((await check(more)).failures).toEqual([]);
+  expect(run.lines).toEqual([]);
 });
 
 describe("the folder", () => {
@@ -127,20 +125,17 @@ describe("the folder", () => {
   });
 });
 
-describe("on CI", () => {
-  test.each(["true", "woodpecker"])("publicUrl is required: CI=%s", async (value) => {
-    vi.stubEnv("CI", value);
-    const { property, reason } = await failureWith({});
-    expect(property).toBe("");
-    expect(reason).toMatch(/ends with the CI job.*Run pulumi up on the machine.*or give publicUrl/);
-    expect((await check({ publicUrl: "https://tunnel.example" })).failures).toEqual([]);
-    expect((await check({ publicUrl: UNKNOWN })).failures).toEqual([]);
-  });
-
-  test.each(["", "0", "false"])("CI=%j does not count", async (value) => {
+test("on CI, publicUrl is required", async () => {
+  vi.stubEnv("CI", "woodpecker");
+  const { property, reason } = await failureWith({});
+  expect(property).toBe("");
+  expect(reason).toMatch(/ends with the CI job.*Run pulumi up on the machine.*or give publicUrl/);
+  expect((await check({ publicUrl: "https://tunnel.example" })).failures).toEqual([]);
+  expect((await check({ publicUrl: UNKNOWN })).failures).toEqual([]);
+  for (const value of ["", "0", "false"]) {
     vi.stubEnv("CI", value);
     expect((await check()).failures).toEqual([]);
-  });
+  }
 });
 
 // The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).

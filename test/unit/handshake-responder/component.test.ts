@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, expectTypeOf, test } from "vitest";
 import { ApiChatError, HandshakeResponder, type HandshakeResponderArgs } from "../../../provider/index.js";
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
@@ -36,54 +36,52 @@ const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
 const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
-describe("the workspaces", () => {
-  test("have a URL each, with the port of the id", async () => {
-    const responder = new HandshakeResponder("chat", {
-      workspaces: {
-        acme: { verificationKeys: pulumi.secret([KEY]) },
-        globex: {
-          verificationKeys: KEY,
-          path: pulumi.output("/hooks/globex"),
-          forwardTo: "http://app.internal/",
-        },
+test("the workspaces have a URL each, with the port of the id", async () => {
+  const responder = new HandshakeResponder("chat", {
+    workspaces: {
+      acme: { verificationKeys: pulumi.secret([KEY]) },
+      globex: {
+        verificationKeys: KEY,
+        path: pulumi.output("/hooks/globex"),
+        forwardTo: "http://app.internal/",
       },
-    });
-    expectTypeOf(responder.urls).toEqualTypeOf<pulumi.Output<Record<"acme" | "globex", string>>>();
-    expect(await valueOf(responder.urls)).toEqual({
-      acme: "http://127.0.0.1:4567/acme",
-      globex: "http://127.0.0.1:4567/hooks/globex",
-    });
-    expect(await valueOf(responder.urls.acme)).toBe("http://127.0.0.1:4567/acme");
-    expect(await valueOf(responder.port)).toBe(4567);
-    expect(await valueOf(responder.pid)).toBe(42);
-    expect(await valueOf(responder.healthUrl)).toBe("http://127.0.0.1:4567/healthz");
-    // The component's own inputs would contain the keys unencrypted.
-    expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
-    expect(childInputs()).toMatchObject({
-      name: "chat",
-      instanceKey: "project/dev/chat",
-      organization: "",
-      // The SDK marks the whole value as secret, because of the keys in it.
-      workspaces: {
-        value: {
-          acme: { verificationKeys: [KEY] },
-          globex: { path: "/hooks/globex", forwardTo: "http://app.internal/" },
-        },
-      },
-    });
+    },
   });
+  expectTypeOf(responder.urls).toEqualTypeOf<pulumi.Output<Record<"acme" | "globex", string>>>();
+  expect(await valueOf(responder.urls)).toEqual({
+    acme: "http://127.0.0.1:4567/acme",
+    globex: "http://127.0.0.1:4567/hooks/globex",
+  });
+  expect(await valueOf(responder.urls.acme)).toBe("http://127.0.0.1:4567/acme");
+  expect(await valueOf(responder.port)).toBe(4567);
+  expect(await valueOf(responder.pid)).toBe(42);
+  expect(await valueOf(responder.healthUrl)).toBe("http://127.0.0.1:4567/healthz");
+  // The component's own inputs would contain the keys unencrypted.
+  expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
+  expect(childInputs()).toMatchObject({
+    name: "chat",
+    instanceKey: "project/dev/chat",
+    organization: "",
+    // The SDK marks the whole value as secret, because of the keys in it.
+    workspaces: {
+      value: {
+        acme: { verificationKeys: [KEY] },
+        globex: { path: "/hooks/globex", forwardTo: "http://app.internal/" },
+      },
+    },
+  });
+});
 
-  test("have URLs that depend on the process, so webhooks are created after it", async () => {
-    const { urls } = new HandshakeResponder("chat", {
-      publicUrl: "https://tunnel.example",
-      workspaces: { acme: { verificationKeys: KEY } },
-    });
-    const resources = await (
-      urls as unknown as { allResources(): Promise<Set<pulumi.Resource>> }
-    ).allResources();
-    const urns = await Promise.all([...resources].map(({ urn }) => valueOf(urn)));
-    expect(urns.join()).toContain("ResponderProcess");
+test("the workspaces have URLs that depend on the process, so webhooks are created after it", async () => {
+  const { urls } = new HandshakeResponder("chat", {
+    publicUrl: "https://tunnel.example",
+    workspaces: { acme: { verificationKeys: KEY } },
   });
+  const resources = await (
+    urls as unknown as { allResources(): Promise<Set<pulumi.Resource>> }
+  ).allResources();
+  const urns = await Promise.all([...resources].map(({ urn }) => valueOf(urn)));
+  expect(urns.join()).toContain("ResponderProcess");
 });
 
 const workspaces = { acme: { verificationKeys: KEY } };
@@ -106,7 +104,6 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
 
 test("a mock whose id is not an address yields port 0, unless the program sets one", async () => {
   id = "chat-id";
-  const workspaces = { acme: { verificationKeys: KEY } };
   const any = new HandshakeResponder("any", { workspaces });
   expect(await valueOf(any.urls)).toEqual({ acme: "http://127.0.0.1:0/acme" });
   expect(await valueOf(any.port)).toBe(0);
@@ -114,22 +111,20 @@ test("a mock whose id is not an address yields port 0, unless the program sets o
   expect(await valueOf(fixed.urls.acme)).toBe("http://127.0.0.1:8123/acme");
 });
 
-describe("wrong arguments", () => {
-  test.each<[unknown, string]>([
-    [{ workspace: {} }, "no such argument: workspace; the arguments are workspaces, "],
-    [{}, "workspaces: must be an object"],
-    [{ workspaces: pulumi.output({ acme: { verificationKeys: KEY } }) }, "workspaces: must be an object"],
-    [{ workspaces: { acme: KEY } }, "workspaces.acme: must be an object"],
-  ])("%#", (args, reason) => {
-    const make = (): unknown => new HandshakeResponder("chat", args as HandshakeResponderArgs);
-    expect(make).toThrow(ApiChatError);
-    expect(make).toThrow(`chat: ${reason}`);
-    expect(make).not.toThrow(KEY);
-  });
+test.each<[unknown, string]>([
+  [{ workspace: {} }, "no such argument: workspace; the arguments are workspaces, "],
+  [{}, "workspaces: must be an object"],
+  [{ workspaces: pulumi.output({ acme: { verificationKeys: KEY } }) }, "workspaces: must be an object"],
+  [{ workspaces: { acme: KEY } }, "workspaces.acme: must be an object"],
+])("wrong arguments are rejected, without a key: %#", (args, reason) => {
+  const make = (): unknown => new HandshakeResponder("chat", args as HandshakeResponderArgs);
+  expect(make).toThrow(ApiChatError);
+  expect(make).toThrow(`chat: ${reason}`);
+  expect(make).not.toThrow(KEY);
+});
 
-  test("a resource name that is not a valid folder name is encoded", async () => {
-    const responder = new HandshakeResponder("../chat", { workspaces: {} });
-    await valueOf(responder.pid);
-    expect(childInputs()).toMatchObject({ instanceKey: "project/dev/..%2Fchat" });
-  });
+test("a resource name that is not a valid folder name is encoded", async () => {
+  const responder = new HandshakeResponder("../chat", { workspaces: {} });
+  await valueOf(responder.pid);
+  expect(childInputs()).toMatchObject({ instanceKey: "project/dev/..%2Fchat" });
 });

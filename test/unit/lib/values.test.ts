@@ -12,6 +12,7 @@ import {
   formatUrl,
   secretsOfUrl,
 } from "../../../provider/lib/url.js";
+import { parseUrn } from "../../../provider/lib/urn.js";
 import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/version.js";
 
 describe("printing a URL", () => {
@@ -121,4 +122,12 @@ test.each([
   expect([1, 2, 3, 4, 5, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => random))).toEqual(
     pauses,
   );
+});
+
+test.each([
+  ["apichat:index:ApiChatWebhook::acme", "apichat:index:ApiChatWebhook", "acme"],
+  ["shop:index:Customer$apichat:index:ApiChatWebhook::acme::eu", "apichat:index:ApiChatWebhook", "acme::eu"],
+  ["pulumi:providers:apichat::default_0_1_0", "pulumi:providers:apichat", "default_0_1_0"],
+])("the parts of the URN of %s", (end, type, name) => {
+  expect(parseUrn(`urn:pulumi:dev::shop::${end}`)).toEqual({ stack: "dev", project: "shop", type, name });
 });

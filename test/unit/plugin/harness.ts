@@ -50,18 +50,12 @@ export function secretsIn(value: unknown, path = ""): string[] {
     .toSorted();
 }
 
-/** The values that are not marked as secret. */
-function shownIn(value: unknown): unknown {
-  if (isSecret(value)) return "[secret]";
-  if (Array.isArray(value)) return value.map((item: unknown) => shownIn(item));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shownIn(one)]));
-}
-
 /** Secrets that no error, log line or unencrypted response may contain. The harness searches all of these. */
 const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
-function requireNoSecret(text: string): void {
+/** Searches everything but the values that are marked as secrets. */
+function requireNoSecret(value: unknown): void {
+  const text = JSON.stringify(value, (_, one: unknown) => (isSecret(one) ? "[secret]" : one)) ?? "";
   const traces = findSecrets(text, SECRETS);
   if (traces.length > 0) throw new Error(`a secret is unencrypted: ${traces.join(" ")}`);
 }
@@ -120,31 +114,23 @@ export function isolatePlugins(): Plugin {
   });
   afterEach(() => {
     stops.splice(0).forEach((stop) => stop());
-    requireNoSecret(JSON.stringify(plugin.lines));
+    requireNoSecret(plugin.lines);
   });
   return Object.assign(plugin, { call, configure, invoke, cancel });
 }
 
 const call: Call = async <Answer>(...sent: Parameters<Call>) => {
   const answer = await provider.call<Answer>(...sent).catch((error: ServiceError) => {
-    requireNoSecret(error.details + JSON.stringify(shownIn(partOf(error)?.properties)));
+    requireNoSecret([error.details, partOf(error)]);
     throw error;
   });
-  requireNoSecret(JSON.stringify(shownIn(structsIn(answer))));
+  const { failuresList } = (answer as messages.CheckResponse).toObject();
+  const structs = ["getInputs", "getProperties", "getReturn"].map((getter) =>
+    (answer as Partial<Record<string, () => protobuf.Struct>>)[getter]?.()?.toJavaScript(),
+  );
+  requireNoSecret([failuresList, structs]);
   return answer;
 };
-
-/** Every struct of a response, and its strings. */
-function structsIn(answer: unknown): unknown[] {
-  const getters = ["getInputs", "getProperties", "getReturn"] as const;
-  const message = answer as Partial<
-    Record<(typeof getters)[number], () => protobuf.Struct> & Pick<messages.CheckResponse, "getFailuresList">
-  >;
-  return [
-    ...getters.map((getter) => message[getter]?.()?.toJavaScript()),
-    ...(message.getFailuresList?.().map((failure) => failure.toObject()) ?? []),
-  ];
-}
 
 const configure = async (args: Marked): Promise<void> =>
   void (await call("configure", new messages.ConfigureRequest(), { args }));

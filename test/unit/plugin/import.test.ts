@@ -10,10 +10,7 @@ const plugin = isolatePlugins();
 async function startRegistered(): Promise<Acme> {
   const started = await startAcme();
   const { webhookUrl, webhookVerificationKey } = started.args;
-  started.acme.takeOver({
-    webhook_url: webhookUrl,
-    webhook_verification_key: String(webhookVerificationKey),
-  });
+  started.acme.takeOver({ webhook_url: webhookUrl, webhook_verification_key: webhookVerificationKey });
   await plugin.configure({ apiKey: secret(API_KEY) });
   return started;
 }

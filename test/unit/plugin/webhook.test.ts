@@ -19,44 +19,42 @@ const plugin = isolatePlugins();
 const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
-describe("create", () => {
-  test("registers, and stores inputs and registration without the resource's name", async () => {
-    const started = await startAcme();
-    const inputs = await checked(programOf(started));
-    const { id, outs } = await webhook.create(inputs);
-    const { acme } = started;
-    expect(id).toBe(acme.botUrl);
-    expect(clear(outs)).toEqual({
-      ...clear(inputs),
+test("create registers, and stores inputs and registration without the resource's name", async () => {
+  const started = await startAcme();
+  const inputs = await checked(programOf(started));
+  const { id, outs } = await webhook.create(inputs);
+  const { acme } = started;
+  expect(id).toBe(acme.botUrl);
+  expect(clear(outs)).toEqual({
+    ...clear(inputs),
+    botUrl: acme.botUrl,
+    stateVersion: 1,
+    applied: {
+      url: started.args.webhookUrl,
       botUrl: acme.botUrl,
-      stateVersion: 1,
-      applied: {
-        url: started.args.webhookUrl,
-        botUrl: acme.botUrl,
-        apiKey: expect.any(String),
-        claimId: expect.any(String),
-      },
-    });
-    expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
-    expect(started.actions()).toEqual(SET);
+      apiKey: expect.any(String),
+      claimId: expect.any(String),
+    },
   });
+  expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
+  expect(started.actions()).toEqual(SET);
+});
 
-  test("returns a partial state with the program's marks", async () => {
-    const started = await startAcme({ statusAfterSet: "pending" });
-    const { webhookUrl } = started.args;
-    const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
-    const given = programOf(started, { webhookUrl: secret(webhookUrl), timeouts });
-    const error = await failureOf(webhook.create(await checked(given)));
-    const part = partOf(error);
-    const { botUrl } = started.acme;
-    expect(part?.id).toBe(botUrl);
-    expect(clear(part?.properties ?? {})).toMatchObject({ status: "pending", botUrl });
-    expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
-    expect(secretsIn(part?.properties)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
-    const reason = /^acme: .*"pending".* Registered now: \[redacted\]/;
-    expect(part?.reasons).toEqual([expect.stringMatching(reason)]);
-    expect(error.details).toMatch(reason);
-  });
+test("create returns a partial state with the program's marks", async () => {
+  const started = await startAcme({ statusAfterSet: "pending" });
+  const { webhookUrl } = started.args;
+  const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
+  const given = programOf(started, { webhookUrl: secret(webhookUrl), timeouts });
+  const error = await failureOf(webhook.create(await checked(given)));
+  const part = partOf(error);
+  const { botUrl } = started.acme;
+  expect(part?.id).toBe(botUrl);
+  expect(clear(part?.properties ?? {})).toMatchObject({ status: "pending", botUrl });
+  expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
+  expect(secretsIn(part?.properties)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
+  const reason = /^acme: .*"pending".* Registered now: \[redacted\]/;
+  expect(part?.reasons).toEqual([expect.stringMatching(reason)]);
+  expect(error.details).toMatch(reason);
 });
 
 describe("the preview of create", () => {
@@ -120,25 +118,23 @@ test("the preview of update knows all outputs, and warns of a failure", async ()
   expect(actions()).toEqual(GET);
 });
 
-describe("read", () => {
-  test("returns inputs and outputs with their marks, and nothing if the webhook is gone", async () => {
-    const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
-    expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
-    expect(actions()).toEqual(GET);
-    acme.removeRegistration();
-    expect(await webhook.read(id, outs, inputs)).toBeUndefined();
-  });
+test("read returns inputs and outputs with their marks, and nothing if the webhook is gone", async () => {
+  const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
+  expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
+  expect(actions()).toEqual(GET);
+  acme.removeRegistration();
+  expect(await webhook.read(id, outs, inputs)).toBeUndefined();
+});
 
-  test("hides a URL in a drift if the program marks it as secret", async () => {
-    const started = await startAcme();
-    const given = programOf(started, { webhookUrl: secret(started.args.webhookUrl) });
-    const inputs = await checked(given);
-    const { id, outs } = await webhook.create(inputs);
-    started.acme.change({ webhook_url: FOREIGN.webhook_url });
-    const seen = await webhook.read(id, outs, inputs);
-    const hidden = ["webhookUrl", "drift.0.expected", "drift.0.actual", ...SECRET_OUTPUTS];
-    expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(hidden));
-  });
+test("read hides a URL in a drift if the program marks it as secret", async () => {
+  const started = await startAcme();
+  const given = programOf(started, { webhookUrl: secret(started.args.webhookUrl) });
+  const inputs = await checked(given);
+  const { id, outs } = await webhook.create(inputs);
+  started.acme.change({ webhook_url: FOREIGN.webhook_url });
+  const seen = await webhook.read(id, outs, inputs);
+  const hidden = ["webhookUrl", "drift.0.expected", "drift.0.actual", ...SECRET_OUTPUTS];
+  expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(hidden));
 });
 
 test("carries out a pending delete that has the type of the dynamic provider", async () => {

@@ -1,11 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { createWebhookProvider, ResponderProcess, VerificationKey } from "../../../provider/dynamic.js";
-import { SEED } from "../../support/derived-keys.js";
 import { unmark } from "../../support/dynamic.js";
-import { acme as withAcme, argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
 import { secretsIn } from "../plugin/harness.js";
 import { Run } from "../../../provider/webhook/run.js";
-import { FOREIGN, secondLookFails, startAcme } from "../webhook/harness.js";
+import { FOREIGN, isolateRuns, secondLookFails, startAcme } from "../webhook/harness.js";
 
 // The engine receives values with their marks of secrets, whatever a transform changes.
 
@@ -50,29 +48,6 @@ test("a webhook's keys and its record are marked in inputs, outputs and the stat
   expect(markedIn((failure as { properties: Values }).properties)).toEqual(
     [...HIDDEN, "webhookUrl"].toSorted(),
   );
-});
-
-test.each([
-  ["random", { rotation: "2026-12" }, []],
-  ["given", { initial: KEY }, ["current", "initial", "keys"]],
-  ["derived", { derivedFrom: SEED, rotations: ["2026-12"] }, ["current", "keys"]],
-])("a %s verification key is marked everywhere", async (_, args, ofInputs) => {
-  const { inputs } = await VerificationKey.check({}, { name: "acme", ...args });
-  expect(markedIn(inputs)).toEqual(ofInputs);
-  const { id, outs } = await VerificationKey.create(plain(inputs));
-  const ofOutputs = [...new Set([...ofInputs, "current", "keys"])].toSorted();
-  expect(markedIn(outs)).toEqual(ofOutputs);
-  const { props } = (await VerificationKey.read(id, plain(outs))) as unknown as Seen;
-  expect(markedIn(props)).toEqual(ofOutputs);
-  const updated = await VerificationKey.update(id, plain(outs), plain({ ...inputs, keep: 0 }));
-  expect(markedIn(updated.outs)).toEqual(ofOutputs);
-});
-
-test("a responder's keys are marked, and so is a target with a query", async () => {
-  const given = withAcme({ forwardTo: "https://chat.example/?token=1" });
-  const { inputs, failures } = await ResponderProcess.check({}, argsOf(given));
-  expect(failures).toEqual([]);
-  expect(markedIn(inputs)).toEqual(["workspaces.acme.forwardTo", "workspaces.acme.verificationKeys"]);
 });
 
 test.each([

@@ -17,16 +17,11 @@ const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
 const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";
 const failure = new ApiChatError("rejected", `status "${SAID}"`, { operation: "get-webhook" });
 
-test("text of the service is printed on one line, without control characters", () => {
+test("each text of the service is printed on one line, without control characters", () => {
   printLine("acme", `now "${SAID}"`);
-  printWarning("acme", `now "${SAID}"`);
-  expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"`]);
+  printWarning("acme", `now "${SAID}"`, `  attempts: ${SAID}`);
+  expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"\n  attempts: ${SHOWN}`]);
   expect(fail(`got ${SAID}`).reason).toBe(`got ${SHOWN}`);
-});
-
-test("a warning may have several lines", () => {
-  printWarning("acme", "it failed", `  attempts: ${SAID}`);
-  expect(lines).toEqual([`acme: warning: it failed\n  attempts: ${SHOWN}`]);
 });
 
 test("a report is found in the engine's output, but not in a similar text", () => {

@@ -64,6 +64,7 @@ test.each<[Args, string, RegExp]>([
   [{ initial: "" }, "", /^initial: must be non-empty, got an empty string; make one/],
   [{ initial: `${LIVE_KEY} ` }, "", /^initial: must be without leading or trailing whitespace, got/],
   [{ ...derived, derivedFrom: "short-seed" }, "", /^derivedFrom: must contain at least 32 random bytes/],
+  [{ ...derived, derivedFrom: [SEED, 7] }, "", /^derivedFrom: \[1\] must be a string/],
   [{ derivedFrom: SEED }, "rotations", /^rotations: must be a list of 1 to 10 names/],
   [{ ...derived, subject: "" }, "subject", /^subject: must be a string of 1 to 128/],
   [{ ...derived, rotation: "1" }, "rotation", /^rotation: is for random keys/],

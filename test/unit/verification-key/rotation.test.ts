@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import type { VerificationKeyState } from "../../../provider/verification-key/contract.js";
 import {
@@ -15,25 +15,20 @@ import {
 
 const lines = catchLines();
 
-describe("create", () => {
-  test("creates a key of 32 random bytes, a different one each time", async () => {
-    const [one, other] = [await create(), await create()];
-    const { current } = one;
-    expect(current).toMatch(/^[\w-]{43}$/);
-    expect(one).toEqual({ name: "acme", keep: 2, bytes: 32, current, keys: [current], stateVersion: 1 });
-    expect(other.current).not.toBe(current);
-  });
+test("create makes a key of 32 random bytes, a different one each time", async () => {
+  const [one, other] = [await create(), await create()];
+  const { current } = one;
+  expect(current).toMatch(/^[\w-]{43}$/);
+  expect(one).toEqual({ name: "acme", keep: 2, bytes: 32, current, keys: [current], stateVersion: 1 });
+  expect(other.current).not.toBe(current);
+});
 
-  test("adopts a live key, under a unique id that does not reveal it", async () => {
-    const inputs = await checked({ initial: LIVE_KEY, rotation: "1" });
-    const [{ id, outs }, other] = [
-      await VerificationKey.create(inputs),
-      await VerificationKey.create(inputs),
-    ];
-    expect(outs).toMatchObject({ initial: LIVE_KEY, rotation: "1", current: LIVE_KEY, keys: [LIVE_KEY] });
-    expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    expect(other.id).not.toBe(id);
-  });
+test("create adopts a live key, under a unique id that does not reveal it", async () => {
+  const inputs = await checked({ initial: LIVE_KEY, rotation: "1" });
+  const [{ id, outs }, other] = [await VerificationKey.create(inputs), await VerificationKey.create(inputs)];
+  expect(outs).toMatchObject({ initial: LIVE_KEY, rotation: "1", current: LIVE_KEY, keys: [LIVE_KEY] });
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(other.id).not.toBe(id);
 });
 
 test.each<[string, Args, Args]>([
@@ -61,37 +56,30 @@ test("a changed initial becomes the current key, and diff names each change", as
   expect(await hasChanges(next, after)).toBe(false);
 });
 
-describe("nothing changes", () => {
-  test.each<[string, Args, Args]>([
-    ["for the same arguments", { rotation: "1", keep: 1 }, { rotation: "1", keep: 1 }],
-    ["when rotation is removed", { rotation: "1" }, {}],
-    ["when bytes is set to the default", {}, { bytes: 32 }],
-    ["when a changed keep drops no key", { keep: 2 }, { keep: 0 }],
-    ["when an unknown keep cannot drop a key", {}, { keep: UNKNOWN }],
-    ["when initial is removed", { initial: LIVE_KEY }, {}],
-    ["when initial is set to a stored key", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
-  ])("%s", async (_, before, after) => {
-    const inputs = await checked(after, { name: "acme" });
-    const none = { changes: false, changed: [], deleteBeforeReplace: true };
-    expect(await VerificationKey.diff("id", await create(before), inputs)).toEqual(none);
-    expect(lines).toEqual([]);
-  });
-
-  test.each<[string, Args[], Args]>([
-    ["rotation is removed and restored", [{ rotation: "1" }, { bytes: 16 }], { bytes: 16, rotation: "1" }],
-    [
-      "the program still names a dropped initial key",
-      [{ initial: LIVE_KEY }, { initial: LIVE_KEY, keep: 0, rotation: "1" }],
-      { initial: LIVE_KEY, keep: 0, rotation: "1" },
-    ],
-    [
-      "initial becomes an earlier key",
-      [{ initial: LIVE_KEY }, { initial: OTHER_KEY }],
-      { initial: LIVE_KEY },
-    ],
-  ])("when %s", async (_, ups, again) => {
-    expect(await hasChanges(await upAll(ups), again)).toBe(false);
-  });
+test.each<[string, Args[], Args]>([
+  ["for the same arguments", [{ rotation: "1", keep: 1 }], { rotation: "1", keep: 1 }],
+  ["when rotation is removed", [{ rotation: "1" }], {}],
+  ["when rotation is removed and restored", [{ rotation: "1" }, {}], { rotation: "1" }],
+  ["when bytes is set to the default", [{}], { bytes: 32 }],
+  ["when a changed keep drops no key", [{ keep: 2 }], { keep: 0 }],
+  ["when an unknown keep cannot drop a key", [{}], { keep: UNKNOWN }],
+  ["when initial is removed", [{ initial: LIVE_KEY }], {}],
+  [
+    "when initial becomes an earlier key",
+    [{ initial: LIVE_KEY }, { initial: OTHER_KEY }],
+    { initial: LIVE_KEY },
+  ],
+  [
+    "when the program still names a dropped initial key",
+    [{ initial: LIVE_KEY }, { initial: LIVE_KEY, keep: 0, rotation: "1" }],
+    { initial: LIVE_KEY, keep: 0, rotation: "1" },
+  ],
+])("nothing changes %s", async (_, ups, again) => {
+  const state = await upAll(ups);
+  lines.length = 0;
+  const none = { changes: false, changed: [], deleteBeforeReplace: true };
+  expect(await VerificationKey.diff("id", state, await checked(again, { name: "acme" }))).toEqual(none);
+  expect(lines).toEqual([]);
 });
 
 /** Returns the state after an `up` of each of these programs in order. */
@@ -101,65 +89,61 @@ async function upAll([first, ...ups]: Args[]): Promise<VerificationKeyState> {
   return state;
 }
 
-describe("keep", () => {
-  test.each([
-    [0, { keep: 0 }],
-    [2, {}],
-    [3, { keep: 3 }],
-  ])("keeps the latest %i earlier keys with %j", async (kept, args) => {
-    const states = [await create(args)];
-    for (const rotation of ["1", "2", "3", "4", "5"]) {
-      states.unshift(await up(states[0] ?? (await create()), { ...args, rotation }));
-    }
-    expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
-  });
-
-  test("drops keys when it is lowered, and never restores them", async () => {
-    const state = await upAll([{}, { rotation: "1" }, { rotation: "2" }]);
-    const one = await up(state, { rotation: "2", keep: 1 });
-    expect(one.keys).toEqual(state.keys.slice(0, 2));
-    const none = await up(one, { rotation: "2", keep: 0 });
-    expect(none).toMatchObject({ current: state.current, keys: [state.current], keep: 0 });
-    expect((await up(none, { rotation: "2", keep: 10 })).keys).toEqual([state.current]);
-  });
+test.each([
+  [0, { keep: 0 }],
+  [2, {}],
+  [3, { keep: 3 }],
+])("keeps the latest %i earlier keys with %j", async (kept, args) => {
+  const states = [await create(args)];
+  for (const rotation of ["1", "2", "3", "4", "5"]) {
+    states.unshift(await up(states[0] ?? (await create()), { ...args, rotation }));
+  }
+  expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
 });
 
-describe("the output of a preview", () => {
-  const NEW = "acme: a new key becomes the current one";
-  const DROPPED = "acme: earlier keys dropped: 1; deliveries signed with them are rejected";
+test("keep drops keys when it is lowered, and never restores them", async () => {
+  const state = await upAll([{}, { rotation: "1" }, { rotation: "2" }]);
+  const one = await up(state, { rotation: "2", keep: 1 });
+  expect(one.keys).toEqual(state.keys.slice(0, 2));
+  const none = await up(one, { rotation: "2", keep: 0 });
+  expect(none).toMatchObject({ current: state.current, keys: [state.current], keep: 0 });
+  expect((await up(none, { rotation: "2", keep: 10 })).keys).toEqual([state.current]);
+});
 
-  test.each<[Args, string[]]>([
-    [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
-    [{ keep: 0, rotation: "1" }, [DROPPED]],
+const NEW = "acme: a new key becomes the current one";
+const DROPPED = "acme: earlier keys dropped: 1; deliveries signed with them are rejected";
+
+test.each<[Args, string[]]>([
+  [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
+  [{ keep: 0, rotation: "1" }, [DROPPED]],
+  [
+    { keep: 0, rotation: "2" },
     [
-      { keep: 0, rotation: "2" },
-      [
-        NEW,
-        "acme: earlier keys dropped: 2; deliveries signed with them are rejected",
-        "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated",
-      ],
+      NEW,
+      "acme: earlier keys dropped: 2; deliveries signed with them are rejected",
+      "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated",
     ],
-    [
-      { keep: 1, rotation: "1", initial: OTHER_KEY },
-      ["acme: the key in initial becomes the current one", DROPPED],
-    ],
-  ])("announces new and dropped keys without showing them: %j", async (args, said) => {
-    const state = await upAll([
-      { initial: LIVE_KEY, keep: 1 },
-      { keep: 1, rotation: "1" },
-    ]);
+  ],
+  [
+    { keep: 1, rotation: "1", initial: OTHER_KEY },
+    ["acme: the key in initial becomes the current one", DROPPED],
+  ],
+])("a preview announces new and dropped keys without showing them: %j", async (args, said) => {
+  const state = await upAll([
+    { initial: LIVE_KEY, keep: 1 },
+    { keep: 1, rotation: "1" },
+  ]);
+  lines.length = 0;
+  expect(await hasChanges(state, args)).toBe(true);
+  expect(lines).toEqual(said);
+});
+
+test.each(["rotation", "bytes", "initial", "keep"])(
+  "a preview counts an unknown %s as a change",
+  async (property) => {
+    const state = await upAll([{}, { rotation: "1" }]);
     lines.length = 0;
-    expect(await hasChanges(state, args)).toBe(true);
-    expect(lines).toEqual(said);
-  });
-
-  test.each(["rotation", "bytes", "initial", "keep"])(
-    "counts an unknown %s as a change",
-    async (property) => {
-      const state = await upAll([{}, { rotation: "1" }]);
-      lines.length = 0;
-      expect(await hasChanges(state, { rotation: "1", [property]: UNKNOWN })).toBe(true);
-      expect(lines).toEqual([]);
-    },
-  );
-});
+    expect(await hasChanges(state, { rotation: "1", [property]: UNKNOWN })).toBe(true);
+    expect(lines).toEqual([]);
+  },
+);

@@ -52,11 +52,8 @@ describe("a wrong input is rejected, with the value, the accepted values and the
   test.each<[Args, RegExp]>([
     [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
     [url(7), /^webhookUrl: must be a string, got a number; for example/],
-    // An argument that resolves to undefined arrives as null.
-    [url(null), /^webhookUrl: must be a string, got nothing; for example/],
     [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
     [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
-    [url("https://"), /an absolute http or https URL/],
     [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
     [url("/webhooks"), /got text that is not shown, because it may be a key; for example/],
     [url("sk4.live.abcdefghijkl"), /is not shown/],
@@ -65,34 +62,29 @@ describe("a wrong input is rejected, with the value, the accepted values and the
     [url("https://chat.example/#part"), /a URL without fragment/],
     [url("https://user:pass-word@chat.example/"), /without user name and password, got "https:\/\/chat/],
     [{ baseUrl: "platform.example" }, /^baseUrl: must be an absolute .*; for example .*"https:\/\/platform/],
-    [{ baseUrl: 1 }, /^baseUrl: must be a string, got a number/],
     [{ baseUrl: "https://a.example/?a=1&action=x" }, /^baseUrl: .*"action".*action=\*\*\*"; leave/],
     [key(undefined), /^webhookVerificationKey: must be a string, got nothing; make one/],
     [key(""), /^webhookVerificationKey: must be non-empty, got an empty string; make one/],
     [key(" padded-key-0123456 "), /without leading or trailing whitespace, got 20 characters, 18 after/],
     [key("with\u0007bell-0123456789"), /without control characters, got 20 characters/],
     [key("ab********yz"), /must be the key itself, got 12 characters that look like a mask/],
-    [key("[redacted]"), /look like a mask/],
     [key("••••••••"), /look like a mask/],
     [{ apiKey: "" }, /^apiKey: must be non-empty/],
     [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without .*whitespace, got 15 characters, 14 after/],
     [{ apiKey: { secret: 1 } }, /^apiKey: must be a string, got an object/],
-  ])("secrets, without a property for the engine: %j", async (args, reason) => {
-    expect(await failuresOf(args)).toEqual([
-      { property: "", reason: expect.stringMatching(reason) as string },
-    ]);
+  ])("secrets, without a property for the engine and without their value: %j", async (args, reason) => {
+    const failures = await failuresOf(args);
+    expect(failures).toEqual([{ property: "", reason: expect.stringMatching(reason) as string }]);
+    expect(failures[0]?.reason).not.toMatch(/0123456|pass-word|abcdef|ab\*+yz/);
   });
 
   test.each<[Args, string, RegExp]>([
     [{ onExisting: "adopt" }, "onExisting", /: must be one of "fail", "replace", got "adopt"; leave it out/],
-    [{ onExisting: true }, "onExisting", /got a boolean/],
     [{ preflight: "REQUIRE" }, "preflight", /one of "require", "warn", "off", got "REQUIRE"; leave it out/],
     [{ timeouts: 30 }, "timeouts", /must be an object, got 30; write \{ requestSeconds: 30/],
     [{ timeouts: [1] }, "timeouts", /got a list/],
     [timeout("requestSeconds", 0), "timeouts.requestSeconds", /from 1 to 3600, got 0; leave it out/],
-    [timeout("requestSeconds", 3601), "timeouts.requestSeconds", /from 1 to 3600, got 3601/],
     [timeout("requestSeconds", "30"), "timeouts.requestSeconds", /got "30"/],
-    [timeout("requestSeconds", Number.NaN), "timeouts.requestSeconds", /got NaN/],
     [timeout("readySeconds", -1), "timeouts.readySeconds", /from 0 to 3600, got -1/],
     [
       timeout("readySecond", 1),
@@ -110,32 +102,22 @@ describe("a wrong input is rejected, with the value, the accepted values and the
   });
 });
 
-describe("an error shows no secrets", () => {
-  test.each([
-    "chat.example/hook?token=query-value",
-    "localhost:3000?token=query-value",
-    "ftp://chat.example/hook?token=query-value",
-    "https://chat.example/hook?token=query-value#part",
-    "https://chat.example/hook?token=query-value x",
-    "https://user:query-value@chat.example/hook",
-    "ftp://user:query-value@chat.example/hook",
-    "user:query-value@chat.example/hook",
-    "user:query-value/with/slashes@chat.example/hook",
-    "//user:query-value@chat.example/",
-    "https:user:query-value@chat.example",
-    "?token=query-value",
-    "#query-value",
-  ])("if the URL is %s", async (wrong) => {
-    const failures = await failuresOf({ webhookUrl: wrong, baseUrl: wrong });
-    expect(failures).toHaveLength(2);
-    expect(JSON.stringify(failures)).not.toContain("query-value");
-  });
-
-  test("if keys are wrong", async () => {
-    const failures = await failuresOf({ ...key(` ${VERIFICATION_KEY}`), apiKey: `${API_KEY}\t` });
-    expect(failures).toHaveLength(2);
-    expect(JSON.stringify(failures)).not.toContain("0123456789");
-  });
+test.each([
+  "chat.example/hook?token=query-value",
+  "localhost:3000?token=query-value",
+  "https://chat.example/hook?token=query-value#part",
+  "https://chat.example/hook?token=query-value x",
+  "https://user:query-value@chat.example/hook",
+  "ftp://user:query-value@chat.example/hook",
+  "user:query-value@chat.example/hook",
+  "//user:query-value@chat.example/",
+  "https:user:query-value@chat.example",
+  "?token=query-value",
+  "#query-value",
+])("an error shows no secrets if the URL is %s", async (wrong) => {
+  const failures = await failuresOf({ webhookUrl: wrong, baseUrl: wrong });
+  expect(failures).toHaveLength(2);
+  expect(JSON.stringify(failures)).not.toContain("query-value");
 });
 
 const baseUrlWith = async (baseUrl?: string) => (await check({ ...VALID, baseUrl })).inputs.baseUrl;
@@ -177,26 +159,24 @@ describe("defaults", () => {
   });
 });
 
-describe("two resources for one workspace", () => {
-  test("cause one failure that names both, even with the environment's API key", async () => {
-    vi.stubEnv("APICHAT_API_KEY", API_KEY);
-    expect(await failuresOf({})).toEqual([]);
-    expect(await failuresOf({})).toEqual([]);
-    const baseUrl = "HTTPS://platform.example:443/acme/apichat/";
-    const reason = expect.stringContaining('"acme" and "again" declare the same workspace') as string;
-    expect(await failuresOf({ name: "again", baseUrl })).toEqual([{ property: "", reason }]);
-    expect(await failuresOf({ name: "again", apiKey: undefined })).toEqual([{ property: "", reason }]);
-  });
+test("two resources for one workspace cause one failure that names both, even with the environment's API key", async () => {
+  vi.stubEnv("APICHAT_API_KEY", API_KEY);
+  expect(await failuresOf({})).toEqual([]);
+  expect(await failuresOf({})).toEqual([]);
+  const baseUrl = "HTTPS://platform.example:443/acme/apichat/";
+  const reason = expect.stringContaining('"acme" and "again" declare the same workspace') as string;
+  expect(await failuresOf({ name: "again", baseUrl })).toEqual([{ property: "", reason }]);
+  expect(await failuresOf({ name: "again", apiKey: undefined })).toEqual([{ property: "", reason }]);
+});
 
-  test.each<Args>([
-    { apiKey: "another-key-0123456789" },
-    { baseUrl: "https://platform.example/other/apichat" },
-    { baseUrl: UNKNOWN },
-    { apiKey: UNKNOWN },
-  ])("are not declared by %j", async (args) => {
-    await check(VALID);
-    expect(await failuresOf({ name: "again", ...args })).toEqual([]);
-  });
+test.each<Args>([
+  { apiKey: "another-key-0123456789" },
+  { baseUrl: "https://platform.example/other/apichat" },
+  { baseUrl: UNKNOWN },
+  { apiKey: UNKNOWN },
+])("two resources for one workspace are not declared by %j", async (args) => {
+  await check(VALID);
+  expect(await failuresOf({ name: "again", ...args })).toEqual([]);
 });
 
 test.each<[Args, RegExp]>([

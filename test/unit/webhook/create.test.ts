@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions, Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
-import type { OnExisting } from "../../../provider/registration/index.js";
 import { lookUpRegistration } from "../../../provider/webhook/read.js";
-import { DRIFTED_KEY, type WebhookState } from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, type WebhookInputs, type WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
 import {
   FOREIGN,
@@ -91,27 +90,25 @@ function register({ acme, endpoint: { url } }: Acme, difference: Difference): vo
   acme.change(difference(url));
 }
 
-const createOver = (started: Acme, onExisting: OnExisting | undefined): Promise<WebhookState> =>
-  create({ ...started.args, ...(onExisting && { onExisting }) });
-
+const REPLACE = { onExisting: "replace" } as const;
 const REPLACED = /^acme: replaced .*\/foreign; onExisting: "replace" may be removed now$/;
 const SET_AGAIN = /^acme: adopted .*; .* it was set again$/;
 const ADOPTED = /^acme: adopted .*; nothing was written$/;
 
 describe("create over", () => {
-  test.each<[string, Difference, OnExisting | undefined, string[], RegExp]>([
-    ["another key", () => ({ webhook_verification_key: "another-key" }), undefined, SET, SET_AGAIN],
-    ["our webhook, not verified", () => ({ webhook_status: "failed" }), undefined, SET, SET_AGAIN],
-    ["another URL", foreign, "replace", SET, REPLACED],
-    ["a different URL with our key", foreignWithOurKey, "replace", SET, REPLACED],
-    ["our webhook", none, undefined, GET, ADOPTED],
-    ["our webhook", none, "replace", GET, ADOPTED],
-    ["our webhook, written differently", (url) => ({ webhook_url: `${url}/` }), undefined, GET, ADOPTED],
-  ])("%s, with onExisting $2, calls $3", async (_, difference, onExisting, calls, line) => {
+  test.each<[string, Difference, Partial<WebhookInputs>, string[], RegExp]>([
+    ["another key", () => ({ webhook_verification_key: "another-key" }), {}, SET, SET_AGAIN],
+    ["our webhook, not verified", () => ({ webhook_status: "failed" }), {}, SET, SET_AGAIN],
+    ["another URL", foreign, REPLACE, SET, REPLACED],
+    ["a different URL with our key", foreignWithOurKey, REPLACE, SET, REPLACED],
+    ["our webhook", none, {}, GET, ADOPTED],
+    ["our webhook", none, REPLACE, GET, ADOPTED],
+    ["our webhook, written differently", (url) => ({ webhook_url: `${url}/` }), {}, GET, ADOPTED],
+  ])("%s, with $2, calls $3", async (_, difference, more, calls, line) => {
     const started = await startAcme();
     register(started, difference);
     const before = started.acme.registration;
-    const outs = await createOver(started, onExisting);
+    const outs = await create({ ...started.args, ...more });
     expect(started.actions()).toEqual(calls);
     expect(lines.join("\n")).toMatch(line);
     expect(outs).toMatchObject({ webhookUrl: started.endpoint.url, status: "verified" });
@@ -125,14 +122,14 @@ describe("create over", () => {
     expect(await refresh(outs)).toEqual(outs);
   });
 
-  test.each<[string, Difference, OnExisting | undefined]>([
-    ["another URL", foreign, undefined],
-    ["a different URL with our key", foreignWithOurKey, "fail"],
-  ])("%s, with onExisting $2, is a conflict and writes nothing", async (_, difference, onExisting) => {
+  test.each<[string, Difference, Partial<WebhookInputs>]>([
+    ["another URL", foreign, {}],
+    ["a different URL with our key", foreignWithOurKey, { onExisting: "fail" }],
+  ])("%s is a conflict and writes nothing", async (_, difference, more) => {
     const started = await startAcme();
     register(started, difference);
     const before = started.acme.registration;
-    const error = await failureOf(createOver(started, onExisting));
+    const error = await failureOf(create({ ...started.args, ...more }));
     const shown = { baseUrl: started.args.baseUrl, webhookUrl: FOREIGN.webhook_url };
     expect(error).toMatchObject({
       code: "conflict",

@@ -2,17 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
-import {
-  startEmulator,
-  type Emulator,
-  type EmulatorOptions,
-  type Workspace,
-} from "../../../provider/emulator/index.js";
+import { startEmulator, type EmulatorOptions } from "../../../provider/emulator/index.js";
 import { createWebhookProvider } from "../../../provider/dynamic.js";
 import { memoryLog } from "../../../provider/webhook/run-log.js";
 import { Run } from "../../../provider/webhook/run.js";
 import { UnfinishedError, type WebhookInputs, type WebhookState } from "../../../provider/webhook/state.js";
-import { afterTests, startServer, type Received } from "../../support/http.js";
+import { afterTests, startServer } from "../../support/http.js";
 import { unmarked } from "../../support/dynamic.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
 import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
@@ -74,31 +69,18 @@ export function startRun(config: Record<string, string> = {}, log = memoryLog())
   resource.configure({ config: { get: (key) => config[key] } });
 }
 
-export interface Endpoint {
-  url: string;
-  requests: Received[];
-}
-
 /** Starts an endpoint that responds to every handshake as the responder with this key does. */
-export async function startEndpoint(key = VERIFICATION_KEY, path = "/hook"): Promise<Endpoint> {
+export async function startEndpoint(key = VERIFICATION_KEY, path = "/hook") {
   const { url, requests } = await startServer(answerHandshake(key));
   return { url: url + path, requests };
 }
 
 type Args = { name: string } & Partial<WebhookInputs>;
 
-export interface Acme {
-  emulator: Emulator;
-  acme: Workspace;
-  /** The program's arguments for acme. */
-  args: { baseUrl: string; apiKey: string; webhookUrl: string } & Args;
-  endpoint: Endpoint;
-  /** Returns the actions that were called since its last call, in order. */
-  actions: () => (string | undefined)[];
-}
+export type Acme = Awaited<ReturnType<typeof startAcme>>;
 
 /** Starts an emulator with the workspaces acme and other, and acme's endpoint. */
-export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
+export async function startAcme(options: EmulatorOptions = {}) {
   const workspaces = [
     { name: "acme", apiKey: API_KEY },
     { name: "other", apiKey: OTHER_KEY },
@@ -115,6 +97,7 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
     emulator,
     acme,
     endpoint,
+    /** The program's arguments for acme. */
     args: {
       name: "acme",
       baseUrl: acme.baseUrl,
@@ -123,7 +106,8 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
       webhookVerificationKey: VERIFICATION_KEY,
       timeouts: { requestSeconds: 3, readySeconds: 3 },
     },
-    actions: () => {
+    /** Returns the actions that were called since its last call, in order. */
+    actions: (): (string | undefined)[] => {
       const actions = emulator.requests.slice(asked).map(({ action }) => action);
       asked = emulator.requests.length;
       return actions;
@@ -183,9 +167,7 @@ export async function refresh(state: WebhookState): Promise<WebhookState> {
 export const remove = (state: WebhookState): Promise<void> => resource.delete(state.botUrl, state);
 
 /** Returns the state and the reasons of a create or update that is only partly done. */
-export async function unfinishedBy(
-  work: Promise<unknown>,
-): Promise<{ id: string; state: WebhookState; reasons: string[] }> {
+export async function unfinishedBy(work: Promise<unknown>) {
   const error: unknown = await work.catch((failure: unknown) => failure);
   if (!(error instanceof UnfinishedError)) throw new Error("it is not partly done", { cause: error });
   return { id: error.id, state: error.properties, reasons: error.reasons };

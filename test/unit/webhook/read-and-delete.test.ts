@@ -248,27 +248,23 @@ test("errors name a renamed resource as the program does", async () => {
   expect((await update(state, { ...args, name: "beta" })).name).toBe("beta");
 });
 
-describe("a replacement that the program declares", () => {
-  test("continues with a warning if a different API key finds nothing registered", async () => {
-    const { state, args, acme } = await startCreated();
-    await checked({ ...args, apiKey: ROTATED });
-    acme.apiKey = ROTATED;
-    acme.removeRegistration();
-    await remove(state);
-    expect(lines).toEqual([
-      expect.stringMatching(
-        /^acme: warning: .* has no webhook, but this was checked with a different API key/,
-      ),
-    ]);
-  });
+test("a declared replacement continues with a warning if a different API key finds nothing registered", async () => {
+  const { state, args, acme } = await startCreated();
+  await checked({ ...args, apiKey: ROTATED });
+  acme.apiKey = ROTATED;
+  acme.removeRegistration();
+  await remove(state);
+  expect(lines).toEqual([
+    expect.stringMatching(/^acme: warning: .* has no webhook, but this was checked with a different API key/),
+  ]);
+});
 
-  test("removes the webhook of the previous API key, if that key still works", async () => {
-    const { state, acme, emulator } = await startCreated();
-    emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
-    await checked({ ...inputsOf(state), apiKey: ROTATED });
-    await remove(state);
-    expect(acme.registration).toBeUndefined();
-  });
+test("a declared replacement removes the webhook of the previous API key, if that key still works", async () => {
+  const { state, acme, emulator } = await startCreated();
+  emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
+  await checked({ ...inputsOf(state), apiKey: ROTATED });
+  await remove(state);
+  expect(acme.registration).toBeUndefined();
 });
 
 test("if the recorded API key is rejected, read and delete try the configuration's, then the environment's", async () => {

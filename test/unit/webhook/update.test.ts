@@ -138,22 +138,23 @@ describe("a change behind our back", () => {
   });
 });
 
-describe("a changed address or API key", () => {
-  test("is recorded if it reaches the same bot, and nothing is set", async () => {
-    const { state, args, emulator, actions } = await startCreated();
-    const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
-    moved.change({ routeTo: "acme" });
-    const change = { baseUrl: moved.baseUrl, apiKey: ROTATED };
-    const after = await update(state, { ...args, ...change });
-    expect(after).toMatchObject({ ...change, botUrl: state.botUrl });
-    expect(after.applied.apiKey).not.toBe(state.applied.apiKey);
-    expect(actions()).toEqual(GET);
-  });
+test("a changed address or API key is recorded if it reaches the same bot, and nothing is set", async () => {
+  const { state, args, emulator, actions } = await startCreated();
+  const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
+  moved.change({ routeTo: "acme" });
+  const change = { baseUrl: moved.baseUrl, apiKey: ROTATED };
+  const after = await update(state, { ...args, ...change });
+  expect(after).toMatchObject({ ...change, botUrl: state.botUrl });
+  expect(after.applied.apiKey).not.toBe(state.applied.apiKey);
+  expect(actions()).toEqual(GET);
+});
 
-  test.each([
-    ["another bot", FOREIGN],
-    ["an empty workspace, which does not show its bot", undefined],
-  ])("is a conflict if it reaches %s, and nothing is written", async (_, registered) => {
+test.each([
+  ["another bot", FOREIGN],
+  ["an empty workspace, which does not show its bot", undefined],
+])(
+  "a changed address or API key is a conflict if it reaches %s, and nothing is written",
+  async (_, registered) => {
     const { state, args, emulator, actions } = await startCreated();
     const other = emulator.workspace("other");
     if (registered) other.takeOver(registered);
@@ -164,5 +165,5 @@ describe("a changed address or API key", () => {
     });
     expect(actions()).toEqual(GET);
     expect(other.registration?.webhook_url).toBe(registered?.webhook_url);
-  });
-});
+  },
+);
