@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { createDelivery } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
 import { KEY, makeHome, startResponder } from "../process/program.ts";
@@ -54,12 +55,20 @@ async function trace(mutant?: readonly [text: string, replacement: string]) {
   child.kill("SIGKILL");
   await ended;
   await expect.poll(() => hasEnded(file)).toBe(true);
-  return readTrace(file);
+  return { calls: await readTrace(file), folder: home.folder };
 }
 
-/** The first places in the trace at which each delivery was acknowledged, and at which its commit was written. */
+function note(places: Map<string, number>, markers: Iterable<string>, place: number): void {
+  for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
+}
+
+/** The first places in the trace at which each delivery was acknowledged, forwarded and committed. */
 function placesOf(calls: readonly SystemCall[]) {
-  const [acknowledged, committed] = [new Map<string, number>(), new Map<string, number>()];
+  const [acknowledged, forwarded, committed] = [0, 0, 0].map(() => new Map<string, number>()) as [
+    Map<string, number>,
+    Map<string, number>,
+    Map<string, number>,
+  ];
   const asked = new Map<string, string>();
   let isCommit = false;
   const written = new Set<string>();
@@ -67,19 +76,20 @@ function placesOf(calls: readonly SystemCall[]) {
     const markers = markersIn(data);
     if (path.startsWith("socket:") && name === "read") for (const marker of markers) asked.set(path, marker);
     else if (path.startsWith("socket:")) {
+      note(forwarded, markers, begun);
       const marker = asked.get(path);
-      const isAnswer = data.toString("latin1").startsWith("HTTP/1.1 200");
-      if (marker !== undefined && isAnswer && !acknowledged.has(marker)) acknowledged.set(marker, begun);
+      if (marker !== undefined && data.toString("latin1").startsWith("HTTP/1.1 200"))
+        note(acknowledged, [marker], begun);
     } else if (path.endsWith("-wal") && name === "pwrite64") {
       // A frame is a header and a page; the header contains the file's size if the frame ends a transaction.
       if (data.length === 24) isCommit = data.readUInt32BE(4) > 0;
       for (const marker of markers) written.add(marker);
       if (data.length <= 32 || !isCommit) continue;
-      for (const marker of written) if (!committed.has(marker)) committed.set(marker, ended);
+      note(committed, written, ended);
       written.clear();
     }
   }
-  return { acknowledged, committed };
+  return { acknowledged, forwarded, committed };
 }
 
 const isSync = ({ name, result }: SystemCall): boolean => /^f(?:data)?sync$/.test(name) && result === 0;
@@ -94,19 +104,99 @@ function findEarly(calls: readonly SystemCall[]): string[] {
   });
 }
 
+const SECTOR = 512;
+/** Decides which unsynced sectors survive a power failure. */
+const LEFT = { nothing: () => false, all: () => true, parts: (sector: number) => (sector * 7919) % 5 < 2 };
+
+/** Returns a file as a power failure at this place in the trace leaves it. */
+function leftOf(
+  calls: readonly SystemCall[],
+  path: string,
+  place: number,
+  isLeft: (sector: number) => boolean,
+): Buffer {
+  const own = calls.filter((call) => call.path === path && call.begun < place);
+  const synced = Math.max(
+    -1,
+    ...own.filter((call) => isSync(call) && call.ended < place).map(({ begun }) => begun),
+  );
+  const file = Buffer.alloc(Math.max(0, ...own.map(({ offset, data }) => (offset || 0) + data.length)));
+  let length = 0;
+  for (const { name, data, offset, ended } of own) {
+    const isSafe = ended < synced;
+    if (name === "ftruncate" && (isSafe || isLeft(ended))) {
+      file.fill(0, offset);
+      length = offset;
+    }
+    if (name !== "pwrite64") continue;
+    for (let at = 0; at < data.length; at += SECTOR) {
+      if (!isSafe && !isLeft(ended + at / SECTOR)) continue;
+      length = Math.max(length, offset + at + data.copy(file, offset + at, at, at + SECTOR));
+    }
+  }
+  return file.subarray(0, length);
+}
+
+/** Returns the deliveries in a file, or undefined if it is damaged. */
+function readLeft(file: string): Set<string> | undefined {
+  const database = new DatabaseSync(file);
+  try {
+    const [sound] = database.prepare("PRAGMA integrity_check").all();
+    if (sound?.["integrity_check"] !== "ok") return undefined;
+    const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'deliveries'").get();
+    const rows = hasTable ? database.prepare("SELECT body FROM deliveries").all() : [];
+    return new Set(rows.flatMap(({ body }) => markersIn(Buffer.from(body as Uint8Array))));
+  } catch (error) {
+    // SQLITE_CORRUPT.
+    if ((error as { errcode?: number }).errcode !== 11) throw error;
+    return undefined;
+  } finally {
+    database.close();
+  }
+}
+
+/** Returns what power failures between the deliveries break. */
+async function findLost(calls: readonly SystemCall[], folder: string): Promise<string[]> {
+  const { acknowledged, forwarded } = placesOf(calls);
+  const path = calls.find((call) => call.path.endsWith("spool.sqlite"))?.path ?? "";
+  const copy = join(folder, "left");
+  const wrong: string[] = [];
+  for (const [marker, place] of [...acknowledged].filter((_, index) => index % 4 === 0)) {
+    for (const [what, isLeft] of Object.entries(LEFT)) {
+      await rm(copy, { recursive: true, force: true });
+      await mkdir(copy);
+      const file = join(copy, "spool.sqlite");
+      for (const ending of ["", "-wal"])
+        await writeFile(file + ending, leftOf(calls, path + ending, place, isLeft));
+      const there = readLeft(file);
+      const isLost = ([one, at]: [string, number]): boolean =>
+        at <= place && !there?.has(one) && (forwarded.get(one) ?? Infinity) > place;
+      const lost = [...acknowledged].filter(isLost).map(([one]) => one);
+      if (there === undefined || lost.length > 0)
+        wrong.push(
+          `with ${what} of what was not synced when ${marker} was acknowledged: lost ${lost.join()}`,
+        );
+    }
+  }
+  return wrong;
+}
+
 const sound = HAS_STRACE ? [["a responder", undefined] as const] : [];
 
 test(`durability is ${HAS_STRACE ? "tested" : "NOT tested: there is no strace on PATH"}`, () =>
   expect(sound).toHaveLength(HAS_STRACE ? 1 : 0));
 
-test.each(sound)("%s responds with 200 only after a sync of its commit", async () => {
-  const calls = await trace();
-  expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
+test.each(sound)("%s responds with 200 only after a sync, so a power failure loses nothing", async () => {
+  const { calls, folder } = await trace();
+  const { acknowledged, forwarded } = placesOf(calls);
+  expect([acknowledged.size, forwarded.size > 0]).toEqual([SENDERS * DELIVERIES, true]);
   expect(findEarly(calls)).toEqual([]);
+  expect(await findLost(calls, folder)).toEqual([]);
 });
 
 test.each(HAS_STRACE ? Object.entries(MUTANTS) : [])("detects a responder that %s", async (_what, mutant) => {
-  const calls = await trace(mutant);
+  const { calls, folder } = await trace(mutant);
   expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
   expect(findEarly(calls)).not.toEqual([]);
+  expect(await findLost(calls, folder)).not.toEqual([]);
 });

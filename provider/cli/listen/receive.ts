@@ -1,6 +1,4 @@
-import type { Delivery } from "../../responder/delivery.js";
-import { createResponder } from "../../responder/index.js";
-import type { Responder } from "../../responder/responder.js";
+import { createResponder, type Delivery, type Responder } from "../../responder/index.js";
 import { formatUrl } from "../../lib/url.js";
 import { looksLikePreflight } from "../../lib/version.js";
 
