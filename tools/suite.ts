@@ -48,7 +48,7 @@ const SUITES: Record<string, Suite> = {
   },
   model: {
     about: "ten minutes of random sequences over the lifecycle of a webhook",
-    commands: [vitest("model")],
+    commands: [vitest("model", "model/model")],
   },
   fuzz: {
     about: "two minutes of random bytes",

@@ -90,9 +90,9 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** An `up` without refresh reads a workspace only to change it. */
-const couldSee = (world: World, { isRefreshing, workspace, requests }: Seen): boolean =>
-  isRefreshing || !world.known[workspace].isUnseen || requests.length > 0;
+/** An `up` without refresh reads a workspace only to change it, or to delete the second of two states. */
+const couldSee = (world: World, { isRefreshing, workspace, requests, before }: Seen): boolean =>
+  isRefreshing || !world.known[workspace].isUnseen || (requests.length > 0 && before.stored.length < 2);
 
 /** Whether the workspace's bot differs from a resource's bot in the state. */
 export const isOfOtherBot = ({ emulator }: World, workspace: WorkspaceName, { outputs }: Stored): boolean =>
