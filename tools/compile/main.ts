@@ -13,12 +13,6 @@ import { bundlePlugin } from "./plugin.ts";
 
 const begunMs = Date.now();
 
-const host: ts.FormatDiagnosticsHost = {
-  getCanonicalFileName: String,
-  getCurrentDirectory: () => clone,
-  getNewLine: () => "\n",
-};
-
 const { config } = ts.readConfigFile(join(clone, "tsconfig.json"), (path) => ts.sys.readFile(path));
 const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, clone);
 const program = ts.createProgram(fileNames, options);
@@ -27,7 +21,7 @@ const dist = join(clone, "dist");
 const { diagnostics } = program.emit(undefined, writePlainTypes(program.getTypeChecker(), dist));
 problems.push(...diagnostics);
 if (problems.length > 0) {
-  console.error(ts.formatDiagnostics(problems, host));
+  console.error(ts.formatDiagnostics(problems, ts.createCompilerHost(options)));
   process.exit(1);
 }
 // npm makes it executable only when it links the command.
