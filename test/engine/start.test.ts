@@ -4,16 +4,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { processesOf, type ProcessInfo } from "../../tools/lib/processes.ts";
+import { processesNaming, type ProcessInfo } from "../../tools/lib/processes.ts";
 import { fasterPulumi } from "../support/folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
 
-/** The run's folder for temporary files. */
+/** The folder for temporary files, which the environment of every process of the run names. */
 let temporary: string;
-/** A variable in the environment of every process of the run. */
-const marker = (): { name: string; value: string } => ({ name: "START_TEST_RUN", value: temporary });
 
 beforeEach(async () => {
   temporary = await mkdtemp(join(tmpdir(), "start-test-"));
@@ -60,7 +58,8 @@ describe("npm start", () => {
     run.all.on("data", (chunk) => (printed += String(chunk)));
     await vi.waitUntil(
       async () =>
-        printed.includes("$ pulumi up --yes --skip-preview\n") && (await processesOf(marker())).some(isHost),
+        printed.includes("$ pulumi up --yes --skip-preview\n") &&
+        (await processesNaming(temporary)).some(isHost),
       { timeout: 120_000, interval: 20 },
     );
     run.kill("SIGINT");
@@ -74,9 +73,9 @@ describe("npm start", () => {
 const isHost = ({ commandLine: [command] }: ProcessInfo): boolean =>
   command?.endsWith("pulumi-language-nodejs") ?? false;
 
-function start(...args: string[]): ResultPromise<typeof options> {
-  const env = { TMPDIR: temporary, ...fasterPulumi, [marker().name]: marker().value };
-  return execa("node", [script, ...args], { ...options, env });
+function start(): ResultPromise<typeof options> {
+  const env = { TMPDIR: temporary, ...fasterPulumi };
+  return execa("node", [script], { ...options, env });
 }
 
 /** Expects each of these to be a line of the text, in this order. */
@@ -91,5 +90,5 @@ function expectInOrder(text: string, expected: (string | RegExp)[]): void {
 
 async function expectNothingLeft(): Promise<void> {
   expect(await readdir(temporary)).toEqual([]);
-  expect(await processesOf(marker())).toEqual([]);
+  expect(await processesNaming(temporary)).toEqual([]);
 }

@@ -2,7 +2,7 @@ import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { blocksOf, chapterOf, readPage, root } from "../support/pages.ts";
-import { endProcessesOf } from "../../tools/lib/processes.ts";
+import { endProcessesNaming } from "../../tools/lib/processes.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 import { openTerminal, requireFree, withoutQuestions } from "../support/terminal.ts";
@@ -31,7 +31,7 @@ async function openTerminals(ports: readonly number[]) {
   const npx = `#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "${root}node_modules/.bin/$@"\n`;
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });
   const environment = { ...clean, PATH: `${bin}:${clean["PATH"]}`, XDG_STATE_HOME: folder, CI: "" };
-  onTestFinished(() => endProcessesOf({ name: "PULUMI_HOME", value: clean.PULUMI_HOME ?? "" }));
+  onTestFinished(() => endProcessesNaming(folder));
   const clone = join(folder, "clone");
   await mkdir(clone);
   await symlink(join(root, "node_modules"), join(clone, "node_modules"));

@@ -17,7 +17,6 @@ import {
 } from "../support/installed.ts";
 import { blocksOf, chapterOf } from "../support/pages.ts";
 import { servePlugin, type PluginServer } from "../support/plugin-server.ts";
-import { endProcessesOf } from "../../tools/lib/processes.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { respondersOn } from "../support/responder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
@@ -102,7 +101,6 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       } = backend.environment;
       const own = { PATH: bin, PIP_FIND_LINKS: wheels, XDG_STATE_HOME: folder, CI: "" };
       const environment = { ...clean, ...server.environment, ...own };
-      afterTests(() => endProcessesOf({ name: "PULUMI_HOME", value: clean["PULUMI_HOME"] ?? "" }));
       const first = openTerminal(folder, environment);
       expect(await first.run("! command -v node npm")).toBe("");
       expect(await first.run(install.replace(RELEASES, server.url))).toMatch(new RegExp(`^${version}$`, "m"));

@@ -6,7 +6,7 @@ import { openFleet } from "../../dist/provider/fleet/fleet.js";
 import { resolveFleet, type FleetDefinition } from "../../dist/provider/fleet/definition.js";
 import { prepareProject, withProgram } from "../../dist/provider/fleet/project.js";
 import { outputsProgram } from "../../dist/provider/fleet/yaml-program.js";
-import { processesOf } from "../../tools/lib/processes.ts";
+import { processesNaming } from "../../tools/lib/processes.ts";
 import { makeFolder } from "./program.ts";
 
 const definitionIn = (folder: string): FleetDefinition => ({
@@ -67,9 +67,9 @@ test("an engine ends with the process that started it (a stand-in for pulumi)", 
   `;
   const { exitCode } = await execa(process.execPath, ["--input-type=module", "--eval", program], {
     cwd: folder,
-    env: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`, RUN_OF: folder },
+    env: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` },
     reject: false,
   });
   expect(exitCode).toBe(130);
-  await expect.poll(() => processesOf({ name: "RUN_OF", value: folder })).toEqual([]);
+  await expect.poll(() => processesNaming(folder)).toEqual([]);
 });

@@ -1,7 +1,12 @@
 import { execa } from "execa";
 import { vi } from "vitest";
 import { afterTests } from "./http.ts";
-import { endProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "../../tools/lib/processes.ts";
+import {
+  endProcessesNaming,
+  processesNaming,
+  signalIfAlive,
+  type ProcessInfo,
+} from "../../tools/lib/processes.ts";
 
 /** A running command, in its own process group, as in a shell. */
 export interface Command {
@@ -32,12 +37,11 @@ export type StartCommand = (file: string, ...parameters: string[]) => Command;
  * the file's tests.
  */
 export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {
-  const marker = { name: "APICHAT_TEST_RUN", value: folder };
-  afterTests(() => endProcessesOf(marker));
+  afterTests(() => endProcessesNaming(folder));
   return (file, ...parameters) => {
     const child = execa(file, parameters, {
       cwd: folder,
-      env: { ...environment, [marker.name]: marker.value },
+      env: { ...environment, APICHAT_TEST_RUN: folder },
       extendEnv: false,
       stdin: "ignore",
       all: true,
@@ -57,10 +61,10 @@ export function commandsIn(folder: string, environment: Record<string, string>):
         });
         await Promise.race([vi.waitUntil(isSo, { timeout: 120_000, interval: 20 }), ended]);
       },
-      processes: () => processesOf(marker),
+      processes: () => processesNaming(folder),
       interrupt: () => signalIfAlive(-pid, "SIGINT"),
       kill: () => signalIfAlive(pid, "SIGKILL"),
-      killEverything: () => endProcessesOf(marker),
+      killEverything: () => endProcessesNaming(folder),
     };
   };
 }

@@ -7,31 +7,25 @@ export interface ProcessInfo {
 }
 
 /**
- * Finds the processes with this variable in their environment: everything that a command started, including
- * processes in their own groups and those whose parent has ended. A zombie has no environment, so it is left
- * out.
+ * Finds the processes with this text, such as a run's own folder, on their command line or in their environment. So it
+ * finds everything that a command started, including processes in their own groups and those whose parent has ended.
+ * Finds nothing where there is no /proc; what an engine left behind ends by itself after some minutes.
  */
-export const processesOf = ({ name, value }: Variable): Promise<ProcessInfo[]> =>
-  findProcesses("environ", (words) => words.includes(`${name}=${value}`));
-
-/** Finds the processes with this text on their command line, such as a folder of the test's own. */
-export const processesNaming = (text: string): Promise<ProcessInfo[]> =>
-  findProcesses("cmdline", (words) => words.some((word) => word.includes(text)));
-
-interface Variable {
-  name: string;
-  value: string;
+export async function processesNaming(text: string): Promise<ProcessInfo[]> {
+  const entries = await readdir("/proc").catch(() => []);
+  const pids = entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
+  const found = pids.map(async (pid) => {
+    const commandLine = await readWords(pid, "cmdline");
+    const words = [...commandLine, ...(await readWords(pid, "environ"))];
+    return words.some((word) => word.includes(text)) ? [{ pid, commandLine }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
-/** Kills the processes of {@link processesNaming}, and waits until they are gone. */
-export const endProcessesNaming = (text: string): Promise<void> => endAll(() => processesNaming(text));
-
-/** Kills the processes of {@link processesOf}: an engine leaves behind hosts that it was about to start. */
-export const endProcessesOf = (variable: Variable): Promise<void> => endAll(() => processesOf(variable));
-
-async function endAll(find: () => Promise<ProcessInfo[]>): Promise<void> {
+/** Kills these processes, and waits until they are gone: an engine leaves behind hosts that it was about to start. */
+export async function endProcessesNaming(text: string): Promise<void> {
   for (;;) {
-    const alive = await find();
+    const alive = await processesNaming(text);
     if (alive.length === 0) return;
     for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
     await sleep(20);
@@ -45,21 +39,6 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-/** Returns no process where there is no /proc; what an engine left behind ends by itself after some minutes. */
-async function findProcesses(
-  file: "cmdline" | "environ",
-  matches: (words: readonly string[]) => boolean,
-): Promise<ProcessInfo[]> {
-  const entries = await readdir("/proc").catch(() => []);
-  const pids = entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
-  const found = pids.map(async (pid) => {
-    if (!matches(await readWords(pid, file))) return [];
-    const commandLine = await readWords(pid, "cmdline");
-    return commandLine.length > 0 ? [{ pid, commandLine }] : [];
-  });
-  return (await Promise.all(found)).flat();
 }
 
 /** Returns nothing if the process has ended or belongs to another user. */

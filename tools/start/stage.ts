@@ -7,7 +7,7 @@ import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder, type Delivery } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { stringify } from "yaml";
-import { endProcessesOf } from "../lib/processes.ts";
+import { endProcessesNaming } from "../lib/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { inClone } from "../lib/clone.ts";
@@ -26,10 +26,9 @@ export async function setStage(engine: Engine) {
   const keys: Record<Name, string> = { acme: newSecret(), globex: newSecret(), initech: newSecret() };
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-start-"));
-  // Only the processes of this run have it as TMPDIR.
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
+  resources.defer(() => endProcessesNaming(folder));
   const deliveries: Delivery[] = [];
   const responder = createResponder({
     verificationKeys: Object.values(keys),
