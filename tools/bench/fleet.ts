@@ -1,16 +1,22 @@
 /** Measures a fleet, and one stack with all its workspaces. */
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { startEmulator } from "pulumi-apichat/emulator";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { inClone } from "../lib/clone.ts";
-import { endProcessesOf, processesOf } from "../lib/processes.ts";
+import { listen } from "../lib/listen.ts";
+import { endProcessesNaming, processesNaming } from "../lib/processes.ts";
 import { run } from "../lib/run.ts";
 import { VERIFICATION_KEY } from "../million/flood.ts";
 import { timeOf, type Context, type Samples } from "./measure.ts";
-import { API_KEY, startServer } from "./servers.ts";
+import { responder } from "./servers.ts";
+
+/** A test key of the service, valid nowhere. */
+const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
 /** The same webhooks as one stack and as a fleet, as a user's files declare them. */
 const FILES = {
@@ -46,20 +52,23 @@ async function measureSplit(
   variables: Record<string, string> = {},
 ): Promise<Samples> {
   await using resources = new AsyncDisposableStack();
-  const service = resources.use(startServer("service", workspaces));
-  const { baseUrls, endpointUrl: webhookUrl } = await service.ask();
-  const listed = baseUrls.map((baseUrl, index) => ({
+  const names = Array.from({ length: workspaces }, (_, index) => ({
     name: `workspace-${index}`,
+    apiKey: API_KEY,
+  }));
+  const emulator = resources.adopt(await startEmulator({ workspaces: names }), (it) => it.close());
+  const endpoint = resources.adopt(await listen(createServer(responder())), (it) => it.close());
+  const service = [...emulator.workspaces.values()];
+  const listed = service.map(({ name, baseUrl }) => ({
+    name,
     baseUrl,
     apiKey: API_KEY,
-    webhookUrl,
+    webhookUrl: endpoint.url,
   }));
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const [home, cwd] = [join(folder, "home"), join(folder, "program")];
-  /** A variable that only the processes of this project have in their environment. */
-  const marker = { name: "PULUMI_HOME", value: home };
-  resources.defer(() => endProcessesOf(marker));
+  resources.defer(() => endProcessesNaming(folder));
   await mkdir(cwd);
   await symlink(inClone("node_modules"), join(cwd, "node_modules"));
   const files = { ...FILES, "workspaces.json": JSON.stringify({ workspaces: listed }) };
@@ -77,28 +86,24 @@ async function measureSplit(
       split === "fleet"
         ? run("node", ["fleet.js", command, ...args], options)
         : run("pulumi", [command, ...ON_ONE_STACK], options);
-    peaks.push(await peakOf(marker, async () => (samples[`${split} ${command}`] = [await timeOf(work)])));
-    const { registered } = await service.ask();
+    peaks.push(await peakOf(folder, async () => (samples[`${split} ${command}`] = [await timeOf(work)])));
+    const registered = service.filter(({ registration }) => registration).length;
     const expected = command === "destroy" ? 0 : workspaces;
     if (registered !== expected) throw new Error(`${registered} of ${expected} webhooks are registered`);
   }
   return { ...samples, [`${split} memory`]: [Math.max(...peaks)] };
 }
 
-/** Returns the peak memory, in MiB, of the processes with this variable in their environment; 0 without /proc. */
-async function peakOf(
-  variable: { name: string; value: string },
-  work: () => Promise<unknown>,
-): Promise<number> {
+/** Returns the peak memory, in MiB, of the processes that name this folder; 0 without /proc. */
+async function peakOf(folder: string, work: () => Promise<unknown>): Promise<number> {
   const finished = new AbortController();
   let peak = 0;
   const sample = async (): Promise<void> => {
     while (!finished.signal.aborted) {
-      const sizes = (await processesOf(variable)).map(({ pid }) => memoryOf(pid));
-      peak = Math.max(
-        peak,
-        (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
-      );
+      const processes = await processesNaming(folder);
+      const sizes = await Promise.all(processes.map(({ pid }) => memoryOf(pid)));
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      peak = Math.max(peak, total);
       await delay(1000, undefined, { signal: finished.signal }).catch(() => undefined);
     }
   };

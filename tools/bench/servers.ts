@@ -1,50 +1,31 @@
-/** The servers that the benchmarks measure, each in its own process, which `startServer` starts with this file. */
+/** The receivers that the benchmarks measure, each in its own process, which `startServer` starts with this file. */
 import { execaNode } from "execa";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { listen } from "../lib/listen.ts";
 import { VERIFICATION_KEY } from "../million/flood.ts";
 
-/** A test key of the service, valid nowhere. */
-export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
-
-/** A server in its own process, which responds to each message with a report. */
-export interface Server<Report> extends AsyncDisposable {
-  ask(): Promise<Report>;
-}
-
-/** The CPU time of a receiver's process so far, in milliseconds. */
-export interface ReceiverReport {
+interface Report {
   url: string;
+  /** The CPU time of the process so far, in milliseconds. */
   cpuMs: number;
-}
-
-export interface ServiceReport {
-  /** The address of the registration interface of each workspace. */
-  baseUrls: string[];
-  endpointUrl: string;
-  /** The number of workspaces with a registration. */
-  registered: number;
 }
 
 /**
  * Starts a server in a separate process, so that it does not share this one's event loop. It ends with this
  * process.
  */
-export function startServer(name: "responder" | "bare"): Server<ReceiverReport>;
-export function startServer(name: "service", workspaces: number): Server<ServiceReport>;
-export function startServer(name: keyof typeof SERVERS, workspaces = 0): Server<unknown> {
+export function startServer(name: keyof typeof LISTENERS) {
   const options = { ipc: true, stdio: "inherit", reject: false } as const;
-  const child = execaNode(fileURLToPath(import.meta.url), [name, String(workspaces)], options);
+  const child = execaNode(fileURLToPath(import.meta.url), [name], options);
   return {
-    ask: async () => {
+    ask: async (): Promise<Report> => {
       await child.sendMessage("ask");
-      return child.getOneMessage();
+      return (await child.getOneMessage()) as unknown as Report;
     },
     [Symbol.asyncDispose]: async () => {
       child.kill();
@@ -54,7 +35,7 @@ export function startServer(name: keyof typeof SERVERS, workspaces = 0): Server<
 }
 
 /** The responder on Node, with an empty handler. */
-const responder = (): RequestListener =>
+export const responder = (): RequestListener =>
   toNodeListener(createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined }));
 
 /** The minimum for a receiver: reads the body and checks the HMAC. */
@@ -69,39 +50,14 @@ const bare = (): RequestListener => (request, response) => {
   });
 };
 
-async function serve(listener: RequestListener): Promise<() => ReceiverReport> {
-  const { url } = await listen(createServer(listener));
-  return () => {
-    const { user, system } = process.cpuUsage();
-    return { url, cpuMs: (user + system) / 1000 };
-  };
-}
-
-/** Starts the emulator with some workspaces, and their endpoint. */
-async function startService(count: number): Promise<() => ServiceReport> {
-  const names = Array.from(
-    { length: count },
-    (_, index) => `workspace-${String(index + 1).padStart(4, "0")}`,
-  );
-  const emulator = await startEmulator({ workspaces: names.map((name) => ({ name, apiKey: API_KEY })) });
-  const { url: endpointUrl } = await listen(createServer(responder()));
-  const workspaces = [...emulator.workspaces.values()];
-  const baseUrls = workspaces.map(({ baseUrl }) => baseUrl);
-  return () => {
-    const registered = workspaces.filter(({ registration }) => registration).length;
-    return { baseUrls, endpointUrl, registered };
-  };
-}
-
-const SERVERS = {
-  responder: () => serve(responder()),
-  bare: () => serve(bare()),
-  service: startService,
-};
+const LISTENERS = { responder, bare };
 
 if (import.meta.main) {
-  const [, , name, count] = process.argv;
-  const started = SERVERS[name as keyof typeof SERVERS](Number(count));
-  process.on("message", () => void started.then((report) => process.send?.(report())));
+  const listener = LISTENERS[process.argv[2] as keyof typeof LISTENERS]();
+  const { url } = await listen(createServer(listener));
+  process.on("message", () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.({ url, cpuMs: (user + system) / 1000 } satisfies Report);
+  });
   process.on("disconnect", () => process.exit());
 }
