@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkEndpoint } from "../../provider/diagnosis/index.js";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import { findExecutable } from "../../tools/engine/engine.ts";
-import { findPython, preparePackages } from "../../tools/lib/python.ts";
+import { preparePackages, requirePython } from "../../tools/lib/python.ts";
 import { commandsIn } from "../support/command.ts";
 import { freePort } from "../support/http.ts";
 import { makeFolder } from "../support/folder.ts";
@@ -57,9 +57,11 @@ const inExample = (path: string): URL =>
 async function pathFor({ name, needs }: Endpoint): Promise<string> {
   if (needs !== "python3") return folders.join(delimiter);
   const { signal } = new AbortController();
-  const python = await findPython(signal);
-  if (python === undefined) throw new Error("there is no Python that is new enough, with venv");
-  const packages = await preparePackages(python, inExample(`${name}/requirements.txt`), signal);
+  const packages = await preparePackages(
+    await requirePython(signal),
+    inExample(`${name}/requirements.txt`),
+    signal,
+  );
   return [dirname(packages), ...folders].join(delimiter);
 }
 

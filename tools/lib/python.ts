@@ -34,6 +34,13 @@ export async function findPython(signal: AbortSignal): Promise<Python | undefine
   return undefined;
 }
 
+/** Like {@link findPython}, but throws if there is none. */
+export async function requirePython(signal: AbortSignal): Promise<Python> {
+  const found = await findPython(signal);
+  if (found) return found;
+  throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv and pip on PATH`);
+}
+
 /**
  * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per machine,
  * Python and contents of the file, in the tools' cache. Throws the end of pip's output if that fails.

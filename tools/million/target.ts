@@ -1,7 +1,7 @@
 /** The target of a flood, in its own process: accepts each delivery at once, and returns the counts for a GET. */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import process from "node:process";
+import { listen } from "../lib/listen.ts";
 
 /** The number of each conversation's last delivery, counted from 0. */
 const last = new Map<string, number>();
@@ -21,4 +21,4 @@ const server = createServer((request, response) => {
   if (method !== "GET") count(String(headers["x-conversation"]), Number(headers["x-number"]));
   request.resume().once("end", () => response.end(method === "GET" ? JSON.stringify(counts) : ""));
 });
-server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+process.send?.((await listen(server)).port);

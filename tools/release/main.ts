@@ -12,7 +12,8 @@ import { abortOnSignals, run, runTool } from "../lib/run.ts";
 import { versionOf, writeArchive } from "./archives.ts";
 import { PLATFORMS, type Platform } from "./platforms.ts";
 import { SUMS, writeBill, writeNotes, writeSums } from "./papers.ts";
-import { packSdks, sdkLanguages } from "./sdks.ts";
+import { sdkLanguages } from "../sdk/generate.ts";
+import { packSdks } from "./sdks.ts";
 import { checkTag, parseRepository, stamp, type Repository } from "./stamp.ts";
 
 const PARTS = ["npm", "plugins", ...sdkLanguages] as const;
@@ -77,7 +78,7 @@ await runTool(async () => {
     await copyFile(join(source, "provider/plugin/schema.json"), join(folder, "schema.json"));
   }
   const languages = sdkLanguages.filter((language) => only.includes(language));
-  if (languages.length > 0) await packSdks(source, folder, { signal, repository, languages });
+  if (languages.length > 0) await packSdks(source, folder, languages, { signal, repository });
   console.log(await writeSums(folder));
 });
 process.exit();

@@ -5,7 +5,8 @@ import process from "node:process";
 import { x as extract } from "tar";
 import { withProgress } from "../lib/progress.mjs";
 import { run } from "../lib/run.ts";
-import { findPython, MIN_PYTHON, preparePackages } from "../lib/python.ts";
+import { preparePackages, requirePython } from "../lib/python.ts";
+import type { SdkLanguage } from "../sdk/generate.ts";
 import { packFolder, versionOf } from "./archives.ts";
 import { urlOf, type Repository } from "./stamp.ts";
 
@@ -24,18 +25,12 @@ interface Packing {
 
 const packers = { python: packPython, nodejs: packNode, java: packJava, go: packGo };
 
-type SdkLanguage = keyof typeof packers;
-
-export const sdkLanguages = Object.keys(packers) as SdkLanguage[];
-
 /** Generates the SDK of each language in a checkout, and writes their packages to a folder. */
 export async function packSdks(
   source: string,
   folder: string,
-  {
-    languages = sdkLanguages,
-    ...options
-  }: Pick<Packing, "signal" | "repository"> & { languages?: SdkLanguage[] },
+  languages: readonly SdkLanguage[],
+  options: Pick<Packing, "signal" | "repository">,
 ): Promise<void> {
   const { signal } = options;
   const version = await versionOf(source);
@@ -56,8 +51,7 @@ export async function packSdks(
 
 /** Packs a wheel and an sdist. */
 export async function packPython({ sdk, folder, signal }: Omit<Packing, "version">): Promise<void> {
-  const python = await findPython(signal);
-  if (python === undefined) throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
+  const python = await requirePython(signal);
   const builder = await preparePackages(python, new URL("requirements.txt", import.meta.url), signal);
   await using scratch = await mkdtempDisposable(join(tmpdir(), "apichat-python-"));
   const [dist, content] = [join(scratch.path, "dist"), join(scratch.path, "content")];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { inClone } from "../lib/clone.ts";
-import { findPython, makeEnvironment, MIN_PYTHON } from "../lib/python.ts";
+import { makeEnvironment, requirePython } from "../lib/python.ts";
 import { run } from "../lib/run.ts";
 import { compileNode } from "../release/sdks.ts";
 import { sdkFolder, type SdkLanguage } from "./generate.ts";
@@ -20,9 +20,7 @@ export const checks: Record<SdkLanguage, Check> = {
   python: {
     title: "Installing it, and checking the examples with mypy --strict: one or two minutes",
     run: async (options) => {
-      const python = await findPython(options.signal);
-      if (python === undefined)
-        throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
+      const python = await requirePython(options.signal);
       await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-sdk-python-"));
       const packages = [join(sdkFolder, "python"), "mypy"];
       await makeEnvironment(python.command, folder.path, packages, options.signal);
