@@ -39,14 +39,3 @@ export class PluginVerificationKey extends pulumi.CustomResource {
     );
   }
 }
-
-/** As a generated SDK has it. */
-export class PluginResponder extends pulumi.CustomResource {
-  declare readonly urls: pulumi.Output<Record<string, string>>;
-  declare readonly healthUrl: pulumi.Output<string>;
-
-  constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
-    const outputs = { urls: undefined, pid: undefined, healthUrl: undefined };
-    super("apichat:index:Responder", name, { ...args, ...outputs }, options);
-  }
-}

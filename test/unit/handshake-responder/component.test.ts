@@ -38,6 +38,7 @@ const childInputs = (): Record<string, unknown> | undefined =>
 
 test("the workspaces have a URL each, with the port of the id", async () => {
   const responder = new HandshakeResponder("chat", {
+    derivedFrom: pulumi.output("a-seed"),
     workspaces: {
       acme: { verificationKeys: pulumi.secret([KEY]) },
       globex: {
@@ -52,6 +53,7 @@ test("the workspaces have a URL each, with the port of the id", async () => {
     acme: "http://127.0.0.1:4567/acme",
     globex: "http://127.0.0.1:4567/hooks/globex",
   });
+  expect(await pulumi.isSecret(responder.urls)).toBe(false);
   expect(await valueOf(responder.urls.acme)).toBe("http://127.0.0.1:4567/acme");
   expect(await valueOf(responder.port)).toBe(4567);
   expect(await valueOf(responder.pid)).toBe(42);
@@ -62,6 +64,7 @@ test("the workspaces have a URL each, with the port of the id", async () => {
     name: "chat",
     instanceKey: "project/dev/chat",
     organization: "",
+    derivedFrom: { value: "a-seed" },
     // The SDK marks the whole value as secret, because of the keys in it.
     workspaces: {
       value: {
@@ -100,6 +103,23 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
   const responder = new HandshakeResponder("chat", { workspaces, ...more });
   expect(await valueOf(responder.urls.acme)).toBe(url);
   expect(await valueOf(responder.healthUrl)).toBe(healthUrl);
+});
+
+test("arguments that resolve to undefined, as config.getSecret returns them, count as absent", async () => {
+  const absent = pulumi.secret(undefined);
+  const more = { derivedFrom: absent, rotations: absent, host: absent, port: absent, publicUrl: absent };
+  const acme = { verificationKeys: KEY, path: absent, subject: absent, forwardTo: absent };
+  const responder = new HandshakeResponder("chat", { ...more, workspaces: { acme } });
+  expect(await valueOf(responder.urls)).toEqual({ acme: "http://127.0.0.1:4567/acme" });
+  expect(await valueOf(responder.port)).toBe(4567);
+});
+
+test.each<[string, Partial<HandshakeResponderArgs>]>([
+  ["path", { workspaces: { acme: { verificationKeys: KEY, path: pulumi.secret("/hidden") } } }],
+  ["public URL", { publicUrl: pulumi.secret("https://hidden.example") }],
+])("the URLs are secret if the %s is", async (_, more) => {
+  const { urls } = new HandshakeResponder("chat", { workspaces, ...more });
+  expect(await pulumi.isSecret(urls)).toBe(true);
 });
 
 test("a mock whose id is not an address yields port 0, unless the program sets one", async () => {
