@@ -1,11 +1,8 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { makeFolder } from "../support/folder.ts";
 import { packPackage, type PackedPackage } from "../support/packed-package.ts";
-import { root } from "../support/pages.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
 import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
@@ -74,20 +71,4 @@ test("up, refresh and destroy work in a program with the packed tarball, install
   expect(workspace.registration).toBeUndefined();
   expect(folder.printed()).not.toMatch(/warning/i);
   expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
-});
-
-test("npm run test:portable reports a missing pulumi, and leaves nothing behind", async () => {
-  const temporary = await makeFolder();
-  const options = {
-    cwd: root,
-    env: { PATH: "", TMPDIR: temporary },
-    extendEnv: false,
-    reject: false,
-  } as const;
-  const { exitCode, stderr } = await execa(process.execPath, ["test/package/portable.ts"], options);
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 1,
-    stderr: expect.stringMatching(/^FAILED on .*: there is no pulumi on PATH: install it, see https:.*$/),
-  });
-  expect(await readdir(temporary)).toEqual([]);
 });
