@@ -65,14 +65,10 @@ interface Result {
 function formatResults(results: readonly Result[]): string {
   const rows = results.map(({ figure, values }) => {
     const [what, against, , target] = figure;
-    const [low, value, high] = [0.25, 0.5, 0.75].map((share) => quantile(values, share)) as [
-      number,
-      number,
-      number,
-    ];
-    const spread =
-      values.length > 1 ? `${format(figure, low)} to ${format(figure, high)} of ${values.length} rounds` : "";
-    return [what, against, format(figure, value), spread, target, isReached(figure, value) ? "yes" : "NO"];
+    const at = (share: number): string => format(figure, quantile(values, share));
+    const spread = values.length > 1 ? `${at(0.25)} to ${at(0.75)} of ${values.length} rounds` : "";
+    const reached = isReached(figure, quantile(values, 0.5)) ? "yes" : "NO";
+    return [what, against, at(0.5), spread, target, reached];
   });
   const head = ["WHAT", "AGAINST", "MEASURED", "MIDDLE HALF", "TARGET", "REACHED"];
   return formatTable(head, rows, { colours: { yes: "green", NO: "red" } });

