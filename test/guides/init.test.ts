@@ -9,9 +9,7 @@ import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 /** `first-steps.test.ts` runs the program for the dynamic provider. */
-const programs = pluginLanguages.map((one) => ({ ...one, parameters: [`--language=${one.name}`] }));
-
-test.each(programs)(
+test.each(pluginLanguages)(
   "the program of apichat init --language $name deploys with the commands that it prints",
   async (program) => {
     const { emulator, backend } = await openScene(["acme"]);
@@ -20,7 +18,8 @@ test.each(programs)(
     const env = { ...backend.environment, XDG_STATE_HOME: backend.folder, CI: "", ...program.environment };
     const options = { env, extendEnv: false } as const;
     const cli = join(root, "dist/provider/cli/main.js");
-    const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", ...program.parameters];
+    const language = `--language=${program.name}`;
+    const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", language];
     const { stdout } = await execa(process.execPath, parameters, options);
     const { next } = JSON.parse(stdout) as { next: string[] };
     // Replaces the package of a registry.

@@ -4,8 +4,8 @@ import { delimiter, join } from "node:path";
 import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { hasHost } from "../../tools/engine/languages.ts";
+import { inClone } from "../../tools/lib/clone.ts";
 import { findPythonSdk } from "../../tools/sdk/python.ts";
-import { root } from "./pages.ts";
 import { engine } from "./stack.ts";
 
 /** A Pulumi language whose programs run on the resource plugin here. */
@@ -25,14 +25,6 @@ const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphr
 
 /** The set-up of `npm run suite guides` has created it, or reported that this machine has no Python. */
 const pythonSdk = await findPythonSdk();
-
-const python = (environment: string): PluginLanguage => ({
-  name: "python",
-  environment: { PATH: [join(environment, "bin"), PATH].join(delimiter), VIRTUAL_ENV: environment },
-  install: async () => {},
-});
-
-const inClone = (path: string): string => `${root}${path}`;
 
 /** Uses the modules of the examples, which every program on the SDK needs. */
 async function installGo(folder: string): Promise<void> {
@@ -77,7 +69,14 @@ const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
 /** Programs in Python. Undefined on a machine without Python: then the tests of the pages in Python are skipped. */
-export const pythonProgram = pythonSdk === undefined ? undefined : python(pythonSdk);
+export const pythonProgram: PluginLanguage | undefined =
+  pythonSdk === undefined
+    ? undefined
+    : {
+        name: "python",
+        environment: { PATH: [join(pythonSdk, "bin"), PATH].join(delimiter), VIRTUAL_ENV: pythonSdk },
+        install: async () => {},
+      };
 
 /** The languages that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
@@ -86,7 +85,7 @@ export const pluginLanguages: PluginLanguage[] = [
     environment: {},
     install: (cwd, env) => execa("pulumi", ["install"], { cwd, env, extendEnv: false }),
   },
-  ...(pythonProgram === undefined ? [] : [pythonProgram]),
+  ...(pythonProgram ? [pythonProgram] : []),
   ...compiled.filter(isReady),
 ];
 

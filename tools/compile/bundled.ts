@@ -27,15 +27,11 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   const file = (await readdir(folder)).find((name) => /^licen[cs]e(\.\w+)?$/i.test(name));
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
   const { name, version, license, author } = manifest;
-  if (file !== undefined) return { name, version, license, text: await readFile(join(folder, file), "utf8") };
-  if (typeof author !== "string")
+  if (file === undefined && typeof author !== "string")
     throw new Error(`${folder} is in a bundle but has neither a LICENSE file nor an author in package.json`);
-  return {
-    name,
-    version,
-    license,
-    text: `Copyright (c) ${author}. License: ${license}, as its package.json says`,
-  };
+  const statement = `Copyright (c) ${String(author)}. License: ${license}, as its package.json says`;
+  const text = file === undefined ? statement : await readFile(join(folder, file), "utf8");
+  return { name, version, license, text };
 }
 
 /** Joins the licences of the packages into the file that accompanies a bundle. */

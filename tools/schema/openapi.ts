@@ -34,27 +34,22 @@ export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): strin
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Expands the short forms of openapi.yaml. */
-function expand(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(expand);
+/** Expands the short forms of openapi.yaml. `write` expands the texts that this object has as values. */
+function expand(node: unknown, write?: (text: string) => JsonObject): unknown {
+  if (Array.isArray(node)) return node.map((one) => expand(one));
   if (typeof node !== "object" || node === null) return node;
   return Object.fromEntries(
-    Object.entries(node).map(([keyword, value]) => {
-      if (keyword === "examples") return [keyword, mapTexts(value as JsonObject, sampleOf)];
-      if (keyword === "responses") return [keyword, mapTexts(value as JsonObject, refusalFor)];
-      return [keyword, expand(value)];
-    }),
-  );
-}
-
-function mapTexts(entries: JsonObject, write: (text: string) => JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(entries).map(([name, value]) => [
-      name,
-      typeof value === "string" ? write(value) : expand(value),
+    Object.entries(node).map(([keyword, value]) => [
+      keyword,
+      write && typeof value === "string" ? write(value) : expand(value, SHORT_FORMS[keyword]),
     ]),
   );
 }
+
+const SHORT_FORMS: Record<string, (text: string) => JsonObject> = {
+  examples: sampleOf,
+  responses: refusalFor,
+};
 
 function sampleOf(name: string): JsonObject {
   if (!(name in samples)) throw new Error(`samples.json has no sample ${name}`);
