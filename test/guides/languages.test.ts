@@ -10,6 +10,7 @@ const QUIET = ["--yes", "--skip-preview"];
 describe.each(languagesOfTheWholeWay)("in $name", ({ name, environment, install }) => {
   test("up registers every workspace, another stack reads bot_url, and drift is found and repaired", async () => {
     const { emulator, backend } = await openScene(["acme", "globex"]);
+    const registrations = () => [...emulator.workspaces.values()].map(({ registration }) => registration);
     const open = async (example: string) => {
       const more = { CI: "false", XDG_STATE_HOME: backend.folder, ...environment };
       const program = await copyExample(backend, `${name}/${example}`, more);
@@ -21,7 +22,7 @@ describe.each(languagesOfTheWholeWay)("in $name", ({ name, environment, install 
     await workspaces.run("config", "set", "platform", emulator.url);
     await workspaces.run("config", "set", "--secret", "apichat:apiKey", API_KEY);
     await workspaces.run("up", ...QUIET);
-    const registered = [...emulator.workspaces.values()].map(({ registration }) => registration);
+    const registered = registrations();
     const keys = registered.map((registration) => registration?.webhook_verification_key ?? "");
     expect(registered).toMatchObject([{ webhook_status: "verified" }, { webhook_status: "verified" }]);
 
@@ -40,13 +41,10 @@ describe.each(languagesOfTheWholeWay)("in $name", ({ name, environment, install 
     emulator.workspace("acme").change({ webhook_url: "http://127.0.0.1:1/changed-by-hand" });
     expect(await workspaces.run("refresh", ...QUIET)).toMatch(/ApiChatWebhook acme updated .*webhookUrl/);
     await workspaces.run("up", ...QUIET);
-    expect([...emulator.workspaces.values()].map(({ registration }) => registration)).toEqual(registered);
+    expect(registrations()).toEqual(registered);
 
     await workspaces.run("destroy", ...QUIET);
-    expect([...emulator.workspaces.values()].map(({ registration }) => registration)).toEqual([
-      undefined,
-      undefined,
-    ]);
+    expect(registrations()).toEqual([undefined, undefined]);
     const printed = workspaces.printed() + consumer.printed();
     expect(printed).not.toMatch(/warning/i);
     expect(findSecrets(printed, [API_KEY, ...keys])).toEqual([]);

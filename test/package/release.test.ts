@@ -188,17 +188,9 @@ describe("tools/release/publish.ts", () => {
     await git(clone, "clone", "--quiet", remote, ".");
     await writeFile(join(clone, ".gitignore"), "/sdk/\n");
     await git(clone, "add", ".");
-    await git(
-      clone,
-      "-c",
-      "user.name=Ana",
-      "-c",
-      "user.email=ana@acme.example",
-      "commit",
-      "--quiet",
-      "-m",
-      "First",
-    );
+    await git(clone, "config", "user.name", "Ana");
+    await git(clone, "config", "user.email", "ana@acme.example");
+    await git(clone, "commit", "--quiet", "-m", "First");
     const tag = `sdk/go/v${version}`;
     const tagged: string[] = [];
     for (const _ of ["first", "again"]) {
