@@ -110,7 +110,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       await first.run(init);
       expect(await first.run(withoutQuestions(up))).toMatch(/status +: "verified"/);
       await first.run(send);
-      await second.waitFor(/delivery.* 200/);
+      await second.waitFor(/delivery +delivered/);
       const shown = await first.run(show);
       expect(shown).toContain("the same as yours");
       const [, url = ""] = /^ *url +(\S+)$/m.exec(shown) ?? [];
