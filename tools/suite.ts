@@ -64,7 +64,8 @@ await runTool(async () => {
   const [name = "", ...args] = process.argv.slice(2);
   const suite = SUITES[name];
   if (suite === undefined) {
-    console.log(`npm run suite ${Object.keys(SUITES).join("|")}\nCONTRIBUTING.md describes each.`);
+    const names = Object.keys(SUITES).map((one) => `  ${one}`);
+    console.log(["npm run suite NAME, as CONTRIBUTING.md describes each:", ...names].join("\n"));
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();
