@@ -50,7 +50,7 @@ const CLIENTS = [
     operation: "message",
     call: (origin: string) => {
       const botUrl = `${origin}/f1?token=query-value`;
-      return createTestMessageClient(origin, { botUrl, retry: "any" }).sendButton(BUTTON);
+      return createTestMessageClient(origin, { botUrl }).sendButton(BUTTON);
     },
     at: (origin: string) => `message to ${origin}/f1?token=***: `,
     hints: { key: [{ id: "check_flow_api_key" }], gone: [{ id: "read_bot_url" }] },
@@ -131,9 +131,7 @@ function writeWithoutEnd(response: ServerResponse): void {
 
 test("a 2xx that rejects a message is not retried", async () => {
   const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
-  const error = await failureOf(
-    createTestMessageClient(url, { retry: "any" }).send(textOf(7, "hello there")),
-  );
+  const error = await failureOf(createTestMessageClient(url).send(textOf(7, "hello there")));
   expect(error).toMatchObject({ code: "rejected", httpStatus: 200, attempts: 1, hints: [] });
   expect(error.message).toContain(JSON_ERROR);
   expect(requests).toHaveLength(1);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { MessageClientOptions, MessageRetry, Retry } from "../../../provider/client/index.js";
+import type { MessageClientOptions, Retry } from "../../../provider/client/index.js";
 import { orAborted } from "../../../provider/lib/abort.js";
 import { freePort, startServer, startTcpServer, type Answer } from "../../support/http.js";
 import {
@@ -126,32 +126,25 @@ const LOST: Way[] = [
   ],
 ];
 
-const POLICIES: MessageRetry[] = ["unsent", "any"];
+describe.each(CALLS)("%s, which fails,", (operation, call) => {
+  const isMessage = operation === "message";
 
-describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
-  ["get-webhook", ({ url, ...options }) => createTestClient(url, options).getWebhook(), true],
-  ...POLICIES.map((retry): [string, (failing: Failing) => Promise<unknown>, boolean] => [
-    `a message with ${retry}`,
-    ({ url, ...options }) => sendTo(url, { retry, ...options }),
-    retry === "any",
-  ]),
-])("%s, which fails,", (name, call, isRepeatedIfLost) => {
   test.each(NOT_TAKEN)("is retried within the time limit after %s", async (_, start) => {
-    const failing = await start();
-    const error = await failureOf(call(failing));
+    const { url, dispatcher, tries } = await start();
+    const error = await failureOf(call(url, { dispatcher }));
     expect(error.code).toBe("unavailable");
     expect(error.attempts).toBeGreaterThan(1);
-    expect([error.attempts, error.attempts - 1]).toEqual([failing.tries(), pauses.length]);
+    expect([error.attempts, error.attempts - 1]).toEqual([tries(), pauses.length]);
     expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  const verb = isRepeatedIfLost ? "is repeated" : "is not repeated, and says that it may be taken,";
+  const verb = isMessage ? "is not repeated, and says that it may be taken," : "is repeated";
   test.each(LOST)(`${verb} after %s`, async (_, start) => {
-    const failing = await start();
-    const error = await failureOf(call(failing));
-    expect([error.code, error.attempts]).toEqual(["unavailable", failing.tries()]);
-    expect(error.attempts > 1).toBe(isRepeatedIfLost);
-    expect(error.hints.some(({ id }) => id === "message_may_be_taken")).toBe(name.startsWith("a message"));
+    const { url, dispatcher, tries } = await start();
+    const error = await failureOf(call(url, { dispatcher }));
+    expect([error.code, error.attempts]).toEqual(["unavailable", tries()]);
+    expect(error.attempts === 1).toBe(isMessage);
+    expect(error.hints.some(({ id }) => id === "message_may_be_taken")).toBe(isMessage);
   });
 });
 
@@ -245,21 +238,19 @@ describe("beforeRepeat", () => {
   });
 });
 
-describe.each(POLICIES)("with %s, an accepted message", (retry) => {
-  test.each([true, false])(
-    "is not retried if its response is incomplete, because the status counts",
-    async (isCut) => {
-      vi.useRealTimers();
-      const { url, requests } = await startServer((_, response) => {
-        response.writeHead(200, { "content-length": 100 });
-        response.write('{"status":', () => isCut && response.socket?.destroy());
-      });
-      const receipt = await sendTo(url, { retry, requestSeconds: 1 });
-      expect(receipt).toStrictEqual({ httpStatus: 200, body: undefined, attempts: 1 });
-      expect(requests).toHaveLength(1);
-    },
-  );
-});
+test.each([true, false])(
+  "an accepted message is not retried if its response is incomplete, because the status counts",
+  async (isCut) => {
+    vi.useRealTimers();
+    const { url, requests } = await startServer((_, response) => {
+      response.writeHead(200, { "content-length": 100 });
+      response.write('{"status":', () => isCut && response.socket?.destroy());
+    });
+    const receipt = await sendTo(url, { requestSeconds: 1 });
+    expect(receipt).toStrictEqual({ httpStatus: 200, body: undefined, attempts: 1 });
+    expect(requests).toHaveLength(1);
+  },
+);
 
 test("a message is not retried if a reused connection closes", async () => {
   const { url, requests } = await startServer((_, response, index) =>
