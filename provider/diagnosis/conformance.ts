@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import type { HandshakeEncoding } from "../errors/index.js";
-import { orAborted, NEVER } from "../lib/abort.js";
+import { NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { postOnce, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
@@ -226,7 +226,7 @@ async function sendToTarget(
   try {
     const { challenge, ...sent } = request;
     const options = { ...sent, limitBytes: READ_BYTES, timeoutMs, signal };
-    const { status, body } = await orAborted(postOnce(new URL(url), options), signal);
+    const { status, body } = await postOnce(new URL(url), options);
     const ms = performance.now() - begun;
     const isAccepted = challenge === undefined || body.equals(Buffer.from(challenge));
     return {
