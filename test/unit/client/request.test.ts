@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type ApiChatError, MessageClient, RegistrationClient } from "../../../provider/client/index.js";
+import {
+  type ApiChatError,
+  MessageClient,
+  RegistrationClient,
+  type RegistrationClientOptions,
+} from "../../../provider/client/index.js";
 import { diagnoseHandshake } from "../../../provider/diagnosis/index.js";
 import { type EmulatorOptions, startEmulator, type Workspace } from "../../../provider/emulator/index.js";
 import { VERSION } from "../../../provider/lib/version.js";
@@ -71,17 +76,27 @@ describe("a request", () => {
   });
 });
 
-test.each([
-  ["apiKey", { apiKey: "" }],
-  ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
-  ["baseUrl", { baseUrl: "query-value-as-a-key-in-the-wrong-place" }],
-  ["baseUrl", { baseUrl: "https://platform.example/acme/apichat?action=query-value" }],
-  ["requestSeconds", { requestSeconds: 0 }],
-  ["requestSeconds", { requestSeconds: 2_147_484 }],
-])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, options) => {
-  const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
+const withOptions = (options: Partial<RegistrationClientOptions>) => () =>
+  createTestClient("http://127.0.0.1:9", options);
+
+test.each<[string, () => unknown]>([
+  ["apiKey", withOptions({ apiKey: "" })],
+  ["apiKey", withOptions({ apiKey: "query-valüe", apiKeyAs: "body-and-bearer" })],
+  ["baseUrl", withOptions({ baseUrl: "platform.example?token=query-value" })],
+  ["baseUrl", withOptions({ baseUrl: "query-value-as-a-key-in-the-wrong-place" })],
+  ["baseUrl", withOptions({ baseUrl: "https://platform.example/acme/apichat?action=query-value" })],
+  ["requestSeconds", withOptions({ requestSeconds: 0 })],
+  ["requestSeconds", withOptions({ requestSeconds: 2_147_484 })],
+  ...["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }].map(
+    (flowApiKeyAs): [string, () => unknown] => [
+      "flowApiKeyAs",
+      () => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never),
+    ],
+  ),
+])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, create) => {
+  const error = await failureOf((async () => create())());
   expect(error).toMatchObject({ code: "invalid_config", attempts: 0, problems: [{ field }] });
-  expect(error.message).not.toContain("query-value");
+  expect(error.message).not.toMatch(/query-val/);
 });
 
 describe("a response", () => {
@@ -161,18 +176,6 @@ describe("flowApiKeyAs", () => {
     expect(requests[0]?.headers.authorization).toBeUndefined();
     expect(JSON.parse(requests[0]?.body ?? "")).toEqual({ ...HI, ChaveApi: "ü key" });
   });
-
-  test.each<unknown>(["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }])(
-    "%j is refused",
-    (flowApiKeyAs) => {
-      expect(() => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never)).toThrow(
-        expect.objectContaining({
-          code: "invalid_config",
-          problems: [expect.objectContaining({ field: "flowApiKeyAs" })],
-        }),
-      );
-    },
-  );
 });
 
 describe("apiKeyAs", () => {
@@ -187,11 +190,5 @@ describe("apiKeyAs", () => {
     const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
     expect(await outcomeOf(client.getWebhook())).toBe(outcome);
     expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
-  });
-
-  test("body-and-bearer is refused for a key that is invalid in a header", () => {
-    expect(() => createTestClient("http://a.example", { apiKeyAs: "body-and-bearer" })).toThrow(
-      expect.objectContaining({ code: "invalid_config" }),
-    );
   });
 });

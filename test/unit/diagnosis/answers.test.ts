@@ -106,7 +106,7 @@ test("the title of a page is quoted instead of its start", async () => {
 
 const serviceUrl = "http://127.0.0.1:9/";
 
-test("a correct endpoint passes without a warning", async () => {
+test("a correct endpoint passes without a warning, and receives two different challenges", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const diagnosis = await diagnose(`${url}/hook?token=query-value`, { serviceUrl });
   const ms: unknown = expect.any(Number);
@@ -120,7 +120,15 @@ test("a correct endpoint passes without a warning", async () => {
       steps: ["form", "json"].map((encoding) => ({ encoding, httpStatus: 200, ms })),
     },
   });
-  expect(requests).toHaveLength(2);
+  for (const request of requests) {
+    expect(request).toMatchObject({ method: "POST", path: "/hook?token=query-value" });
+    expect(parametersOf(request)).toEqual({
+      hub_mode: "subscribe",
+      hub_verify_token: VERIFICATION_KEY,
+      hub_challenge: expect.any(String) as string,
+    });
+  }
+  expect(new Set(requests.map((one) => parametersOf(one)["hub_challenge"])).size).toBe(2);
 });
 
 /** Responds with the challenge, and with a status for each encoding. */
