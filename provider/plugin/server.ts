@@ -71,14 +71,9 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       let made: Redact | undefined;
       const redact: Redact = (text) =>
         (made ??= redactorOf(request as Properties, config?.secretTexts))(text);
-      const respond = async (): Promise<void> => {
-        try {
-          callback(null, await work(request, redact));
-        } catch (error) {
-          callback(toServiceError(error, redact));
-        }
-      };
-      void respond();
+      work(request, redact)
+        .then((response) => callback(null, response))
+        .catch((error: unknown) => callback(toServiceError(error, redact)));
     };
 
   /** A method for one resource. A failure names the resource and includes its remaining state. */

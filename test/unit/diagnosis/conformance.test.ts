@@ -147,12 +147,6 @@ const MISTAKES: [result: "unsafe" | "wrong", name: string, mistake: Partial<Step
   ["unsafe", "takes every token", { isToken: () => true }, [...namesOf(BAD_TOKENS), A_SIGNED_HANDSHAKE]],
   [
     "unsafe",
-    "checks the token except in a multipart form",
-    trustIf((_, request) => encodingOf(request) === "multipart"),
-    namesOf(BAD_TOKENS.filter(({ encoding }) => encoding === "multipart")),
-  ],
-  [
-    "unsafe",
     "trims a token",
     { isToken: (token) => ACCEPTED.includes(token.trim()) },
     ["handshake with blanks around the token"],
