@@ -85,15 +85,13 @@ export interface HandshakeWarning {
 const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
   cause === "server_error" && encoding === "form";
 
-/** A response that takes `slowMs` or longer is slow; `privateAddresses` cannot be reached from outside. */
+/** `privateAddresses` cannot be reached from outside. */
 export function findHandshakeWarnings({
   steps,
-  slowMs,
   privateAddresses,
   isTokenIgnored,
 }: {
   steps: readonly HandshakeStep[];
-  slowMs: number;
   privateAddresses: readonly string[];
   isTokenIgnored: boolean;
 }): HandshakeWarning[] {
@@ -117,7 +115,7 @@ export function findHandshakeWarnings({
     );
   }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
-  if (slowest >= slowMs) {
+  if (slowest >= SLOW_MS) {
     warn(
       "slow",
       `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, ` +
