@@ -41,12 +41,10 @@ export interface MessageClientOptions extends ClientOptions {
  */
 export class MessageClient {
   readonly #options: MessageClientOptions;
-  readonly #url: URL;
 
   constructor(options: MessageClientOptions) {
     requireOptions("MessageClient", messageOptions, options, { id: "check_flow_api_key" });
     this.#options = options;
-    this.#url = new URL(options.botUrl);
   }
 
   /** Sends a text. */
@@ -87,7 +85,7 @@ export class MessageClient {
     const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(wire)]);
     const { result, attempts } = await call<Omit<MessageReceipt, "attempts">>({
       operation: "message",
-      url: this.#url,
+      url: new URL(botUrl),
       address: botUrl,
       message: { ...wire, ...fields },
       headers,
