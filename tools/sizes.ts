@@ -17,7 +17,7 @@ const SLACK = 0.05;
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 31,
   "provider/dynamic.ts": 46,
-  "provider/plugin/": 862,
+  "provider/plugin/": 852,
   "provider/errors/": 522,
   "provider/lib/": 1411,
   "provider/pulumi/": 449,
@@ -25,8 +25,8 @@ const ROOMS: Record<string, number> = {
   "provider/webhook/": 1460,
   "provider/verification-key/": 381,
   "provider/handshake-responder/": 978,
-  "provider/client/": 901,
-  "provider/diagnosis/": 993,
+  "provider/client/": 888,
+  "provider/diagnosis/": 968,
   "provider/responder/": 1527,
   "provider/server/": 3063,
   "provider/workspace-list/": 304,
@@ -34,7 +34,7 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/page/": 1927,
   "provider/fleet/": 2037,
   "provider/cli/": 3649,
-  "schema/": 733,
+  "schema/": 723,
   "tools/": 4246,
   "test/": 29_060,
 };
