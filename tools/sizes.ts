@@ -17,7 +17,7 @@ const SLACK = 0.05;
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 31,
   "provider/dynamic.ts": 46,
-  "provider/plugin/": 852,
+  "provider/plugin/": 857,
   "provider/errors/": 522,
   "provider/lib/": 1411,
   "provider/pulumi/": 449,

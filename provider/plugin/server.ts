@@ -71,9 +71,14 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       let made: Redact | undefined;
       const redact: Redact = (text) =>
         (made ??= redactorOf(request as Properties, config?.secretTexts))(text);
-      work(request, redact)
-        .then((response) => callback(null, response))
-        .catch((error: unknown) => callback(toServiceError(error, redact)));
+      const respond = async (): Promise<void> => {
+        try {
+          callback(null, await work(request, redact));
+        } catch (error) {
+          callback(toServiceError(error, redact));
+        }
+      };
+      void respond();
     };
 
   /** A method for one resource. A failure names the resource and includes its remaining state. */
