@@ -34,7 +34,7 @@ export interface MessageClientOptions extends ClientOptions {
 /**
  * Sends a contact's messages to the bot of one workspace (section 4.2), after validating them. Every failure is an
  * ApiChatError. A message is retried only if it counts as not accepted: if there was no connection, and after HTTP 429
- * and 503. The specification has no idempotency key, so after any other failure the message may then appear twice.
+ * and 503. The specification has no idempotency key, so after any other failure a retry could make it appear twice.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
