@@ -35,7 +35,7 @@ test.each<[string, RegExp, () => Promise<string>]>([
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";
-  const client = new RegistrationClient({ baseUrl, apiKey: API_KEY, requestSeconds: 0.3 });
+  const client = new RegistrationClient({ baseUrl, apiKey: API_KEY, requestSeconds: 1 });
   await expect(client.getWebhook()).rejects.toThrow(named);
   await expect(client.getWebhook()).rejects.toMatchObject({ hints: [{ id: "check_proxy" }] });
   const diagnosis = await diagnoseHandshake({ url: baseUrl, verificationKey: VERIFICATION_KEY });
