@@ -18,13 +18,18 @@ const common = {
   private: z.boolean(),
 };
 
-/** zod schema of {@link OutboundText}. */
-export const outboundText = z.object({
+/** The fields of a text and of the templates. */
+const text = {
   ...common,
-  /** `text`. */
+  /** `text`, also of a template: `content_type` tells them apart. */
   type: z.literal("text"),
   /** The text of the reply. */
   text: z.string(),
+};
+
+/** zod schema of {@link OutboundText}. */
+export const outboundText = z.object({
+  ...text,
   /** Missing or null. A text with a `content_type` is a template, or of a kind that is not in the specification. */
   content_type: z.null().optional(),
 });
@@ -73,11 +78,7 @@ export interface ButtonTemplateAttributes extends z.infer<typeof buttonTemplateA
 
 /** zod schema of {@link OutboundButtonTemplate}. */
 export const outboundButtonTemplate = z.object({
-  ...common,
-  /** `text`, as in a plain text: `content_type` tells them apart. */
-  type: z.literal("text"),
-  /** The text of the reply. */
-  text: z.string(),
+  ...text,
   /** `button_template`. */
   content_type: z.literal("button_template"),
   /** The text and its buttons. */
@@ -130,11 +131,7 @@ export interface GenericTemplateAttributes extends z.infer<typeof genericTemplat
 
 /** zod schema of {@link OutboundGenericTemplate}. */
 export const outboundGenericTemplate = z.object({
-  ...common,
-  /** `text`, as in a plain text: `content_type` tells them apart. */
-  type: z.literal("text"),
-  /** The text of the reply. */
-  text: z.string(),
+  ...text,
   /** `generic_template`. */
   content_type: z.literal("generic_template"),
   /** The cards. */

@@ -46,32 +46,25 @@ export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookReques
 /** The body of any of the three operations. */
 export type RegistrationRequest = GetWebhookRequest | SetWebhookRequest | DeleteWebhookRequest;
 
-/** zod schema of {@link WebhookConfiguration}. */
-export const webhookConfiguration = z.object({
+const configurationOf = <Text extends z.ZodType>(text: Text) => ({
   /** The registered address; empty when nothing is registered. Any string that the service shows. */
-  webhook_url: z.string(),
+  webhook_url: text,
   /** The shared secret as the service shows it; may be masked. Secret. */
-  webhook_verification_key: z.string(),
+  webhook_verification_key: text,
   /** `verified` after a handshake that succeeded. Other values are not in the specification and are accepted. */
-  webhook_status: z.string(),
+  webhook_status: text,
   /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
-  bot_url: z.string(),
+  bot_url: text,
 });
+
+/** zod schema of {@link WebhookConfiguration}. */
+export const webhookConfiguration = z.object(configurationOf(z.string()));
 
 /** A webhook configuration (section 2.1). Unknown fields are dropped. All four are empty strings after a removal. */
 export interface WebhookConfiguration extends z.infer<typeof webhookConfiguration> {}
 
 /** zod schema of {@link AnsweredConfiguration}. */
-export const answeredConfiguration = z.object({
-  /** The registered address; empty, null or missing when nothing is registered. */
-  webhook_url: z.string().nullish(),
-  /** The shared secret as the service shows it; may be masked. Secret. */
-  webhook_verification_key: z.string().nullish(),
-  /** `verified` after a handshake that succeeded. Other values are not in the specification and are accepted. */
-  webhook_status: z.string().nullish(),
-  /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
-  bot_url: z.string().nullish(),
-});
+export const answeredConfiguration = z.object(configurationOf(z.string().nullish()));
 
 /**
  * The `data` of a response. The specification does not show the response for a workspace that never had a

@@ -64,8 +64,7 @@ async function verify(
   ]);
   const diagnosis = await noteIfSlow(
     () => `waiting for ${formatUrl(url)} to answer the handshake`,
-    () =>
-      diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
+    () => diagnoseHandshake({ url, verificationKey, limitMs, signal, probe: true }),
   );
   const format = (): string => formatDiagnosis(diagnosis, describeRecord(diagnosis.transcript));
   if (!options.deliveries) {

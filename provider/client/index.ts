@@ -8,7 +8,7 @@ export {
   type SetWebhookOptions,
 } from "./registration-client.js";
 export type { ApiKeyAs, FlowApiKeyAs } from "./options.js";
-export { MessageClient, type MessageClientOptions, type MessageRetry } from "./message-client.js";
+export { MessageClient, type MessageClientOptions } from "./message-client.js";
 export type {
   MessageAddress,
   MessageOfKind,

@@ -21,7 +21,7 @@ import {
 import type { Hint } from "../errors/index.js";
 import { createRedactor, quoteBody } from "../lib/redact.js";
 
-/** The bot's address and key, and what is retried. */
+/** The bot's address and key. */
 export interface MessageClientOptions extends ClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
@@ -29,25 +29,22 @@ export interface MessageClientOptions extends ClientOptions {
   flowApiKey: string;
   /** How the flow API key is sent. Default `bearer`: a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
-  /** Which failed attempts are retried. Default `unsent`: those after which the message counts as not accepted. */
-  retry?: MessageRetry;
 }
 
 /**
  * Sends a contact's messages to the bot of one workspace (section 4.2), after validating them. Every failure is an
- * ApiChatError. A message is retried only if it counts as not accepted, unless `retry` says otherwise.
+ * ApiChatError. A message is retried only if it counts as not accepted: if there was no connection, and after HTTP 429
+ * and 503. The specification has no idempotency key, so after any other failure a retry could make it appear twice.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
  */
 export class MessageClient {
   readonly #options: MessageClientOptions;
-  readonly #url: URL;
 
   constructor(options: MessageClientOptions) {
     requireOptions("MessageClient", messageOptions, options, { id: "check_flow_api_key" });
     this.#options = options;
-    this.#url = new URL(options.botUrl);
   }
 
   /** Sends a text. */
@@ -83,12 +80,12 @@ export class MessageClient {
   /** Sends a message, in wire format or by its kind: `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
-    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
+    const { botUrl, flowApiKey, flowApiKeyAs = "bearer" } = this.#options;
     const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
     const redact = createRedactor([flowApiKey, ...secretsOfUrl(botUrl), ...textsOf(wire)]);
     const { result, attempts } = await call<Omit<MessageReceipt, "attempts">>({
       operation: "message",
-      url: this.#url,
+      url: new URL(botUrl),
       address: botUrl,
       message: { ...wire, ...fields },
       headers,
@@ -103,8 +100,7 @@ export class MessageClient {
         const said = `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`;
         return { failure: { code: "rejected", text: said, httpStatus: status, retry: false } };
       },
-      judge: (failure) =>
-        retry === "any" || !failure.mayHaveTakenEffect ? failure : { ...failure, retry: false },
+      judge: (failure) => (failure.mayHaveTakenEffect ? { ...failure, retry: false } : failure),
       hintsFor: hintsForMessage,
     });
     return { ...result, attempts };
@@ -113,14 +109,6 @@ export class MessageClient {
 
 /** The envelope of the registration (section 2.2): the specification shows no response of bot_url. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
-
-/**
- * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are
- * assumed to mean that the service has not accepted the message: the specification does not say (section 7). `any`:
- * also 408, 500, 502, 504, and a connection that is lost after the message was sent. The specification has no
- * idempotency key, so the contact's message may then appear twice.
- */
-export type MessageRetry = "unsent" | "any";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {
   const { code, httpStatus, unsent, mayHaveTakenEffect } = failure;

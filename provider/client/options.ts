@@ -114,7 +114,6 @@ export const messageOptions = z
     flowApiKey: z.string().min(1),
     flowApiKeyAs,
     requestSeconds,
-    retry: z.enum(["unsent", "any"]).optional(),
   })
   .refine((given) => inHeader(given.flowApiKey, given.flowApiKeyAs), {
     error: headerError,

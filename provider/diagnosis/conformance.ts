@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import vectors from "../../schema/vectors.json" with { type: "json" };
 import type { HandshakeEncoding } from "../errors/index.js";
-import { orAborted, NEVER } from "../lib/abort.js";
+import { NEVER } from "../lib/abort.js";
 import type { HandshakeFields } from "../lib/handshake-encoding.js";
 import { postOnce, PostError } from "../lib/post.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
@@ -34,8 +34,6 @@ export interface CheckEndpointOptions {
   earlierKey?: string | undefined;
   /** How long each response may take, in milliseconds. Default 10,000. */
   limitMs?: number | undefined;
-  /** A response that takes this long, in milliseconds, is wrong. Default 5,000. */
-  slowMs?: number | undefined;
   /** Ends it at once: rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
@@ -44,11 +42,10 @@ export interface CheckEndpointOptions {
  * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and
  * reports how it took each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of
  * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
- * counts as accepted, any 4xx as rejected.
+ * counts as accepted, any 4xx as rejected. A response that takes five seconds is wrong.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
-  const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, slowMs = SLOW_MS } = options;
-  const { signal = NEVER } = options;
+  const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, signal = NEVER } = options;
   const foreign = `${randomBytes(24).toString("hex")}世`;
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
@@ -56,7 +53,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   /** The first check of each encoding, and of deliveries: others fail for the same reason as this plain request. */
   const plain = new Map<string, EndpointCheck>();
   const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
-    const check = judge(vector, seen, slowMs);
+    const check = judge(vector, seen);
     const first = plain.get(kind) ?? check;
     plain.set(kind, first);
     if (check.result === "wrong" && first.result === "wrong" && check.response === first.response) {
@@ -141,7 +138,7 @@ interface Seen {
   ms: number;
 }
 
-function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs: number): EndpointCheck {
+function judge(vector: Vector | HandshakeVector, seen: Seen | undefined): EndpointCheck {
   const { name, rule, accepted } = vector;
   if (seen === undefined) return { name, rule, result: "skipped", response: "" };
   const { outcome, response, ms } = seen;
@@ -149,7 +146,7 @@ function judge(vector: Vector | HandshakeVector, seen: Seen | undefined, slowMs:
     const result = outcome === "accepted" ? "unsafe" : "wrong";
     return { name, rule, result, response, hint: findHint(vector, outcome) };
   }
-  if (ms < slowMs) return { name, rule, result: "right", response };
+  if (ms < SLOW_MS) return { name, rule, result: "right", response };
   const slow = `${response} after ${(ms / 1000).toFixed(1)} s`;
   return { name, rule: 8, result: "wrong", response: slow, hint: RESPOND_FIRST };
 }
@@ -226,7 +223,7 @@ async function sendToTarget(
   try {
     const { challenge, ...sent } = request;
     const options = { ...sent, limitBytes: READ_BYTES, timeoutMs, signal };
-    const { status, body } = await orAborted(postOnce(new URL(url), options), signal);
+    const { status, body } = await postOnce(new URL(url), options);
     const ms = performance.now() - begun;
     const isAccepted = challenge === undefined || body.equals(Buffer.from(challenge));
     return {

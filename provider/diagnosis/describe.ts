@@ -1,5 +1,5 @@
 import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
-import { listNames } from "../lib/plain-text.js";
+import { listNames, toShortText } from "../lib/plain-text.js";
 import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
@@ -39,25 +39,16 @@ export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript
   return [`address: ${describeAddresses(addresses)}`, ...outcomes, `attempts: ${rounds}`];
 }
 
-const QUOTED_BYTES = 200;
-const ELLIPSIS = "…";
+const QUOTED_CHARACTERS = 200;
 
-/** Quotes the start of a response's body in at most 200 bytes: redacted and on one line. */
+/** Quotes the start of a response's body: redacted, on one line and shortened. */
 export function quoteResponse({ body, isComplete }: PostResponse, secrets: readonly string[]): string {
   const line = quoteBody(body.toString("utf8"), createRedactor(secrets), Infinity);
-  return cut(isComplete ? line : untilLastMask(line));
+  return toShortText(isComplete ? line : untilLastMask(line), QUOTED_CHARACTERS);
 }
 
 export const quoteText = (text: string, secrets: readonly string[]): string =>
-  cut(quote(text, secrets, Infinity));
-
-function cut(line: string): string {
-  const bytes = Buffer.from(line);
-  if (bytes.length <= QUOTED_BYTES) return line;
-  const start = bytes.subarray(0, QUOTED_BYTES - Buffer.byteLength(ELLIPSIS)).toString();
-  // The last character may be cut in two.
-  return start.replace(/\ufffd+$/, "") + ELLIPSIS;
-}
+  quote(text, secrets, QUOTED_CHARACTERS);
 
 /** Drops the end of a truncated body after the last mask, because it may contain half of a secret. */
 function untilLastMask(line: string): string {
@@ -94,15 +85,13 @@ export interface HandshakeWarning {
 const isServerErrorOnForm = ({ cause, encoding }: HandshakeStep): boolean =>
   cause === "server_error" && encoding === "form";
 
-/** A response that takes `slowMs` or longer is slow; `privateAddresses` cannot be reached from outside. */
+/** `privateAddresses` cannot be reached from outside. */
 export function findHandshakeWarnings({
   steps,
-  slowMs,
   privateAddresses,
   isTokenIgnored,
 }: {
   steps: readonly HandshakeStep[];
-  slowMs: number;
   privateAddresses: readonly string[];
   isTokenIgnored: boolean;
 }): HandshakeWarning[] {
@@ -126,7 +115,7 @@ export function findHandshakeWarnings({
     );
   }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
-  if (slowest >= slowMs) {
+  if (slowest >= SLOW_MS) {
     warn(
       "slow",
       `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, ` +

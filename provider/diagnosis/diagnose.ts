@@ -12,13 +12,7 @@ import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES } from "./causes.js";
-import {
-  describeAddresses,
-  explainStep,
-  findHandshakeWarnings,
-  type HandshakeWarning,
-  SLOW_MS,
-} from "./describe.js";
+import { describeAddresses, explainStep, findHandshakeWarnings, type HandshakeWarning } from "./describe.js";
 import { createChallenge, type HandshakeRequest, numberOf, sendHandshake } from "./handshake.js";
 
 /** How long one handshake may take at most, in milliseconds. */
@@ -37,12 +31,11 @@ export interface DiagnoseOptions {
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
-  /** A response that takes this long or longer is slow, in milliseconds. Default 5,000. */
-  slowMs?: number;
-  /** Sends a second handshake with a wrong token after one that passed, and warns if that passes too. Default false. */
-  probeToken?: boolean;
-  /** Sends a signed handshake after a 401 or 403 without a reason, to find out what it requires. Default false. */
-  probeSignature?: boolean;
+  /**
+   * Sends another handshake to find out more: with a wrong token after one that passed, and warns if that passes too;
+   * signed after a 401 or 403 without a reason. Default false.
+   */
+  probe?: boolean;
   /** Ends the diagnosis at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
 }
@@ -124,14 +117,13 @@ async function judge(
   sent: readonly Sent[],
   { options, addresses, isPrivate }: { options: DiagnoseOptions; addresses: string[]; isPrivate: boolean },
 ): Promise<HandshakeDiagnosis> {
-  const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
+  const { url, serviceUrl, probe = false } = options;
   const steps = sent.map(({ step }) => step);
   const passed = sent.find(({ step }) => step.rule === undefined);
   const warnings = findHandshakeWarnings({
     steps,
-    slowMs,
     privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
-    isTokenIgnored: probeToken && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
+    isTokenIgnored: probe && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
   });
   const record: HandshakeTranscript = { url: formatUrl(url), addresses, rounds: 1, steps };
   if (passed !== undefined) return { passed: true, warnings, transcript: record };
@@ -142,14 +134,11 @@ async function judge(
 type FailedStep = HandshakeStep & { cause: HandshakeCause };
 
 /** The most informative step, with the result of a probe. */
-async function findTelling(
-  sent: readonly Sent[],
-  { probeSignature = false }: DiagnoseOptions,
-): Promise<FailedStep> {
+async function findTelling(sent: readonly Sent[], { probe = false }: DiagnoseOptions): Promise<FailedStep> {
   const telling = sent.reduce((most, one) => (weigh(one) > weigh(most) ? one : most));
   const step = telling.step as FailedStep;
   const isUnexplained = step.cause === "unauthorized" || step.cause === "forbidden";
-  if (!probeSignature || !isUnexplained || !(await passesWhenSigned(telling.request))) return step;
+  if (!probe || !isUnexplained || !(await passesWhenSigned(telling.request))) return step;
   return { ...step, cause: "signature_demanded" };
 }
 

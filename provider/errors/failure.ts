@@ -151,7 +151,7 @@ export interface HandshakeStep {
   location?: string;
   /** The title of an HTML page, in place of its first bytes. */
   title?: string;
-  /** The start of a wrong response's body, at most 200 bytes. */
+  /** The start of a wrong response's body, at most 200 characters. */
   firstBytes?: string;
 }
 

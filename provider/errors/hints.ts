@@ -15,6 +15,9 @@ const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
 const ISSUED =
   "The API key is issued by the platform's support when the add-on is enabled, one per external system. Give it";
 
+const NOT_TRIED =
+  "The preflight was off, so it is not known why: the endpoint may have a different verification key.";
+
 const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
@@ -106,12 +109,8 @@ const HINTS = {
     command_line: "Raise --request-seconds if the service is slow",
   },
   run_preflight: {
-    program:
-      "The preflight was off, so it is not known why: the endpoint may have a different verification key. " +
-      'Set preflight: "require" to find out',
-    command_line:
-      "The preflight was off, so it is not known why: the endpoint may have a different verification key. " +
-      "Use --preflight require to find out",
+    program: `${NOT_TRIED} Set preflight: "require" to find out`,
+    command_line: `${NOT_TRIED} Use --preflight require to find out`,
   },
   raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },

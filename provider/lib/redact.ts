@@ -1,4 +1,4 @@
-import { toPlainText } from "../errors/index.js";
+import { toShortText } from "./plain-text.js";
 
 /** How many characters of an untrusted body an error quotes. */
 const QUOTED_CHARACTERS = 500;
@@ -23,10 +23,8 @@ export type Redact = (text: string) => string;
 export const quote = (text: string, secrets: readonly string[], characters = QUOTED_CHARACTERS): string =>
   toQuote(createRedactor(secrets)(text), characters);
 
-function toQuote(text: string, characters: number): string {
-  const line = toPlainText(text.replace(/\s+/g, " ").trim());
-  return line.length > characters ? `${line.slice(0, characters)}…` : line;
-}
+const toQuote = (text: string, characters: number): string =>
+  toShortText(text.replace(/\s+/g, " ").trim(), characters);
 
 /** Where an untrusted text may contain a secret that is not known: a query, any escape, and a key. */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;

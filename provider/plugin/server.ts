@@ -88,9 +88,9 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
   ): handleUnaryCall<Request, Response> =>
     answer(async (request, redact) => {
       const { resource, ...place } = findResource(request.getUrn());
-      const limit = limitOf(request, operation);
-      const signal = anySignal(ending.signal, limit.signal);
       const limitSeconds = request.getTimeout?.() || undefined;
+      const limit = limitSeconds === undefined ? undefined : startLimit(limitSeconds, operation);
+      const signal = anySignal(ending.signal, limit?.signal);
       const secretBaseUrl = config?.secretBaseUrl;
       const call = { ...place, run, responders, signal, limitSeconds, secretBaseUrl };
       const target = { resource, call, lifecycle: resource.lifecycle(call) };
@@ -99,7 +99,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       } catch (error) {
         throw toServiceError(error, redact, call.name, (outs) => encodeOuts(target, outs, givenIn(request)));
       } finally {
-        limit.clear();
+        clearTimeout(limit?.timer);
       }
     });
 
@@ -250,17 +250,12 @@ function findResource(urn: string) {
   return { resource, urn, ...parts };
 }
 
-function limitOf(
-  request: ResourceRequest,
-  operation: ApiChatOperation,
-): { signal?: AbortSignal; clear(): void } {
-  const seconds = request.getTimeout?.() ?? 0;
-  if (seconds === 0) return { clear: () => {} };
+/** Fires after the time that the engine waits for an operation (`customTimeouts`). */
+function startLimit(seconds: number, operation: ApiChatOperation) {
   const controller = new AbortController();
   const end = (): void =>
     controller.abort(interrupted(`not done within the ${seconds} s of customTimeouts`, operation));
-  const timer = setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS));
-  return { signal: controller.signal, clear: () => clearTimeout(timer) };
+  return { signal: controller.signal, timer: setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS)) };
 }
 
 /** A call that was in progress may have taken effect. */

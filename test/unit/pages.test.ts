@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
-import { startEmulator } from "../../provider/emulator/index.js";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { startEmulator, type Emulator, type WorkspaceOptions } from "../../provider/emulator/index.js";
 import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
@@ -142,6 +142,12 @@ test("every rule of the vectors is on the page about endpoints", () => {
   expect(numbers).toEqual(expect.arrayContaining(used));
 });
 
+async function startAcme(more: Partial<WorkspaceOptions>): Promise<Emulator> {
+  const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key", ...more }] });
+  onTestFinished(() => emulator.close());
+  return emulator;
+}
+
 describe("blocks of the docs", () => {
   const folder = mkdtempSync(join(tmpdir(), "apichat-pages-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -174,47 +180,32 @@ describe("blocks of the docs", () => {
     const changes = blocksOf(page, "json").map((block) => JSON.parse(block) as object);
     const messages = [text, ...changes.map((change) => ({ ...text, ...change }))];
     expect(messages).toHaveLength(3);
-    const emulator = await startEmulator({
-      workspaces: [{ name: "acme", apiKey: "an-api-key", flowApiKey: "acme-flow-api-key" }],
-    });
+    const emulator = await startAcme({ flowApiKey: "acme-flow-api-key" });
     const url = new URL(path, emulator.workspace("acme").botUrl);
-    try {
-      for (const message of messages) {
-        const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
-        expect({ status: answer.status, body: await answer.text() }).toEqual({
-          status: 200,
-          body: '{"status":"ok"}',
-        });
-      }
-    } finally {
-      await emulator.close();
+    for (const message of messages) {
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
+      expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
     }
   });
 
   test("the emulator accepts the requests of the control API", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
-    const emulator = await startEmulator({
-      workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
-    });
-    try {
-      const { text } = readPage("docs/reference/emulator.md");
-      const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
-      const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
-      const requests = shown.map(([, method = "", route = "", body = ""]) => ({ method, route, body }));
-      expect(requests).toHaveLength(3);
-      for (const { method, route, body } of [...requests, { method: "POST", route: "faults", body: fault }]) {
-        const url = `${emulator.url}/_emulator/${route.replace("{name}", "acme")}`;
-        const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
-        expect(answer.ok, await answer.text()).toBe(true);
-      }
-      // A change by hand: with a different key it would be somebody else's webhook.
-      expect(emulator.workspace("acme").registration).toMatchObject({
-        webhook_url: expect.stringContaining("changed-by-hand") as string,
-        webhook_verification_key: "our-key",
-      });
-    } finally {
-      await emulator.close();
+    const emulator = await startAcme({ registration });
+    const { text } = readPage("docs/reference/emulator.md");
+    const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
+    const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
+    const requests = shown.map(([, method = "", route = "", body = ""]) => ({ method, route, body }));
+    expect(requests).toHaveLength(3);
+    for (const { method, route, body } of [...requests, { method: "POST", route: "faults", body: fault }]) {
+      const url = `${emulator.url}/_emulator/${route.replace("{name}", "acme")}`;
+      const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
+      expect(answer.ok, await answer.text()).toBe(true);
     }
+    // A change by hand: with a different key it would be somebody else's webhook.
+    expect(emulator.workspace("acme").registration).toMatchObject({
+      webhook_url: expect.stringContaining("changed-by-hand") as string,
+      webhook_verification_key: "our-key",
+    });
   });
 
   test("the configuration of the responder and the list of workspaces are valid", async () => {

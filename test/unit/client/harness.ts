@@ -8,7 +8,6 @@ import {
   type CallOptions,
   type MessageClientOptions,
   type RegistrationClientOptions,
-  type Retry,
 } from "../../../provider/client/index.js";
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { afterTests } from "../../support/http.js";
@@ -70,16 +69,10 @@ export const textOf = (conversation: number, content: string, id = ANA.id): Inbo
   event: "message_created",
 });
 
-/** The options of both clients. */
-type ClientOptions = Pick<RegistrationClientOptions & MessageClientOptions, "requestSeconds" | "signal"> & {
-  dispatcher?: Agent;
-  onRetry?: (retry: Retry & { operation: string }) => void;
-};
-
 /** One call of each client, for behaviour that both share. */
 export const CALLS: [
   "get-webhook" | "message",
-  (origin: string, options?: ClientOptions, call?: CallOptions) => Promise<unknown>,
+  (origin: string, options?: Partial<RegistrationClientOptions>, call?: CallOptions) => Promise<unknown>,
 ][] = [
   ["get-webhook", (origin, options, call) => createTestClient(origin, options).getWebhook(call)],
   [

@@ -1,26 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { MessageClient } from "../../../provider/client/index.js";
-import { inboundMessage } from "../../../schema/inbound.js";
+import samples from "../../../schema/samples.json" with { type: "json" };
 import { startServer, type TestServer } from "../../support/http.js";
 import { createTestMessageClient, failureOf, FLOW_KEY, textOf, TO } from "./harness.js";
 
 const startTaking = (status = 200, body = ""): Promise<TestServer> =>
   startServer((_, response) => response.writeHead(status).end(body));
 
-const SENDER = { id: "contact-42", name: "Ana Beatriz", email: "", phone_number: "", type: "contact" };
-const COMMON = {
-  message_type: "incoming",
-  sender: SENDER,
-  conversation_id: 7,
-  event: "message_created",
-  content: "",
-};
-const MEDIA = { ...TO, url: "https://media.example/a.bin?v=1" };
-
-const attachment = (fileType: string): object => ({
-  ...COMMON,
-  attachments: [{ file_type: fileType, data_url: MEDIA.url }],
-});
+/** The options that the samples are sent with. */
+const FROM_ANA = { sender: { id: "u-1", name: "Ana" }, conversationId: 42 };
+const MEDIA = { ...FROM_ANA, url: "https://cdn.example/a" };
 
 type Send = (client: MessageClient) => Promise<unknown>;
 
@@ -29,26 +18,21 @@ describe("a message", () => {
     [
       "a text with additional properties, which are dropped,",
       (client) => {
-        const sender = { ...TO.sender, workspace: "w1" };
-        const wider = { ...TO, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
+        const sender = { ...FROM_ANA.sender, workspace: "w1" };
+        const wider = { ...FROM_ANA, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
         return client.sendText(wider);
       },
-      { ...COMMON, content: 'Olá, "tudo bem"?\n😀' },
+      { ...samples.InboundTextMessage, content: 'Olá, "tudo bem"?\n😀' },
     ],
     [
       "a button",
-      (client) => client.sendButton({ ...TO, title: "Yes", payload: "answer:yes" }),
-      {
-        ...COMMON,
-        event: "message_postback",
-        content: "Yes",
-        submitted_values: [{ title: "Yes", payload: "answer:yes" }],
-      },
+      (client) => client.sendButton({ ...FROM_ANA, title: "Yes", payload: "YES" }),
+      samples.InboundButtonMessage,
     ],
-    ["an image", (client) => client.sendImage(MEDIA), attachment("image")],
-    ["an audio", (client) => client.sendAudio(MEDIA), attachment("audio")],
-    ["a video", (client) => client.sendVideo(MEDIA), attachment("video")],
-    ["a file", (client) => client.sendFile(MEDIA), attachment("file")],
+    ["an image", (client) => client.sendImage(MEDIA), samples.InboundImageMessage],
+    ["an audio", (client) => client.sendAudio(MEDIA), samples.InboundAudioMessage],
+    ["a video", (client) => client.sendVideo(MEDIA), samples.InboundVideoMessage],
+    ["a file", (client) => client.sendFile(MEDIA), samples.InboundFileMessage],
     [
       "in wire format, without e-mail and phone number,",
       (client) => client.send(textOf(9, "as it is")),
@@ -58,9 +42,7 @@ describe("a message", () => {
     const { url, requests } = await startTaking();
     await send(createTestMessageClient(url));
     expect(requests).toHaveLength(1);
-    const body: unknown = JSON.parse(requests[0]?.body ?? "");
-    expect(body).toStrictEqual(expected);
-    expect(inboundMessage.safeParse(body).success).toBe(true);
+    expect(JSON.parse(requests[0]?.body ?? "")).toStrictEqual(expected);
   });
 
   test("is posted to the bot's address as JSON, with the flow API key as a bearer token", async () => {
@@ -90,7 +72,7 @@ test.each<[string, number, string, unknown]>([
   ["no body if it exceeds the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
 ])("a receipt contains %s", async (_, status, answer, body) => {
   const { url, requests } = await startTaking(status, answer);
-  const receipt = await createTestMessageClient(url, { retry: "any" }).sendText({ ...TO, text: "hi" });
+  const receipt = await createTestMessageClient(url).sendText({ ...TO, text: "hi" });
   expect(receipt).toStrictEqual({ httpStatus: status, body, attempts: 1 });
   expect(requests).toHaveLength(1);
 });

@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type ApiChatError, MessageClient, RegistrationClient } from "../../../provider/client/index.js";
+import {
+  type ApiChatError,
+  MessageClient,
+  RegistrationClient,
+  type RegistrationClientOptions,
+} from "../../../provider/client/index.js";
 import { diagnoseHandshake } from "../../../provider/diagnosis/index.js";
 import { type EmulatorOptions, startEmulator, type Workspace } from "../../../provider/emulator/index.js";
 import { VERSION } from "../../../provider/lib/version.js";
@@ -71,38 +76,37 @@ describe("a request", () => {
   });
 });
 
-test.each([
-  ["apiKey", { apiKey: "" }],
-  ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
-  ["baseUrl", { baseUrl: "query-value-as-a-key-in-the-wrong-place" }],
-  ["baseUrl", { baseUrl: "https://platform.example/acme/apichat?action=query-value" }],
-  ["requestSeconds", { requestSeconds: 0 }],
-  ["requestSeconds", { requestSeconds: 2_147_484 }],
-])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, options) => {
-  const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
+const withOptions = (options: Partial<RegistrationClientOptions>) => () =>
+  createTestClient("http://127.0.0.1:9", options);
+
+test.each<[string, () => unknown]>([
+  ["apiKey", withOptions({ apiKey: "" })],
+  ["apiKey", withOptions({ apiKey: "query-valüe", apiKeyAs: "body-and-bearer" })],
+  ["baseUrl", withOptions({ baseUrl: "platform.example?token=query-value" })],
+  ["baseUrl", withOptions({ baseUrl: "query-value-as-a-key-in-the-wrong-place" })],
+  ["baseUrl", withOptions({ baseUrl: "https://platform.example/acme/apichat?action=query-value" })],
+  ["requestSeconds", withOptions({ requestSeconds: 0 })],
+  ["requestSeconds", withOptions({ requestSeconds: 2_147_484 })],
+  ...["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }].map(
+    (flowApiKeyAs): [string, () => unknown] => [
+      "flowApiKeyAs",
+      () => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never),
+    ],
+  ),
+])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, create) => {
+  const error = await failureOf((async () => create())());
   expect(error).toMatchObject({ code: "invalid_config", attempts: 0, problems: [{ field }] });
-  expect(error.message).not.toContain("query-value");
+  expect(error.message).not.toMatch(/query-val/);
 });
 
 describe("a response", () => {
-  test.each([
-    [{ ...REGISTERED, more: 1 }, REGISTERED],
-    [
-      { webhook_url: "https://a.example/", webhook_status: "pending" },
-      {
-        webhook_url: "https://a.example/",
-        webhook_verification_key: "",
-        webhook_status: "pending",
-        bot_url: "",
-      },
-    ],
-  ])("with the data %j is a registration", async (data, wire) => {
-    const { url } = await startServer((_, response) => answerOk(response, data));
+  test("with data is a registration", async () => {
+    const { url } = await startServer((_, response) => answerOk(response, { ...REGISTERED, more: 1 }));
     expect(await createTestClient(url).getWebhook()).toEqual({
-      webhookUrl: wire.webhook_url,
-      webhookVerificationKey: wire.webhook_verification_key,
-      status: wire.webhook_status,
-      botUrl: wire.bot_url,
+      webhookUrl: REGISTERED.webhook_url,
+      webhookVerificationKey: REGISTERED.webhook_verification_key,
+      status: REGISTERED.webhook_status,
+      botUrl: REGISTERED.bot_url,
     });
   });
 
@@ -161,37 +165,17 @@ describe("flowApiKeyAs", () => {
     expect(requests[0]?.headers.authorization).toBeUndefined();
     expect(JSON.parse(requests[0]?.body ?? "")).toEqual({ ...HI, ChaveApi: "ü key" });
   });
-
-  test.each<unknown>(["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }])(
-    "%j is refused",
-    (flowApiKeyAs) => {
-      expect(() => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never)).toThrow(
-        expect.objectContaining({
-          code: "invalid_config",
-          problems: [expect.objectContaining({ field: "flowApiKeyAs" })],
-        }),
-      );
-    },
-  );
 });
 
-describe("apiKeyAs", () => {
-  test.each([
-    ["body", "body", "ok"],
-    ["body", "body-and-bearer", "unauthorized"],
-    ["body-and-bearer", "body", "ok"],
-    ["body-and-bearer", "body-or-bearer", "ok"],
-    ["body-and-bearer", "body-and-bearer", "ok"],
-  ] as const)("%s, at a service with %s: %s", async (apiKeyAs, registrationKey, outcome) => {
-    const { baseUrl, apiKey } = await startAcme({ registrationKey });
-    const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
-    expect(await outcomeOf(client.getWebhook())).toBe(outcome);
-    expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
-  });
-
-  test("body-and-bearer is refused for a key that is invalid in a header", () => {
-    expect(() => createTestClient("http://a.example", { apiKeyAs: "body-and-bearer" })).toThrow(
-      expect.objectContaining({ code: "invalid_config" }),
-    );
-  });
+test.each([
+  ["body", "body", "ok"],
+  ["body", "body-and-bearer", "unauthorized"],
+  ["body-and-bearer", "body", "ok"],
+  ["body-and-bearer", "body-or-bearer", "ok"],
+  ["body-and-bearer", "body-and-bearer", "ok"],
+] as const)("apiKeyAs %s, at a service with %s: %s", async (apiKeyAs, registrationKey, outcome) => {
+  const { baseUrl, apiKey } = await startAcme({ registrationKey });
+  const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
+  expect(await outcomeOf(client.getWebhook())).toBe(outcome);
+  expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
 });

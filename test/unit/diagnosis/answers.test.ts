@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type {
   DiagnoseOptions,
   HandshakeCause,
@@ -106,7 +106,7 @@ test("the title of a page is quoted instead of its start", async () => {
 
 const serviceUrl = "http://127.0.0.1:9/";
 
-test("a correct endpoint passes without a warning", async () => {
+test("a correct endpoint passes without a warning, and receives two different challenges", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const diagnosis = await diagnose(`${url}/hook?token=query-value`, { serviceUrl });
   const ms: unknown = expect.any(Number);
@@ -120,7 +120,15 @@ test("a correct endpoint passes without a warning", async () => {
       steps: ["form", "json"].map((encoding) => ({ encoding, httpStatus: 200, ms })),
     },
   });
-  expect(requests).toHaveLength(2);
+  for (const request of requests) {
+    expect(request).toMatchObject({ method: "POST", path: "/hook?token=query-value" });
+    expect(parametersOf(request)).toEqual({
+      hub_mode: "subscribe",
+      hub_verify_token: VERIFICATION_KEY,
+      hub_challenge: expect.any(String) as string,
+    });
+  }
+  expect(new Set(requests.map((one) => parametersOf(one)["hub_challenge"])).size).toBe(2);
 });
 
 /** Responds with the challenge, and with a status for each encoding. */
@@ -137,11 +145,15 @@ const answerOnly =
   (request, response, index) =>
     (encodingOf(request) === encoding ? answer : respond(400, "not so"))(request, response, index);
 
-const late: Answer = (request, response, index) =>
-  setTimeout(() => answerHandshake()(request, response, index), 150);
+/** Passes every handshake after this time, by a fake clock. */
+const answerAfter =
+  (ms: number): Answer =>
+  (...exchange) => {
+    vi.advanceTimersByTime(ms);
+    return answerHandshake()(...exchange);
+  };
 
-const LATE = /takes 0\.\d s to answer/;
-const probe = { probeToken: true };
+const probe = { probe: true };
 
 test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: number, text?: RegExp]>([
   // In the order of the attempts; form and JSON are sent at once.
@@ -172,8 +184,8 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
     2,
     /with HTTP 202;/,
   ],
-  ["a slow response", late, { slowMs: 100 }, ["slow"], 2, LATE],
-  ["a response in less than five seconds", late, {}, [], 2],
+  ["a slow response", answerAfter(5_000), {}, ["slow"], 2, /takes \d+\.\d s to answer/],
+  ["a response in less than five seconds", answerAfter(2_000), {}, [], 2],
   ["a challenge to anyone", answerAnyToken, probe, ["token_not_checked"], 3],
   ["a challenge to anyone, not probed for", answerAnyToken, {}, [], 2],
   [
@@ -185,6 +197,8 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   ],
   ["a rejection of a wrong token", answerHandshake(), probe, [], 3],
 ])("%s passes with its warnings", async (_, answer, options, codes, sent, text = /./) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   const { url, requests } = await startServer(answer);
   const { passed, warnings } = await diagnose(url, { serviceUrl, ...options });
   expect(passed).toBe(true);
@@ -192,7 +206,7 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   for (const warning of warnings.slice(0, 1)) expect(warning.text).toMatch(text);
   expect(requests).toHaveLength(sent);
   const tokens = requests.map((one) => parametersOf(one)["hub_verify_token"]);
-  const isRight = tokens.map((_token, index) => !options.probeToken || index < sent - 1);
+  const isRight = tokens.map((_token, index) => !options.probe || index < sent - 1);
   expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
 });
 
@@ -208,8 +222,8 @@ test.each<[string, Answer, boolean, cause: string, sent: number]>([
   ["found by a handshake with a wrong token", demandSignature, true, "signature_demanded", 5],
   ["not probed by default", demandSignature, false, "forbidden", 4],
   ["not reported if the endpoint rejects a wrong token", respond(401), true, "unauthorized", 5],
-])("an endpoint that requires a signature: %s", async (_, answer, probeSignature, cause, sent) => {
+])("an endpoint that requires a signature: %s", async (_, answer, isProbed, cause, sent) => {
   const { url, requests } = await startServer(answer);
-  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+  expect((await diagnoseFailure(url, { probe: isProbed })).cause).toBe(cause);
   expect(requests).toHaveLength(sent);
 });

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { faultRule } from "../../../provider/emulator/faults.js";
 import { switches, type Switches } from "../../../provider/emulator/open-point-options.js";
 import type { RegistrationAction } from "../../../schema/index.js";
 import { MEDIA_KINDS } from "../../../schema/message-kind.js";
-import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
+import { jsonSchemas, walkFields } from "../schema/json-schema-fields.js";
 import { CONTROL_ROUTES, operations } from "./harness.js";
 
 const root = new URL("../../../", import.meta.url);
@@ -35,12 +35,8 @@ const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !
  * entries of lists themselves.
  */
 function listFields(): string[] {
-  const folder = new URL("schema/", root);
-  const names = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
-  const texts = names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")] as const);
-  const files = parseJsonSchemas(new Map(texts));
-  const paths = [...files.keys()].flatMap((file) =>
-    walkFields(files, `${file}#`).map(({ path }) => `${file.replace(".schema.json", "")} ${path}`),
+  const paths = [...jsonSchemas.keys()].flatMap((file) =>
+    walkFields(`${file}#`).map(({ path }) => `${file.replace(".schema.json", "")} ${path}`),
   );
   const named = paths.map((path) => path.replaceAll(/\.0(?=\.|$)/g, "[]"));
   return [...new Set(named)].filter((path) => !path.endsWith("[]"));

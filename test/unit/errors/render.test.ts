@@ -5,7 +5,6 @@ import {
   renderProblem,
   type Audience,
   type Failure,
-  type Hint,
 } from "../../../provider/errors/index.js";
 
 const AT = "https://platform.example/acme/apichat";
@@ -18,9 +17,6 @@ const FAILURE: Failure = {
   hints: [],
   attempts: 1,
 };
-
-const render = (hint: Hint, audience?: Audience): string =>
-  renderFailure({ ...FAILURE, summary: "it failed", hints: [hint] }, audience);
 
 test("an error is data, and its message is the text of that data for a program", () => {
   const cause = new Error("cut off");
@@ -66,20 +62,13 @@ describe("the text", () => {
     ]);
   });
 
-  test.each<[Hint, Partial<Record<Audience, string>>]>([
-    [
-      { id: "give_api_key" },
-      {
-        program: "Give it as apiKey, as APICHAT_API_KEY",
-        command_line: "with --api-key-file or APICHAT_API_KEY",
-        list: "as apiKey or apiKeyEnv in the list, with --api-key-file",
-        fleet: "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list",
-      },
-    ],
-  ])("names a setting as the audience does: %j", (hint, words) => {
-    for (const [audience, text] of Object.entries(words)) {
-      expect(render(hint, audience as Audience)).toContain(text);
-    }
+  test.each<[Audience, string]>([
+    ["program", "Give it as apiKey, as APICHAT_API_KEY"],
+    ["command_line", "with --api-key-file or APICHAT_API_KEY"],
+    ["list", "as apiKey or apiKeyEnv in the list, with --api-key-file"],
+    ["fleet", "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list"],
+  ])("names a setting as its audience does: %s", (audience, words) => {
+    expect(renderFailure({ ...FAILURE, hints: [{ id: "give_api_key" }] }, audience)).toContain(words);
   });
 
   test("names a field as its audience does", () => {

@@ -2,15 +2,12 @@ import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { describe, expect, test } from "vitest";
 import { backOffMs, MAX_RETRY_AFTER_MS, parseRetryAfter } from "../../../provider/lib/retry.js";
 import {
-  appendQuery,
   botCodeOf,
   canonicalUrl,
   hideQuery,
   isSameBot,
   isSameUrl,
-  printTarget,
   formatUrl,
-  secretsOfUrl,
 } from "../../../provider/lib/url.js";
 import { parseUrn } from "../../../provider/lib/urn.js";
 import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/version.js";
@@ -30,26 +27,6 @@ describe("printing a URL", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });
-
-  test("resolves the target of a redirect", () => {
-    expect(printTarget("/login?next=1", "https://chat.example/hook")).toBe(
-      "https://chat.example/login?next=***",
-    );
-    expect(printTarget("https://user:pass@other.example/", "https://chat.example/")).toBe(
-      "https://other.example/",
-    );
-    expect(printTarget("https://", "https://chat.example/")).toBe("(not a URL)");
-  });
-});
-
-test("a query is appended to the URL's own, which is kept verbatim", () => {
-  expect(appendQuery("https://a.example/x", "c=3")).toBe("https://a.example/x?c=3");
-  expect(appendQuery("https://a.example/x?a=%2F+1&b", "c=3")).toBe("https://a.example/x?a=%2F+1&b&c=3");
-});
-
-test("long query values of a URL count as secrets", () => {
-  expect(secretsOfUrl("https://a.example/?id=7&token=abc%20defgh&name=acme")).toEqual(["abc defgh"]);
-  expect(secretsOfUrl("not a URL?token=abcdefgh")).toEqual([]);
 });
 
 test.each([

@@ -78,24 +78,15 @@ export async function startEngine(taken: Line[] = []): Promise<{ address: string
   return { address: `127.0.0.1:${port}`, lines: taken };
 }
 
-export interface Plugin {
-  /** Calls a method, and searches its result for secrets. */
-  call: Call;
-  configure(config: Marked): Promise<void>;
-  invoke(args: Marked): Promise<Marked>;
-  cancel(): Promise<void>;
-  /** The lines that the engine has received. */
-  lines: Line[];
-}
-
-const plugin = {} as Plugin;
+/** The lines that the engine has received. */
+const received: Line[] = [];
 let engine: EngineClient;
 let provider: ReturnType<typeof connectProvider>;
 const stops: (() => void)[] = [];
 
 /** Starts a new run: an engine at a different address, and a plugin that knows nothing yet. */
 export async function startRun(): Promise<void> {
-  const { address } = await startEngine(plugin.lines);
+  const { address } = await startEngine(received);
   engine = new EngineClient(address);
   const served = await serve(engine);
   provider = connectProvider(served.port);
@@ -103,22 +94,23 @@ export async function startRun(): Promise<void> {
 }
 
 /** Isolates each test with its own plugin, engine and run. */
-export function isolatePlugins(): Plugin {
+export function isolatePlugins() {
   isolateRuns();
   beforeEach(async () => {
     vi.stubEnv("CI", undefined);
     const previous = printLinesWith((kind, _name, text) => engine.log(kind, text));
     stops.push(() => printLinesWith(previous));
-    Object.assign(plugin, { lines: [] });
+    received.length = 0;
     await startRun();
   });
   afterEach(() => {
     stops.splice(0).forEach((stop) => stop());
-    requireNoSecret(plugin.lines);
+    requireNoSecret(received);
   });
-  return Object.assign(plugin, { call, configure, invoke, cancel });
+  return { call, configure, invoke, cancel, lines: received };
 }
 
+/** Calls a method, and searches its result for secrets. */
 const call: Call = async <Answer>(...sent: Parameters<Call>) => {
   const answer = await provider.call<Answer>(...sent).catch((error: ServiceError) => {
     requireNoSecret([error.details, partOf(error)]);

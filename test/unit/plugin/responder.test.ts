@@ -84,11 +84,6 @@ test("a responder of two workspaces has the same values in each call", async () 
 test.each<[string, Marked, Marked]>([
   ["nothing", TWO, { urls: { acme: UNKNOWN, other: UNKNOWN }, port: UNKNOWN, healthUrl: UNKNOWN }],
   ["a given port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
-  [
-    "a given public URL",
-    { ...TWO, publicUrl: "https://tunnel.example/a/" },
-    { urls: { acme: "https://tunnel.example/a/acme", other: "https://tunnel.example/a/o" } },
-  ],
   ["a port without the workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
   [
     "a port without one workspace",

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+
 /** The parts of a JSON Schema that are read here. */
 interface JsonSchema {
   $ref?: string;
@@ -14,21 +16,20 @@ interface Field {
   schema: JsonSchema;
 }
 
-/** Parses the texts of generated files. */
-export function parseJsonSchemas(texts: ReadonlyMap<string, string>): Map<string, JsonSchema> {
-  const schemas = new Map<string, JsonSchema>();
-  for (const [file, text] of texts) {
-    const schema: JsonSchema = JSON.parse(text);
-    schemas.set(file, schema);
-  }
-  return schemas;
-}
+const folder = new URL("../../../schema/", import.meta.url);
+
+/** The generated files, by their names. */
+export const jsonSchemas = new Map<string, JsonSchema>(
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".schema.json"))
+    .map((name) => [name, JSON.parse(readFileSync(new URL(name, folder), "utf8")) as JsonSchema]),
+);
 
 /** Lists every field that the JSON Schema at a reference describes, through `$ref`, `anyOf` and arrays. */
-export function walkFields(files: ReadonlyMap<string, JsonSchema>, ref: string): Field[] {
+export function walkFields(ref: string): Field[] {
   const fields: Field[] = [];
   const [file = ""] = ref.split("#");
-  const root = files.get(file);
+  const root = jsonSchemas.get(file);
   if (root === undefined) throw new Error(`no generated file ${file}`);
 
   const visit = (schema: JsonSchema, path: string): void => {

@@ -20,11 +20,6 @@ const configuration = {
 const removed = { webhook_url: "", webhook_verification_key: "", webhook_status: "", bot_url: "" };
 
 describe("readRegistration", () => {
-  it("returns the configuration with any status, without unspecified fields", () => {
-    const pending = { ...configuration, webhook_status: "pending" };
-    expect(readRegistration({ ...pending, workspace: "acme" })).toEqual(pending);
-  });
-
   it.each([
     ["missing", undefined],
     ["null", null],

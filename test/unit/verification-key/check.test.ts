@@ -77,8 +77,3 @@ test.each<[Args, string, RegExp]>([
   expect(failures).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
   expect(JSON.stringify(failures)).not.toMatch(/vk\/live|short-seed|a9Zt0/);
 });
-
-test("all problems are reported at once", async () => {
-  const failures = await failuresOf({ rotation: "", keep: 99, bytes: 1, initial: "" });
-  expect(failures.map(({ property }) => property)).toEqual(["rotation", "keep", "bytes", ""]);
-});

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions, Fault } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions, Fault, FaultRule } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
 import { lookUpRegistration } from "../../../provider/webhook/read.js";
 import { DRIFTED_KEY, type WebhookInputs, type WebhookState } from "../../../provider/webhook/state.js";
@@ -269,22 +269,6 @@ describe("a set-webhook that the service rejects permanently", () => {
       expect(isDeepStrictEqual(acme.registration, before)).toBe(!maskKey);
     },
   );
-
-  test.each([
-    ["unverified", rejectHandshake],
-    ["verified", { operation: "set-webhook", fault: { status: 422, afterChange: true } }],
-  ] as const)(
-    "leaves a state if it registered the webhook as %s, so destroy removes it",
-    async (_, fault) => {
-      const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
-      emulator.injectFault(fault);
-      const { state } = await unfinishedBy(create({ ...args, timeouts }));
-      expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-      startRun();
-      await remove(state);
-      expect(acme.registration).toBeUndefined();
-    },
-  );
 });
 
 test("set-webhook is not called after a failed preflight", async () => {
@@ -299,12 +283,18 @@ test("set-webhook is not called after a failed preflight", async () => {
 });
 
 describe("a lost response", () => {
-  test("is recovered with get-webhook, even if that masks the key", async () => {
-    const { acme, args, emulator, actions } = await startAcme({ maskKey: true });
-    emulator.injectFault({ operation: "set-webhook", fault: "html" });
-    expect((await create(args)).botUrl).toBe(acme.botUrl);
-    expect(actions()).toEqual(SET);
-  });
+  test.each<Fault[]>([
+    ["html"],
+    [{ status: 502, afterChange: true }, { status: 401 }],
+    [{ status: 502, afterChange: true }, { status: 422 }],
+  ])(
+    "is recovered with get-webhook, which may mask the key, even if a retry is rejected: %j %j",
+    async (...faults) => {
+      const { acme, args, emulator } = await startAcme({ maskKey: true });
+      for (const fault of faults) emulator.injectFault({ operation: "set-webhook", fault });
+      expect((await create(args)).botUrl).toBe(acme.botUrl);
+    },
+  );
 
   test("is an error if get-webhook fails too, and the next create adopts the webhook", async () => {
     const { acme, args, emulator, actions } = await startAcme();
@@ -319,22 +309,26 @@ describe("a lost response", () => {
     expect(actions()).toEqual(GET);
     expect(lines).toEqual([expect.stringMatching(ADOPTED)]);
   });
+});
 
-  test.each<[string, boolean, Fault | undefined]>([
-    ["a lost get-webhook for a known bot", true, "html"],
-    ["a lost confirmation", false, undefined],
-  ])("leaves a state after %s, so destroy removes the webhook", async (_, hasOther, fault) => {
-    const { acme, args, emulator } = await startAcme();
-    if (hasOther) acme.takeOver(FOREIGN);
-    if (fault) emulator.injectFault({ operation: "set-webhook", fault });
-    emulator.injectFault(secondLookFails);
-    const { id, state } = await unfinishedBy(create({ ...args, onExisting: "replace" }));
-    expect(id).toBe(acme.botUrl);
-    expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-    startRun();
-    await remove(state);
-    expect(acme.registration).toBeUndefined();
-  });
+const setFails = (fault: Fault) => ({ operation: "set-webhook", fault }) as const;
+
+test.each<[string, FaultRule[], isOther?: boolean]>([
+  ["a rejection that leaves it unverified", [rejectHandshake]],
+  ["a rejection that leaves it verified", [setFails({ status: 422, afterChange: true })]],
+  ["a lost response, if its bot is known", [setFails("html"), secondLookFails], true],
+  ["a lost confirmation", [secondLookFails]],
+])("a create leaves a state after %s, so destroy removes the webhook", async (_, faults, isOther) => {
+  const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
+  if (isOther) acme.takeOver(FOREIGN);
+  for (const fault of faults) emulator.injectFault(fault);
+  const timeouts = { readySeconds: 0, requestSeconds: 3 };
+  const { id, state } = await unfinishedBy(create({ ...args, onExisting: "replace", timeouts }));
+  expect(id).toBe(acme.botUrl);
+  expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+  startRun();
+  await remove(state);
+  expect(acme.registration).toBeUndefined();
 });
 
 test("a replacement with a lost response has its own claim in the state", async () => {
@@ -389,13 +383,3 @@ test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>
   expect(error).toMatchObject({ code: "conflict" });
   expect(error.summary).toContain(`${args.webhookUrl} of this stack's own resource "acme"`);
 });
-
-test.each([401, 422])(
-  "a set-webhook that took effect is found, even if its retry is rejected with %d",
-  async (status) => {
-    const { args, emulator, acme } = await startAcme();
-    emulator.injectFault({ operation: "set-webhook", fault: { status: 502, afterChange: true } });
-    emulator.injectFault({ operation: "set-webhook", fault: { status } });
-    expect((await create(args)).botUrl).toBe(acme.botUrl);
-  },
-);

@@ -1,5 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
-import { describe, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { providerSource } from "../../../provider/pulumi/class-arguments.js";
 import { diffWebhook } from "../../../provider/webhook/inputs.js";
@@ -35,82 +35,80 @@ const STATE = stateWith();
 const diff = (change: Partial<WebhookInputs>, state = STATE) =>
   diffWebhook(state, { ...INPUTS, ...change }, { run: currentRun() });
 
-describe("diff", () => {
-  test("ignores a changed source of the provider, and compares objects by value", () => {
-    expect(diff({ __provider: "of another version" })).toEqual({
-      changes: false,
-      changed: [],
-      deleteBeforeReplace: false,
-    });
-    expect(
-      diff({ timeouts: { readySeconds: 3 } }, stateWith({ timeouts: { readySeconds: 3 } })).changes,
-    ).toBe(false);
-    expect(lines).toEqual([]);
+test("diff ignores a changed source of the provider, and compares objects by value", () => {
+  expect(diff({ __provider: "of another version" })).toEqual({
+    changes: false,
+    changed: [],
+    deleteBeforeReplace: false,
   });
-
-  test.each<Partial<WebhookInputs>>([
-    { name: "renamed-with-an-alias" },
-    { baseUrl: "https://moved.example/" },
-    { webhookUrl: "https://moved.example/" },
-    { webhookVerificationKey: "another-key-0123456" },
-    { apiKey: API_KEY },
-    { onExisting: "replace" },
-    { preflight: "off" },
-    { timeouts: { readySeconds: 1 } },
-    { webhookUrl: UNKNOWN },
-    { webhookVerificationKey: UNKNOWN },
-  ])("reports a change to %j as an update, never as a replacement", (change) =>
-    expect(diff(change)).toEqual({ changes: true, changed: Object.keys(change), deleteBeforeReplace: false }),
+  expect(diff({ timeouts: { readySeconds: 3 } }, stateWith({ timeouts: { readySeconds: 3 } })).changes).toBe(
+    false,
   );
+  expect(lines).toEqual([]);
+});
 
-  test.each<[string, Partial<WebhookState>]>([
-    ["status", { status: "failed" }],
-    ["webhookVerificationKey", { drift: [DRIFTED_KEY] }],
-    ["botUrl", { botUrl: "https://new-bots.example/api/apichat/f1" }],
-    ["webhookUrl", { webhookUrl: "https://drifted.example/" }],
-    ["webhookUrl", { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } }],
-  ])("compares with the recorded %s: %j", (name, recorded) =>
-    expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
-  );
+test.each<Partial<WebhookInputs>>([
+  { name: "renamed-with-an-alias" },
+  { baseUrl: "https://moved.example/" },
+  { webhookUrl: "https://moved.example/" },
+  { webhookVerificationKey: "another-key-0123456" },
+  { apiKey: API_KEY },
+  { onExisting: "replace" },
+  { preflight: "off" },
+  { timeouts: { readySeconds: 1 } },
+  { webhookUrl: UNKNOWN },
+  { webhookVerificationKey: UNKNOWN },
+])("diff reports a change to %j as an update, never as a replacement", (change) =>
+  expect(diff(change)).toEqual({ changes: true, changed: Object.keys(change), deleteBeforeReplace: false }),
+);
 
-  test("reports a state without a source, which the plugin has written", () => {
-    const { __provider: _, ...state } = STATE;
-    expect(diff({}, state).changed).toEqual(["__provider"]);
-  });
+test.each<[string, Partial<WebhookState>]>([
+  ["status", { status: "failed" }],
+  ["webhookVerificationKey", { drift: [DRIFTED_KEY] }],
+  ["botUrl", { botUrl: "https://new-bots.example/api/apichat/f1" }],
+  ["webhookUrl", { webhookUrl: "https://drifted.example/" }],
+  ["webhookUrl", { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } }],
+])("diff compares with the recorded %s: %j", (name, recorded) =>
+  expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
+);
 
-  test("reports an API key of the environment that differs from the last one used", () => {
-    vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
-    expect(diff({}).changed).toEqual(["apiKey"]);
-  });
+test("diff reports a state without a source, which the plugin has written", () => {
+  const { __provider: _, ...state } = STATE;
+  expect(diff({}, state).changed).toEqual(["__provider"]);
+});
 
-  test("prints a line for changes that a preview hides", () => {
-    diff({ webhookVerificationKey: "another-key-0123456" });
-    diff({}, { ...STATE, drift: [DRIFTED_KEY] });
-    diff({ apiKey: API_KEY });
-    diff({ webhookUrl: "https://chat.example/hook?token=query-value" });
-    expect(lines).toEqual([
-      "acme: webhookVerificationKey changes",
-      "acme: webhookVerificationKey: the service has a different key",
-      "acme: apiKey changes",
-      "acme: webhookUrl changes: https://chat.example/hook => https://chat.example/hook?token=***",
-    ]);
-  });
+test("diff reports an API key of the environment that differs from the last one used", () => {
+  vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
+  expect(diff({}).changed).toEqual(["apiKey"]);
+});
 
-  test("fails if another state of the program holds the same bot, even under the same name", () => {
-    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
-    diff({});
-    diff({});
-    const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
-    expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
-  });
+test("diff prints a line for changes that a preview hides", () => {
+  diff({ webhookVerificationKey: "another-key-0123456" });
+  diff({}, { ...STATE, drift: [DRIFTED_KEY] });
+  diff({ apiKey: API_KEY });
+  diff({ webhookUrl: "https://chat.example/hook?token=query-value" });
+  expect(lines).toEqual([
+    "acme: webhookVerificationKey changes",
+    "acme: webhookVerificationKey: the service has a different key",
+    "acme: apiKey changes",
+    "acme: webhookUrl changes: https://chat.example/hook => https://chat.example/hook?token=***",
+  ]);
+});
 
-  test("records no claim for an undeclared state, or one with changes", () => {
-    diff({});
-    currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
-    diff({ preflight: "off" });
-    const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
-    expect(() => diff({}, other)).not.toThrow();
-  });
+test("diff fails if another state of the program holds the same bot, even under the same name", () => {
+  currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+  diff({});
+  diff({});
+  const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
+  expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
+});
+
+test("diff records no claim for an undeclared state, or one with changes", () => {
+  diff({});
+  currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
+  diff({ preflight: "off" });
+  const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
+  expect(() => diff({}, other)).not.toThrow();
 });
 
 test("values in existing states never change: UNKNOWN, and the source of the provider", () => {

@@ -6,14 +6,7 @@ import { backOffMs } from "../../../provider/lib/retry.js";
 import type { WantedWebhook } from "../../../provider/registration/index.js";
 import { tryHandshake, type TryHandshakeOptions } from "../../../provider/registration/try-handshake.js";
 import { freePort, startServer, type Answer } from "../../support/http.js";
-import {
-  answerAnyToken,
-  answerChallenge,
-  answerHandshake,
-  encodingOf,
-  parametersOf,
-  respond,
-} from "../diagnosis/harness.js";
+import { answerChallenge, answerHandshake, encodingOf, respond } from "../diagnosis/harness.js";
 import { VERIFICATION_KEY, failureOf, isolateRuns, startCreated, update } from "./harness.js";
 
 /** Pauses end at once and advance the clock, which does not count the real time of handshakes. */
@@ -64,29 +57,11 @@ const inRounds =
     (status === undefined ? answerHandshake() : respond(status))(request, response, index);
   };
 
-test("the handshake is posted as form and as JSON, each with its own challenge", async () => {
-  const { url, requests } = await startServer(answerAnyToken);
-  await run(`${url}/hook?tenant=a%20b`);
-  expect(new Set(requests.map(encodingOf))).toEqual(new Set(["form", "json"]));
-  for (const one of requests) {
-    expect([one.method, one.path]).toEqual(["POST", "/hook?tenant=a%20b"]);
-    expect(parametersOf(one)).toEqual({
-      hub_mode: "subscribe",
-      hub_verify_token: VERIFICATION_KEY,
-      hub_challenge: expect.any(String) as string,
-    });
-  }
-  expect(new Set(requests.map((one) => parametersOf(one)["hub_challenge"])).size).toBe(requests.length);
-  expect(lines).toEqual([]);
-});
-
 test("one passing encoding suffices, and the failing ones are reported", async () => {
-  const { url, requests } = await startServer((request, ...more) =>
+  const { url } = await startServer((request, ...more) =>
     (encodingOf(request) === "query" ? answerHandshake() : respond(503))(request, ...more),
   );
-  await run(`${url}/hook?tenant=a%20b`, inAMinute());
-  expect(requests.map(encodingOf).slice(2)).toEqual(["multipart", "query"]);
-  expect(requests[3]?.path).toMatch(/^\/hook\?tenant=a%20b&hub_mode=subscribe&/);
+  await run(url, inAMinute());
   const others = ["form", "json", "multipart"].map((encoding) => `not as ${encoding}: HTTP 503`);
   expect(lines).toEqual([`acme: the handshake passes, but ${others.join("; ")}`]);
 });
@@ -128,10 +103,16 @@ describe("a failing endpoint", () => {
 });
 
 describe("waiting", () => {
-  test.each([503, 404, 401])("succeeds once the endpoint stops responding with %i", async (status) => {
-    const { url, requests } = await startServer(inRounds(status));
-    await run(url, inAMinute());
-    expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
+  test.each<[statuses: number[], rejectedRounds?: number]>([
+    [[503]],
+    [[404]],
+    [[401, 401]],
+    [[401, 503, 401], 2],
+    [[401, 403, 401], 2],
+  ])("succeeds once the endpoint stops responding with %j", async (statuses, rejectedRounds) => {
+    const { url, requests } = await startServer(inRounds(...statuses));
+    await run(url, { rejectedRounds, ...inAMinute() });
+    expect(requests.length).toBeGreaterThan(statuses.length * REQUESTS_OF_A_ROUND);
   });
 
   test.each<[string, Answer]>([
@@ -173,39 +154,22 @@ describe("waiting", () => {
   });
 });
 
-test.each<[HandshakeCause, () => Promise<string>]>([
-  ["name_not_resolved", async () => `http://${"x".repeat(64)}.invalid/`],
-  ["tls_not_spoken", async () => (await startServer()).url.replace("http:", "https:")],
-])("waiting ends after three rounds with %s, and the message says so", async (cause, start) => {
-  vi.mocked(backOffMs).mockReturnValueOnce(3_000);
-  const error = await failureOf(run(await start(), inAMinute()));
-  expect(error).toMatchObject({ attempts: 3, transcript: { cause } });
-  expect(lines).toEqual([expect.stringMatching(/attempt \d; so far form: .*; attempts left: [12]$/)]);
-});
+const startWith = (status: number) => async (): Promise<string> => (await startServer(respond(status))).url;
 
-test.each([
-  ["six rounds", undefined, 6],
-  ["the configured number of rounds", 2, 2],
+test.each<[HandshakeCause, number, () => Promise<string>, rejectedRounds?: number]>([
+  ["name_not_resolved", 3, async () => `http://${"x".repeat(64)}.invalid/`],
+  ["tls_not_spoken", 3, async () => (await startServer()).url.replace("http:", "https:")],
+  ["unauthorized", 6, startWith(401)],
+  ["unauthorized", 2, startWith(401), 2],
 ])(
-  "an endpoint that rejects the token ends the wait after %s with the same rejection",
-  async (_, rejectedRounds, rounds) => {
-    vi.mocked(backOffMs).mockReturnValue(1);
-    const { url, requests } = await startServer(respond(401));
-    const error = await failureOf(run(url, { rejectedRounds, ...inAMinute() }));
-    expect(error.transcript).toMatchObject({ rule: "token_refused", rounds });
-    expect(requests).toHaveLength(rounds * REQUESTS_OF_A_ROUND);
+  "the same cause, %s, ends the wait after %i rounds, and a line says so",
+  async (cause, rounds, start, rejectedRounds) => {
+    vi.mocked(backOffMs).mockReturnValueOnce(3_000);
+    const error = await failureOf(run(await start(), { rejectedRounds, ...inAMinute() }));
+    expect(error).toMatchObject({ attempts: rounds, transcript: { cause, rounds } });
+    expect(lines).toEqual([expect.stringMatching(/attempt \d; so far form: .*; attempts left: \d$/)]);
   },
 );
-
-test.each([
-  ["after a different response in between", [401, 503, 401], 2],
-  ["after different rejections", [401, 403, 401], 2],
-  ["for a few rounds by default", [401, 401], undefined],
-])("an endpoint that rejects the token gets more time %s", async (_, statuses, rejectedRounds) => {
-  const { url, requests } = await startServer(inRounds(...statuses));
-  await run(url, { rejectedRounds, ...inAMinute() });
-  expect(requests.length).toBeGreaterThan(statuses.length * REQUESTS_OF_A_ROUND);
-});
 
 test.each([
   ["gets readySeconds if this run changes it", "next-key-0123456789", "verified"],

@@ -44,13 +44,6 @@ describe("the preview of a create", () => {
     expect(lines).toEqual([]);
   });
 
-  test("fails with the conflict of the create", async () => {
-    const { args, acme } = await startAcme();
-    acme.takeOver(FOREIGN);
-    const failure = await failureOf(previewCreate(await checked(args)));
-    expect(failure).toMatchObject({ code: "conflict", facts: { registered: FOREIGN.webhook_url } });
-  });
-
   test("detects two resources that reach one workspace through two addresses", async () => {
     const { args } = await startCreated();
     await previewCreate(await checked(args));

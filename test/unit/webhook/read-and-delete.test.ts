@@ -97,12 +97,6 @@ describe("read", () => {
       );
     }
   });
-
-  test("requires a state, and names the function that reads without one", async () => {
-    const error = await failureOf(lifecycle().read("some-id", { name: "acme" } as WebhookState));
-    expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
-    expect(error.message).toContain("getApiChatWebhook()");
-  });
 });
 
 describe("delete", () => {

@@ -32,14 +32,6 @@ describe("an update with", () => {
     },
   );
 
-  test("a URL that fails the preflight keeps the live registration", async () => {
-    const { state, args, actions, acme } = await startCreated();
-    const change = { webhookUrl: "http://127.0.0.1:9/", timeouts: hasty };
-    expect((await failureOf(update(state, { ...args, ...change }))).code).toBe("handshake_failed");
-    expect(actions()).toEqual(GET);
-    expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-  });
-
   test("a URL and a key that the service rejects restores the live registration", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
