@@ -34,8 +34,6 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** A limit of the process, in bash's syntax. */
-  ulimit?: string;
   /** The words before the command, which must keep its process id, as `exec` does. */
   under?: readonly string[];
   /** Its stdin. Default: empty, and not a terminal. */
@@ -46,12 +44,11 @@ export interface ProgramOptions {
 /** Starts the program; it is ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { script = PROGRAM, environment = {}, ulimit, under = [], stdin, cwd }: ProgramOptions = {},
+  { script = PROGRAM, environment = {}, under = [], stdin, cwd }: ProgramOptions = {},
 ): Program {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...environment };
-  const limit = ulimit === undefined ? [] : ["bash", "-c", `ulimit ${ulimit}; exec "$0" "$@"`];
-  const [command = "", ...words] = [...limit, ...under, process.execPath, script, ...parameters];
+  const [command = "", ...words] = [...under, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>

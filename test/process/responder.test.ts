@@ -42,12 +42,6 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("logs that its limit of open files is too low", async () => {
-    const { child, ended } = await startResponder(await makeHome(), [], { ulimit: "-n 64" });
-    child.kill("SIGTERM");
-    expect((await ended).stderr).toContain("this process may open 64 files, fewer than the 2400");
-  });
-
   it("is not ready but still accepts for --drain-seconds after SIGTERM, and ends at once at Ctrl-C", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);

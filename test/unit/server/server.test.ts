@@ -75,6 +75,23 @@ it("starts on another responder's data folder only after that responder has stop
   await second.stopped;
 });
 
+const forward = (forwardTo: string) => ({ workspaces: { acme: { verificationKeys: KEY, forwardTo } } });
+
+it("stores no delivery that it forwards to itself, and keeps it for the right target", async () => {
+  const { server, origin, configure, log } = await startTestServer();
+  const url = `${origin()}/acme`;
+  await configure(forward(url));
+  await server.reload();
+  expect(await deliver(url)).toBe(200);
+  await expect.poll(log).toContain('"not forwarded","workspace":"acme"');
+  expect(await log()).toContain('"forwards to itself","workspace":"acme"');
+  const receiver = await startReceiver();
+  await configure(forward(receiver.url));
+  await server.reload();
+  await expect.poll(async () => (await server.status()).workspaces["acme"]?.pending).toBe(0);
+  expect(receiver.received).toHaveLength(1);
+});
+
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });
 
 describe("a reload", () => {
@@ -112,20 +129,16 @@ describe("a reload", () => {
     await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 1 });
   });
 
-  it.each<[string, string | ((origin: string) => object)]>([
+  it.each<[string, string | object]>([
     ["is not JSON", "{"],
-    ["is wrong", () => ({ port: "x" })],
-    ["changes the data folder", () => ({ dataDir: "elsewhere" })],
-    ["changes the host", () => ({ host: "0.0.0.0" })],
-    ["changes the port", () => ({ port: 8 })],
-    [
-      "forwards to itself on its automatic port",
-      (origin) => ({ workspaces: { acme: { verificationKeys: SECOND_KEY, forwardTo: `${origin}/acme` } } }),
-    ],
+    ["is wrong", { port: "x" }],
+    ["changes the data folder", { dataDir: "elsewhere" }],
+    ["changes the host", { host: "0.0.0.0" }],
+    ["changes the port", { port: 8 }],
   ])("changes nothing if the configuration %s", async (_what, config) => {
     const { server, origin, configure, log } = await startTestServer();
     const before = await server.status();
-    await configure(typeof config === "string" ? config : { ...withKeys(SECOND_KEY), ...config(origin()) });
+    await configure(typeof config === "string" ? config : { ...withKeys(SECOND_KEY), ...config });
     await expect(server.reload()).rejects.toMatchObject({ code: "invalid_config" });
     expect(await server.status()).toEqual(before);
     expect([await deliver(`${origin()}/acme`), await deliver(`${origin()}/acme`, SECOND_KEY)]).toEqual([
