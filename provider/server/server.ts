@@ -71,7 +71,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
 /** Notes in `undos` how to undo each step; the stop undoes them, the last one first. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
-  let loaded = await loadConfig(configFile);
+  const loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
   const lock = await takeDataDir(dataDir);
   let isStopping = false;
@@ -95,10 +95,9 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
 
-  const answerBy = async (next: LoadedConfig): Promise<void> => {
-    loaded = next;
-    metrics?.follow(Object.keys(next.config.workspaces));
-    await routes.configure(next.config);
+  const answerBy = async ({ config }: LoadedConfig): Promise<void> => {
+    metrics?.follow(Object.keys(config.workspaces));
+    await routes.configure(config);
   };
 
   const forwardBy = async ({ config, warnings }: LoadedConfig, event: string): Promise<void> => {
@@ -123,17 +122,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
-    status: async () => ({
-      instance,
-      pid: process.pid,
-      ...address,
-      workspaces: Object.fromEntries([
-        ...Object.keys(loaded.config.workspaces).map(
-          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
-        ),
-        ...(await spool.ask("counts")),
-      ]),
-    }),
     reload: () =>
       changes.run("config", async () => {
         try {

@@ -8,6 +8,7 @@ import { vi } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
 import { readInstance, type Instance } from "../../dist/provider/server/data-dir.js";
+import { findSpool, type SpoolCounts } from "../../dist/provider/server/spool/file.js";
 import { compileCache, makeFolder } from "../support/folder.ts";
 import { afterTests } from "../support/http.ts";
 
@@ -140,6 +141,14 @@ export interface Responder extends Program {
   instance: Instance;
   /** Such as `http://127.0.0.1:8080`. */
   origin: string;
+}
+
+/** Counts the deliveries of acme that a responder keeps. */
+export function countsOf({ dataDir }: Pick<Home, "dataDir">): SpoolCounts {
+  const spool = findSpool(dataDir);
+  const counts = spool?.counts().get("acme");
+  spool?.close();
+  return counts ?? { pending: 0, deadLetters: 0 };
 }
 
 /** Starts the program as a responder, and waits for its announcement. */
