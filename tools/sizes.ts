@@ -27,8 +27,8 @@ const ROOMS: Record<string, number> = {
   "provider/handshake-responder/": 978,
   "provider/client/": 901,
   "provider/diagnosis/": 993,
-  "provider/responder/": 1527,
-  "provider/server/": 3063,
+  "provider/responder/": 1457,
+  "provider/server/": 2962,
   "provider/workspace-list/": 304,
   "provider/emulator/": 3890,
   "provider/emulator/page/": 1927,
@@ -36,10 +36,10 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 3649,
   "schema/": 733,
   "tools/": 4246,
-  "test/": 29_060,
+  "test/": 28_740,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 26_065;
+const PROVIDER_AND_SCHEMA = 25_896;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);
