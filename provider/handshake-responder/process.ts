@@ -9,8 +9,8 @@ import { quote } from "../lib/redact.js";
 import {
   INSPECT_EVERY_MS,
   type Instance,
+  isResponding,
   readInstance,
-  requestStatus,
   requestStop,
   waitUntilReleased,
 } from "../server/remote.js";
@@ -84,7 +84,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
   while (Date.now() < deadline) {
     const announced = await readInstance(dataDir);
     // A different announcement belongs to an earlier process.
-    if (announced?.instance === instance && (await requestStatus(announced))) return announced;
+    if (announced?.instance === instance && (await isResponding(announced))) return announced;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);
       const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;

@@ -3,8 +3,6 @@ import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
 export interface Handshake {
-  /** The target of the request, without the parameters of a handshake. */
-  url: string;
   /** Where the three parameters were. */
   encoding: "form" | "json" | "multipart" | "query";
   /** The index of the verification key that the token equals. */
@@ -19,8 +17,6 @@ export interface ReceivedHandshake {
 
 /** More than a handshake needs. */
 const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
-
-const PARAMETERS = ["hub_mode", "hub_verify_token", "hub_challenge"];
 
 type ParameterReader = (name: string) => unknown;
 
@@ -38,16 +34,6 @@ const decoder = new TextDecoder();
 /** "" if the body is too long for a handshake: it is not parsed before its sender is verified. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
-
-/** Removes the parameters of a handshake from a target's query, because one of them is a secret. */
-export function withoutHandshake(url: string): string {
-  const start = url.indexOf("?");
-  if (start < 0) return url;
-  const others = queryOf(url)
-    .split("&")
-    .filter((pair) => !PARAMETERS.some((name) => new URLSearchParams(pair).has(name)));
-  return others.length === 0 ? url.slice(0, start) : `${url.slice(0, start)}?${others.join("&")}`;
-}
 
 function findInBody(text: string): ReceivedHandshake | undefined {
   if (text.startsWith("--")) {

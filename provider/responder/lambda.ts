@@ -4,35 +4,41 @@ import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null | undefined;
-type Pairs = readonly (readonly [name: string, value: string])[];
+type Pair = [name: string, value: string];
 
-interface EventBody {
+/**
+ * What is read of the HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. Function URLs and
+ * HTTP APIs send payload format 2.0; REST APIs and Application Load Balancers, and HTTP APIs that are set to it, send
+ * format 1.0.
+ */
+export interface LambdaHttpEvent {
+  /** Format 2.0: the path, with the stage if there is one. */
+  rawPath?: string | undefined;
+  /** Format 2.0: the query without its question mark. */
+  rawQueryString?: string | undefined;
+  /** Format 2.0: the cookies, which are not in `headers`. */
+  cookies?: readonly string[] | undefined;
+  /** Format 1.0: the HTTP method. */
+  httpMethod?: string | undefined;
+  /** Format 1.0: the path; of a REST API without the stage. */
+  path?: string | undefined;
+  /** Format 1.0: the query, with the last value of repeated names. */
+  queryStringParameters?: Values;
+  /** Format 1.0: the query with all values. */
+  multiValueQueryStringParameters?: Values<readonly string[]>;
+  /** Format 1.0: the headers with all values. */
+  multiValueHeaders?: Values<readonly string[]>;
+  /** The headers: repeated ones joined with commas, or in format 1.0 the last value. */
+  headers?: Values;
   /** The body: text, or base64 if `isBase64Encoded`. */
   body?: string | null | undefined;
   /** Whether the body is base64. Default false. */
   isBase64Encoded?: boolean | undefined;
-}
-
-/**
- * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs
- * that are set to it.
- */
-export interface LambdaEventV1 extends EventBody {
-  /** The HTTP method. */
-  httpMethod: string;
-  /** The path; of a REST API without the stage. */
-  path: string;
-  /** The headers, with the last value of repeated ones. */
-  headers?: Values;
-  /** The headers with all values. */
-  multiValueHeaders?: Values<readonly string[]>;
-  /** The query, with the last value of repeated names. */
-  queryStringParameters?: Values;
-  /** The query with all values. */
-  multiValueQueryStringParameters?: Values<readonly string[]>;
   /** What sent the event. */
   requestContext?:
     | {
+        /** Format 2.0: the request line, with its method. */
+        http?: { method: string } | undefined;
         /** Present if it was a load balancer. */
         elb?: object | undefined;
         /** The path with the stage of a REST API. */
@@ -40,29 +46,6 @@ export interface LambdaEventV1 extends EventBody {
       }
     | undefined;
 }
-
-/** An event in payload format 2.0: function URLs and HTTP APIs. */
-export interface LambdaEventV2 extends EventBody {
-  /** The path, with the stage if there is one. */
-  rawPath: string;
-  /** The query without its question mark. */
-  rawQueryString: string;
-  /** The headers, values of repeated ones joined with commas. */
-  headers?: Values;
-  /** The cookies, which are not in `headers`. */
-  cookies?: readonly string[] | undefined;
-  /** What sent the event. */
-  requestContext: {
-    /** The request line. */
-    http: {
-      /** The HTTP method. */
-      method: string;
-    };
-  };
-}
-
-/** The HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. */
-export type LambdaHttpEvent = LambdaEventV1 | LambdaEventV2;
 
 /** A response in the shape that the event requires. It is assignable to the result types of @types/aws-lambda. */
 export interface LambdaHttpResult {
@@ -108,41 +91,29 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
 
 function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   // The configured trigger decides what the function is called with, so the types prove nothing here.
-  const { rawPath, requestContext, httpMethod, path } = (event ?? {}) as Partial<
-    LambdaEventV1 & LambdaEventV2
-  >;
-  if (typeof rawPath === "string" && typeof requestContext?.http?.method === "string") {
-    return fromV2(event as LambdaEventV2);
+  const { rawPath, rawQueryString = "", requestContext, httpMethod, path } = event ?? {};
+  const method = requestContext?.http?.method;
+  if (typeof rawPath === "string" && typeof method === "string") {
+    const { headers, cookies = [] } = event;
+    const cookie = cookies.length === 0 ? [] : [["cookie", cookies.join("; ")] satisfies Pair];
+    return toRequest(event, method, toTarget(rawPath, rawQueryString), [...pairsOf(headers), ...cookie]);
   }
-  if (typeof httpMethod === "string" && typeof path === "string") return fromV1(event as LambdaEventV1);
+  if (typeof httpMethod === "string" && typeof path === "string") {
+    const url = toTarget(requestContext?.path ?? path, queryOf(event));
+    return toRequest(event, httpMethod, url, pairsOf(event.multiValueHeaders ?? event.headers));
+  }
   throw new TypeError(
     "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), " +
       "function URLs and Application Load Balancers; write your own handler for other triggers",
   );
 }
 
-function fromV2(event: LambdaEventV2): IncomingRequest {
-  const { rawPath, rawQueryString, headers, cookies = [], requestContext } = event;
-  const pairs = pairsOf(headers);
-  return toRequest(event, {
-    method: requestContext.http.method,
-    url: toTarget(rawPath, rawQueryString),
-    headers: cookies.length === 0 ? pairs : [...pairs, ["cookie", cookies.join("; ")]],
-  });
-}
-
-function fromV1(event: LambdaEventV1): IncomingRequest {
-  const { requestContext, multiValueHeaders, multiValueQueryStringParameters } = event;
-  const query = pairsOf(multiValueQueryStringParameters ?? event.queryStringParameters);
-  // API Gateway has decoded the parameters, a load balancer has not.
-  const queryString = isFromLoadBalancer(event)
-    ? query.map((pair) => pair.join("=")).join("&")
-    : new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
-  return toRequest(event, {
-    method: event.httpMethod,
-    url: toTarget(requestContext?.path ?? event.path, queryString),
-    headers: pairsOf(multiValueHeaders ?? event.headers),
-  });
+/** API Gateway has decoded the parameters of format 1.0, a load balancer has not. */
+function queryOf(event: LambdaHttpEvent): string {
+  const pairs = pairsOf(event.multiValueQueryStringParameters ?? event.queryStringParameters);
+  return isFromLoadBalancer(event)
+    ? pairs.map((pair) => pair.join("=")).join("&")
+    : new URLSearchParams(pairs).toString();
 }
 
 const isFromLoadBalancer = (event: LambdaHttpEvent): boolean =>
@@ -150,26 +121,26 @@ const isFromLoadBalancer = (event: LambdaHttpEvent): boolean =>
 
 const toTarget = (path: string, query: string): string => (query === "" ? path : `${path}?${query}`);
 
-function pairsOf(values: Values<string | readonly string[]>): Pairs {
+function pairsOf(values: Values<string | readonly string[]>): Pair[] {
   return Object.entries(values ?? {}).flatMap(([name, value = []]) =>
-    [value].flat().map((one) => [name, one] as const),
+    [value].flat().map((one): Pair => [name, one]),
   );
 }
 
-function toRequest(body: EventBody, head: { method: string; url: string; headers: Pairs }): IncomingRequest {
+function toRequest(event: LambdaHttpEvent, method: string, url: string, headers: Pair[]): IncomingRequest {
   return {
-    method: head.method,
-    url: head.url,
+    method,
+    url,
     header: (name) => {
-      const values = head.headers.filter((pair) => pair[0].toLowerCase() === name).map((pair) => pair[1]);
+      const values = headers.filter((pair) => pair[0].toLowerCase() === name).map((pair) => pair[1]);
       return values.length === 0 ? undefined : values.join(", ");
     },
-    headers: () => head.headers,
-    readBody: (limitBytes) => readBody(body, limitBytes),
+    headers: () => headers,
+    readBody: (limitBytes) => readBody(event, limitBytes),
   };
 }
 
-function readBody({ body, isBase64Encoded }: EventBody, limitBytes: number): Uint8Array | BodyFailure {
+function readBody({ body, isBase64Encoded }: LambdaHttpEvent, limitBytes: number): Uint8Array | BodyFailure {
   const text = body ?? "";
   const encoding = isBase64Encoded === true ? "base64" : "utf8";
   if (Buffer.byteLength(text, encoding) > limitBytes) return "body_too_large";
@@ -180,8 +151,7 @@ function toLambdaResult({ status, headers, body }: Answer, event: LambdaHttpEven
   const result = { statusCode: status, body, isBase64Encoded: false };
   if (!isFromLoadBalancer(event)) return { ...result, headers };
   const statusDescription = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
-  if (!("multiValueHeaders" in event && event.multiValueHeaders))
-    return { ...result, statusDescription, headers };
+  if (!event.multiValueHeaders) return { ...result, statusDescription, headers };
   const lists = Object.entries(headers).map(([name, value]): [string, string[]] => [name, [value]]);
   return { ...result, statusDescription, multiValueHeaders: Object.fromEntries(lists) };
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { Answer } from "./answers.js";
 import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
@@ -36,8 +35,6 @@ function forget(req: IncomingMessage): void {
 /** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
 const LINGER_MS = 2_000;
 
-const latest = new WeakMap<Socket, ServerResponse>();
-
 /** A listener for `http.createServer`, or a handler for Express. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -52,12 +49,7 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
  * http.createServer(toNodeListener(responder)).listen(8080);
  */
 export function toNodeListener(responder: Pick<Responder, "answer">): NodeListener {
-  return (req, res) => {
-    // Behind a response that ends the connection, it would never be answered: its sender retries it (RFC 9112, 9.6).
-    if (latest.get(req.socket)?.getHeader("connection") === "close") return;
-    latest.set(req.socket, res);
-    void answerRequest(responder, req, res);
-  };
+  return (req, res) => void answerRequest(responder, req, res);
 }
 
 type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown; rawBody?: unknown };

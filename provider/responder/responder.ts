@@ -1,12 +1,6 @@
 import { type Answer, answerChallenge, answerError, answerUnavailable, UnavailableError } from "./answers.js";
 import { type Delivery, parseMessage } from "./delivery.js";
-import {
-  findHandshake,
-  type Handshake,
-  type ReceivedHandshake,
-  shortTextOf,
-  withoutHandshake,
-} from "./handshake.js";
+import { findHandshake, type Handshake, type ReceivedHandshake, shortTextOf } from "./handshake.js";
 import {
   type KeyList,
   type KeyOrBody,
@@ -202,6 +196,10 @@ async function askForKeys(request: RequestHead, ask: VerificationKeyFunction): P
   }
 }
 
+const UNSIGNED = "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
+const OTHER_SIGNATURE =
+  "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
+
 const decoder = new TextDecoder();
 
 async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Answer> {
@@ -215,7 +213,7 @@ async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Ans
   // Node finds it synchronously; not awaiting saves a good part of a request's time.
   const keyIndex = typeof signer === "number" ? signer : await signer;
   if (keyIndex < 0)
-    return answerError("invalid_signature", describeBadSignature(request, { signature, shortText }));
+    return answerError("invalid_signature", signature === undefined ? UNSIGNED : OTHER_SIGNATURE);
 
   const tagged = parseMessage(shortText || decoder.decode(body));
   if (tagged === undefined) return answerError("invalid_json", "the delivery's body is not JSON");
@@ -229,7 +227,7 @@ const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 async function answerHandshake(
   { encoding, token, challenge }: ReceivedHandshake,
-  { request, keys, onHandshake }: KeyedRequest,
+  { keys, onHandshake }: KeyedRequest,
 ): Promise<Answer> {
   const keyIndex = await findEqualKey(keys, token);
   if (keyIndex < 0)
@@ -237,7 +235,7 @@ async function answerHandshake(
   if (!CHALLENGE_GRAMMAR.test(challenge))
     return answerError("invalid_challenge", "hub_challenge must be 1 to 1024 characters of printable ASCII");
   try {
-    await onHandshake?.({ url: withoutHandshake(request.url), encoding, keyIndex });
+    await onHandshake?.({ encoding, keyIndex });
     return answerChallenge(challenge);
   } catch (error) {
     reportError("onHandshake", error, keys);
@@ -261,22 +259,6 @@ async function answerDelivery(
     reportError("onDelivery", error, keys);
     return answerError("handler_failed", "the delivery is valid, but handling it has failed");
   }
-}
-
-function describeBadSignature(
-  { url }: RequestHead,
-  { signature, shortText }: { signature: string | undefined; shortText: string },
-): string {
-  if (signature !== undefined) {
-    return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
-  }
-  if (shortText.includes("hub.challenge") || url.includes("hub.challenge")) {
-    return (
-      "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, " +
-      "with underscores and not dots"
-    );
-  }
-  return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }
 
 const CAUSES_SHOWN = 5;

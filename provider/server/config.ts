@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
-import { ApiChatError, invalidFields, renderProblem, type FieldProblem } from "../errors/index.js";
+import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { readTextFile, warningOfMode } from "../lib/files.js";
 import { entriesInSlices, inSlices } from "../lib/in-slices.js";
 import { formatUrl, isClearText } from "../lib/url.js";
@@ -25,7 +25,6 @@ import {
   problemsOfKey,
 } from "../responder/key-rules.js";
 import { DEFAULT_HOST, HEALTH_PATH, READY_PATH, defaultPath, toWirePath } from "./addresses.js";
-import { type ListenAddress, reachesAddress } from "./listener.js";
 
 type Values = Record<string, unknown>;
 
@@ -109,12 +108,10 @@ export function rejectTogether(values: Values, context: z.RefinementCtx): void {
 }
 
 /**
- * Yields problems of several fields: missing keys, equal paths, targets that are the responder itself. Any field may be
- * invalid, or not known in a preview. Yields undefined after each workspace, so that other work can have its turn.
+ * Yields problems of several fields: missing keys, equal paths. Any field may be invalid, or not known in a preview.
+ * Yields undefined before each workspace, so that other work can have its turn.
  */
 function* problemsTogether({
-  host = DEFAULT_HOST,
-  port,
   healthPath = HEALTH_PATH,
   derivedFrom,
   rotations,
@@ -152,17 +149,6 @@ function* problemsTogether({
     const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
     if (owner !== undefined) yield { path: ["workspaces", name, "path"], message: clash };
     owners.set(path, `workspace ${name}`);
-  }
-  // A delivery would go round without end.
-  for (const name of names) {
-    yield undefined;
-    const workspace = workspaces[name];
-    const url = isMap(workspace) ? String(workspace["forwardTo"]) : "";
-    if (!reachesAddress(url, { host: String(host), port: Number(port) })) continue;
-    const owner = owners.get(new URL(url).pathname);
-    const got = `${formatUrl(url)}, which is this responder's own ${owner}`;
-    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
-    if (owner !== undefined) yield { path: ["workspaces", name, "forwardTo"], message: text };
   }
 }
 
@@ -276,13 +262,6 @@ export async function keysOf(
   return [...derived, ...verificationKeys];
 }
 
-/** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export async function rejectLoops(config: ServerConfig, { port }: ListenAddress): Promise<void> {
-  if (config.port === port) return;
-  const problems = await findProblemsTogether({ ...config, port });
-  if (problems.length > 0) throw invalidFields(problems, { operation: "responder" });
-}
-
 /** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
 export async function readPlace(
   file: string,
@@ -304,16 +283,10 @@ async function requireConfig(file: string): Promise<FileConfig> {
     Object.assign(workspaces, entry.data?.workspaces);
     problems.push(...(entry.problems ?? []));
   }
-  problems.push(...(await findProblemsTogether(values)));
-  if (top.data === undefined || problems.length > 0) throw invalid(file, problems);
-  return { ...top.data, workspaces };
-}
-
-async function findProblemsTogether(values: Values): Promise<FieldProblem[]> {
-  const problems: FieldProblem[] = [];
   for await (const problem of inSlices(problemsTogether(values)))
     if (problem !== undefined) problems.push({ field: toField(problem.path), text: problem.message });
-  return problems;
+  if (top.data === undefined || problems.length > 0) throw invalid(file, problems);
+  return { ...top.data, workspaces };
 }
 
 function parseJson(file: string, text: string): unknown {

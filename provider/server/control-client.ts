@@ -11,7 +11,7 @@ import {
   takeDataDir,
   type Instance,
 } from "./data-dir.js";
-import type { DeadLetterChoice, SpoolCounts } from "./spool/file.js";
+import type { DeadLetterChoice } from "./spool/file.js";
 
 /** How long things may take, in milliseconds. */
 export const CONTROL_LIMITS = {
@@ -24,22 +24,13 @@ export const CONTROL_LIMITS = {
 /** How long to wait between two inspections, in milliseconds. */
 export const INSPECT_EVERY_MS = 50;
 
-export interface ServerStatus {
-  instance: string;
-  pid: number;
-  host: string;
-  port: number;
-  /** By name: the configured workspaces, and removed ones that still have rows. */
-  workspaces: Record<string, SpoolCounts>;
-}
-
 /** Returns undefined if no process holds the folder. Throws `timeout` if one does but does not respond. */
 export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const deadline = performance.now() + CONTROL_LIMITS.answerMs;
   for (;;) {
     if (!isHeld(dataDir)) return undefined;
     const announced = await readInstance(dataDir);
-    if (announced && (await requestStatus(announced))) return announced;
+    if (announced && (await isResponding(announced))) return announced;
     if (performance.now() >= deadline) throw notAnswering(dataDir, announced);
     await sleep(INSPECT_EVERY_MS);
   }
@@ -59,12 +50,12 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
   return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
 }
 
-/** Returns undefined if the responder is gone, does not respond, or another program has its port. */
-export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
+/** Returns false if the responder is gone, does not respond, or another program has its port. */
+export async function isResponding(instance: Instance): Promise<boolean> {
   try {
-    return (await ask(instance, "/status"))?.value as ServerStatus | undefined;
+    return (await ask(instance, "/ping")) !== undefined;
   } catch (error) {
-    if (error instanceof ApiChatError && error.code === "timeout") return undefined;
+    if (error instanceof ApiChatError && error.code === "timeout") return false;
     throw error;
   }
 }

@@ -3,14 +3,13 @@ import { ApiChatError } from "../errors/index.js";
 import type { IncomingRequest } from "../responder/index.js";
 import { pathOf } from "../responder/internal.js";
 import { toNodeListener } from "../responder/node.js";
-import type { ServerStatus, SpoolChanges } from "./control-client.js";
+import type { SpoolChanges } from "./control-client.js";
 import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
 import { startListener, type Listener } from "./listener.js";
 import { messageOfError } from "./log.js";
 import type { DeadLetterChoice } from "./spool/file.js";
 
 export interface ControlActions extends SpoolChanges {
-  status(): Promise<ServerStatus>;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<void>;
   stop(): void;
@@ -26,7 +25,7 @@ export function startControl({
   actions,
 }: Pick<Instance, "instance" | "token"> & { actions: ControlActions }): Promise<Listener> {
   const calls = new Map<string, (given: DeadLetterChoice & { workspaces?: string[] }) => unknown>([
-    ["POST /status", () => actions.status()],
+    ["POST /ping", () => undefined],
     ["POST /reload", () => actions.reload()],
     ["POST /stop", () => actions.stop()],
     ["POST /retry", ({ workspaces }) => actions.retry(workspaces)],

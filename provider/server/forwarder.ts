@@ -60,7 +60,8 @@ export class Forwarder {
   readonly #dispatcher: Dispatcher;
   /** The URLs by workspace. Deliveries of the others are kept; attempts in progress continue. */
   #targets: ReadonlyMap<string, string> = new Map();
-  readonly #attempts = new Set<Promise<unknown>>();
+  /** By the IDs of their deliveries. */
+  readonly #attempts = new Map<string, Promise<unknown>>();
   readonly #abandoning = new AbortController();
   #maxAgeMs = 0;
   readonly #plans = new KeyedQueue();
@@ -93,12 +94,17 @@ export class Forwarder {
     });
   }
 
+  /** Whether a delivery with this ID is being sent. If it arrives here, its target is this responder. */
+  isSending(id: string): boolean {
+    return this.#attempts.has(id);
+  }
+
   /** Resolves when the attempts in progress have ended, or were given up and stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
     await this.#plans.idle();
-    await Promise.all(this.#attempts);
+    await Promise.all(this.#attempts.values());
     clearTimeout(timer);
     this.#abandoning.abort();
     await this.#dispatcher.destroy();
@@ -124,8 +130,8 @@ export class Forwarder {
     if (this.#isClosing) return;
     const target = this.#targets.get(delivery.workspace);
     if (target === undefined) return void this.#persist(() => this.#spool.ask("release", delivery.position));
-    const attempt = this.#attempt(delivery, target).finally(() => this.#attempts.delete(attempt));
-    this.#attempts.add(attempt);
+    const attempt = this.#attempt(delivery, target).finally(() => this.#attempts.delete(delivery.id));
+    this.#attempts.set(delivery.id, attempt);
   }
 
   /**

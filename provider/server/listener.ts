@@ -2,10 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
-import { hostname, networkInterfaces } from "node:os";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { readFileIfExists } from "../lib/files.js";
-import { isLoopback, toUrlHost } from "../lib/url.js";
 import type { NodeListener } from "../responder/node.js";
 
 /** Where to listen; port 0 is any that is free. */
@@ -46,20 +43,6 @@ const HEAD_BYTES = 15 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** Files that the process opens in addition to connections: for targets, the spool, the program. */
-const OTHER_FILES = 400;
-
-/** On Linux, returns a warning if this process may open too few files: new connections would then get no response. */
-export function warningOfFileLimit(): string | undefined {
-  const [, limit] = /^Max open files +(\d+)/m.exec(readFileIfExists("/proc/self/limits") ?? "") ?? [];
-  const needed = LIMITS.connections + OTHER_FILES;
-  if (limit === undefined || Number(limit) >= needed) return undefined;
-  return (
-    `this process may open ${limit} files, fewer than the ${needed} that it needs ` +
-    `with ${LIMITS.connections} connections: raise the limit (ulimit -n, LimitNOFILE)`
-  );
-}
-
 /** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
 export async function startListener(
   address: ListenAddress,
@@ -83,9 +66,6 @@ export async function startListener(
   // A sender that ends its side after its request still gets the response.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => connections.accept(socket));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
-    connections.afterResponse(socket, () => rejectBroken(error, socket)),
-  );
   server.listen(address.port, address.host);
   await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
     throw describeListenFailure(error, address);
@@ -100,19 +80,6 @@ export async function startListener(
       return (closed ??= drain(server, limits));
     },
   };
-}
-
-/** The responses to what is no request, as Node sends them, by error code. */
-const BROKEN: Partial<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
-  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
-};
-
-function rejectBroken({ code = "" }: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.writable)
-    socket.write(`HTTP/1.1 ${BROKEN[code] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
-  socket.destroySoon();
 }
 
 async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Promise<void> {
@@ -139,11 +106,6 @@ class Connections {
   readonly #limit: number;
   /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
   readonly #responses = new Map<Socket, ServerResponse | undefined>();
-  /** By a response: the one before it on its connection, if that was not sent when the request came. */
-  readonly #previous = new WeakMap<ServerResponse, ServerResponse>();
-
-  /** Connections that have sent something other than a valid request. */
-  readonly #broken = new WeakSet<Socket>();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -162,20 +124,8 @@ class Connections {
 
   noteRequest(response: ServerResponse): void {
     const { socket } = response.req;
-    const previous = this.#responses.get(socket);
-    if (previous !== undefined && !isIdle(previous)) this.#previous.set(response, previous);
     this.#responses.delete(socket);
     this.#responses.set(socket, response);
-  }
-
-  /** Calls back, once for each connection, when its complete requests have their responses. */
-  afterResponse(socket: Socket, callback: () => void): void {
-    if (this.#broken.has(socket)) return;
-    this.#broken.add(socket);
-    let last = this.#responses.get(socket);
-    if (last !== undefined && isIncomplete(last)) last = this.#previous.get(last);
-    if (isIdle(last)) callback();
-    else last?.once("close", callback);
   }
 
   endAfterResponses(): void {
@@ -217,24 +167,3 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
   }),
   ENOTFOUND: () => ({ reason: "the host name cannot be resolved", hint: { id: "set_local_host" } }),
 };
-
-const HTTP_PORT = 80;
-
-/** Whether a URL, called on this machine, reaches what listens on an address. Port NaN is not known. */
-export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
-  const parsed = URL.parse(url);
-  if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;
-  const [called, listening] = [parsed.hostname, toUrlHost(host)];
-  if (called === listening || (isLocal(called) && isLocal(listening))) return true;
-  return EVERY_ADDRESS.test(listening) && ownHosts().includes(called);
-}
-
-/** The spellings of "every address of this machine", which programs on it may also call. */
-const EVERY_ADDRESS = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
-
-const isLocal = (host: string): boolean => EVERY_ADDRESS.test(host) || isLoopback(host);
-
-const ownHosts = (): string[] => [
-  hostname().toLowerCase(),
-  ...Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => toUrlHost(address))),
-];

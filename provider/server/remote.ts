@@ -7,8 +7,8 @@ export {
   countKept,
   findRunning,
   INSPECT_EVERY_MS,
+  isResponding,
   requestReload,
-  requestStatus,
   requestStop,
   waitUntilReleased,
 } from "./control-client.js";

@@ -4,6 +4,7 @@ import { entriesInSlices } from "../lib/in-slices.js";
 import { SqliteError } from "../lib/sqlite.js";
 import {
   type Answer,
+  DELIVERY_ID_HEADER,
   type IncomingRequest,
   type Responder,
   UnavailableError,
@@ -23,6 +24,8 @@ export interface RoutesOptions {
   metrics?: Metrics | undefined;
   /** Logs a line for each verified delivery: with IDs, without content. */
   logDeliveries?: boolean | undefined;
+  /** Whether this responder is forwarding a delivery with this ID. */
+  isOurs?: (id: string) => boolean;
 }
 
 interface WorkspaceRoute {
@@ -88,6 +91,11 @@ export class Routes implements Pick<Responder, "answer"> {
   }
 
   async #answerAt(place: WorkspaceRoute, request: IncomingRequest): Promise<Answer> {
+    if (this.#options.isOurs?.(request.header(DELIVERY_ID_HEADER) ?? "")) {
+      const { workspace } = place;
+      this.#log.limited("error", "forwards to itself", workspace, { workspace });
+      return OWN_DELIVERY;
+    }
     const responder = await (place.responder ??= this.#createResponder(place));
     await this.#store.waitForRoom();
     return responder.answer(request);
@@ -183,6 +191,11 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
+/** It would go round without end. The forwarder tries it again, so nothing is lost when the target is corrected. */
+const OWN_DELIVERY = answerError(
+  "not_found",
+  "this delivery comes from here; forward it to your own program",
+);
 const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "this path accepts only GET and HEAD", {
   allow: "GET, HEAD",
   connection: "close",

@@ -6,11 +6,11 @@ import { inSlices } from "../lib/in-slices.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { toNodeListener } from "../responder/node.js";
 import { DEFAULT_HOST } from "./addresses.js";
-import { type LoadedConfig, type ServerConfig, loadConfig, rejectLoops } from "./config.js";
+import { type LoadedConfig, type ServerConfig, loadConfig } from "./config.js";
 import { type ControlActions, startControl } from "./control.js";
 import { type Instance, readInstance, takeDataDir, writeInstance } from "./data-dir.js";
 import { Forwarder } from "./forwarder.js";
-import { type ListenAddress, startListener, warningOfFileLimit } from "./listener.js";
+import { type ListenAddress, startListener } from "./listener.js";
 import { type Log, createLog, messageOfError, openLogFile } from "./log.js";
 import { Routes } from "./routes.js";
 import { openSpool } from "./spool/spool.js";
@@ -71,7 +71,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
 /** Notes in `undos` how to undo each step; the stop undoes them, the last one first. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
-  let loaded = await loadConfig(configFile);
+  const loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
   const lock = await takeDataDir(dataDir);
   let isStopping = false;
@@ -87,18 +87,17 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   // Loaded here: most responders run without.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
   const metrics = createMetrics?.(dataDir, spool);
-  const routes = new Routes(spool, log, { metrics, logDeliveries });
   const forwarder = new Forwarder({ spool, log, metrics });
+  const isOurs = (id: string): boolean => forwarder.isSending(id);
+  const routes = new Routes(spool, log, { metrics, logDeliveries, isOurs });
   /** Where it listens; with the real port once it does. */
   let address: ListenAddress = { host, port };
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
 
-  const answerBy = async (next: LoadedConfig): Promise<void> => {
-    await rejectLoops(next.config, address);
-    loaded = next;
-    metrics?.follow(Object.keys(next.config.workspaces));
-    await routes.configure(next.config);
+  const answerBy = async ({ config }: LoadedConfig): Promise<void> => {
+    metrics?.follow(Object.keys(config.workspaces));
+    await routes.configure(config);
   };
 
   const forwardBy = async ({ config, warnings }: LoadedConfig, event: string): Promise<void> => {
@@ -123,17 +122,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const server: RunningServer = {
     log,
     stopped: stopped.promise,
-    status: async () => ({
-      instance,
-      pid: process.pid,
-      ...address,
-      workspaces: Object.fromEntries([
-        ...Object.keys(loaded.config.workspaces).map(
-          (name) => [name, { pending: 0, deadLetters: 0 }] as const,
-        ),
-        ...(await spool.ask("counts")),
-      ]),
-    }),
     reload: () =>
       changes.run("config", async () => {
         try {
@@ -199,8 +187,8 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
   // The folder may be a volume that something else created, so it is not changed.
-  for (const warning of [warningOfMode(dataDir, "messages"), warningOfFileLimit()])
-    if (warning !== undefined) log.warn("configuration", { warning });
+  const warning = warningOfMode(dataDir, "messages");
+  if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }
 

@@ -113,5 +113,5 @@ export const delivered = (
 export const challenged = (challenge: string, handshake: Partial<Handshake> = {}): ContractExpectation => ({
   status: 200,
   challenge,
-  handshake: { url: "/hook", encoding: "form", keyIndex: 0, ...handshake },
+  handshake: { encoding: "form", keyIndex: 0, ...handshake },
 });

@@ -2,11 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
-import { requestStatus } from "../../dist/provider/server/control-client.js";
-import type { Instance } from "../../dist/provider/server/data-dir.js";
 import { startReceiver } from "../support/receiver.ts";
 import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../support/volume.ts";
-import { KEY, makeHome, run, startResponder } from "./program.ts";
+import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
 /** The disk of a busy machine is slow. */
@@ -32,9 +30,6 @@ async function deliverUntilFull(origin: string, first = 0): Promise<number> {
   }
 }
 
-const pendingOf = async (instance: Instance): Promise<number | undefined> =>
-  (await requestStatus(instance))?.workspaces["acme"]?.pending;
-
 /** Starts a responder on its own volume, while its target is down. */
 async function startOnVolume(kind: VolumeKind, megabytes: number) {
   const volume = await mountVolume(kind, megabytes);
@@ -50,7 +45,7 @@ async function startOnVolume(kind: VolumeKind, megabytes: number) {
 test("a spool on a full volume keeps a reserve, drains once the target is back, and accepts again", async () => {
   const megabytes = 64;
   const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
-  const { origin, instance } = responder;
+  const { origin } = responder;
   let acknowledged = await deliverUntilFull(origin);
   // SQLite moves its log into the file later, which frees a little space.
   const fillAgain = async (): Promise<number> => {
@@ -62,7 +57,7 @@ test("a spool on a full volume keeps a reserve, drains once the target is back, 
   expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);
-  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
+  await expect.poll(() => countsOf(home).pending, WAIT).toBe(0);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
   await expect.poll(() => readinessOf(origin), WAIT).toBe(200);
   expect(await deliver(origin, 0)).toBe(200);
@@ -75,13 +70,13 @@ test("a responder started on a full volume responds with 503 and forwards kept d
   await responder.ended;
   const filler = await fillVolume(volume);
   expect(await freeBytesOf(volume)).toBe(0);
-  const { origin, instance } = await startResponder(home);
+  const { origin } = await startResponder(home);
   expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
   // A restart would not free space.
   expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);
-  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
+  await expect.poll(() => countsOf(home).pending, WAIT).toBe(0);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
   await rm(filler);
   await expect.poll(() => readinessOf(origin), WAIT).toBe(200);

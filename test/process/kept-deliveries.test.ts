@@ -1,11 +1,10 @@
 import { createDelivery } from "pulumi-apichat/responder";
 import { describe, expect, it } from "vitest";
-import { requestStatus } from "../../dist/provider/server/control-client.js";
 import { startServer } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 import { readJsonLines } from "./cli-harness.ts";
-import { KEY, makeHome, run, startResponder } from "./program.ts";
+import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 describe("a delivery that a responder keeps", () => {
   it("is listed by workspace and up to a limit, even when the responder has stopped", async () => {
@@ -56,9 +55,9 @@ describe("a delivery that a responder keeps", () => {
     const receiver = await startReceiver();
     receiver.answerWith(422);
     const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } });
-    const { child, ended, origin, instance } = await startResponder(home);
+    const { child, ended, origin } = await startResponder(home);
     for (let index = 0; index < 3; index++) await deliverTo(`${origin}/acme`, KEY);
-    const counts = async () => (await requestStatus(instance))?.workspaces["acme"];
+    const counts = () => countsOf(home);
     await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 3 });
     const place = ["--data-dir", home.dataDir];
     const dead = await run("responder", "dead-letters", ...place, "--json");
@@ -102,9 +101,9 @@ describe("a delivery that a responder keeps", () => {
       response.writeHead(index === 0 ? 503 : 200, { "retry-after": "3600" }).end(),
     );
     const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY, forwardTo: target.url } } });
-    const { origin, instance } = await startResponder(home);
+    const { origin } = await startResponder(home);
     await deliverTo(`${origin}/acme`, KEY);
-    const counts = async () => (await requestStatus(instance))?.workspaces["acme"];
+    const counts = () => countsOf(home);
     await expect.poll(() => target.requests.length).toBe(1);
     const place = ["--config", home.configFile];
     const list = async () =>

@@ -8,6 +8,7 @@ import { vi } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
 import { readInstance, type Instance } from "../../dist/provider/server/data-dir.js";
+import { findSpool, type SpoolCounts } from "../../dist/provider/server/spool/file.js";
 import { compileCache, makeFolder } from "../support/folder.ts";
 import { afterTests } from "../support/http.ts";
 
@@ -34,8 +35,6 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** A limit of the process, in bash's syntax. */
-  ulimit?: string;
   /** The words before the command, which must keep its process id, as `exec` does. */
   under?: readonly string[];
   /** Its stdin. Default: empty, and not a terminal. */
@@ -46,12 +45,11 @@ export interface ProgramOptions {
 /** Starts the program; it is ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { script = PROGRAM, environment = {}, ulimit, under = [], stdin, cwd }: ProgramOptions = {},
+  { script = PROGRAM, environment = {}, under = [], stdin, cwd }: ProgramOptions = {},
 ): Program {
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...environment };
-  const limit = ulimit === undefined ? [] : ["bash", "-c", `ulimit ${ulimit}; exec "$0" "$@"`];
-  const [command = "", ...words] = [...limit, ...under, process.execPath, script, ...parameters];
+  const [command = "", ...words] = [...under, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>
@@ -143,6 +141,14 @@ export interface Responder extends Program {
   instance: Instance;
   /** Such as `http://127.0.0.1:8080`. */
   origin: string;
+}
+
+/** Counts the deliveries of acme that a responder keeps. */
+export function countsOf({ dataDir }: Pick<Home, "dataDir">): SpoolCounts {
+  const spool = findSpool(dataDir);
+  const counts = spool?.counts().get("acme");
+  spool?.close();
+  return counts ?? { pending: 0, deadLetters: 0 };
 }
 
 /** Starts the program as a responder, and waits for its announcement. */

@@ -1,9 +1,9 @@
 import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { endToEndHeaders } from "../../responder/index.js";
-import { startListener, reachesAddress, type Listener } from "../../server/listener.js";
+import { startListener, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, postOnce, PostError, type PostOptions } from "../../lib/post.js";
-import { formatUrl, toUrlHost } from "../../lib/url.js";
+import { formatUrl, isLoopback, toUrlHost } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { createReceiver, type ReceivedRequest } from "./receive.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
@@ -74,7 +74,9 @@ export async function startListening(
 
 /** Throws if deliveries would circulate forever. Checked once the port is known. */
 async function rejectLoop(forward: string, listener: Listener): Promise<void> {
-  if (!reachesAddress(forward, listener)) return;
+  const { hostname, port, protocol } = new URL(forward);
+  const isHere = isLoopback(hostname) || hostname === toUrlHost(listener.host);
+  if (protocol !== "http:" || Number(port || 80) !== listener.port || !isHere) return;
   await listener.close();
   throw new UsageError(
     `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; ` +

@@ -54,9 +54,6 @@ const inQuery = (changes: Parameters = {}): ContractRequest => ({ target: `/hook
 
 const wrongToken = rejected(401, "invalid_token");
 const none = rejected(401, "invalid_signature", /neither a handshake nor a signed delivery/);
-const dotted = rejected(401, "invalid_signature", /not a handshake: .*underscores and not dots/);
-const DOTTED: Parameters = { "hub.mode": "subscribe", "hub.verify_token": KEY, "hub.challenge": CHALLENGE };
-const NO_UNDERSCORES = { hub_mode: undefined, hub_verify_token: undefined, hub_challenge: undefined };
 
 const echoed = challenged(CHALLENGE);
 const inMultipart = challenged(CHALLENGE, { encoding: "multipart" });
@@ -105,19 +102,9 @@ const encodings: ContractCase[] = [
     },
     "JSON with other parameters": inJson({ hub_topic: { a: 1 }, n: null }),
   }),
-  caseOf("a form at a URL with its own query", challenged(CHALLENGE, { url: "/hook?tenant=7" }), {
-    ...inForm(),
-    target: "/hook?tenant=7&hub_mode=x",
-  }),
-  caseOf(
-    "a query appended to the URL's own",
-    challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "query" }),
-    { target: `/hook?tenant=7&${formOf()}` },
-  ),
-  caseOf("a query with an empty JSON object as the body", echoedQuery, {
-    ...inQuery(),
-    body: "{}",
-    headers: [JSON_TYPE],
+  ...casesOf(echoedQuery, {
+    "a query appended to the URL's own": { target: `/hook?tenant=7&${formOf()}` },
+    "a query with an empty JSON object as the body": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
 ];
@@ -140,14 +127,12 @@ const multipart: ContractCase[] = [
     "a multipart form whose boundary continues": inParts(
       partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`),
     ),
-    "a multipart form of more than 8 KiB": inParts(partsOf({ pad: "x".repeat(8192) })),
   }),
 ];
 
 const challenges: ContractCase[] = [
   ...challengeInAll("of 1 KiB", "c".repeat(1024)),
   ...challengeInAll("with every printable character", PRINTABLE),
-  caseOf("a challenge of digits keeps its zeros", challenged("0012"), inForm({ hub_challenge: "0012" })),
   caseOf("a challenge with whitespace at its ends", challenged(" a b "), inForm({ hub_challenge: " a b " })),
   caseOf("a plus sign in a form is a space", challenged("a b"), {
     body: formOf().replace(CHALLENGE, "a+b"),
@@ -155,7 +140,6 @@ const challenges: ContractCase[] = [
   }),
   ...badChallenge("of one character more than 1 KiB", "c".repeat(1025)),
   ...badChallenge("that is empty", ""),
-  ...badChallenge("with a NUL", "a\0b"),
   ...badChallenge("with a line feed at its end", "a\n"),
   ...badChallenge("beyond ASCII", "é"),
 ];
@@ -166,13 +150,11 @@ const tokens: ContractCase[] = [
     challenged(CHALLENGE, { keyIndex: 1 }),
     inForm({ hub_verify_token: OLD_KEY }),
   ),
-  ...casesOf(wrongToken, {
-    "another token": inForm({ hub_verify_token: FOREIGN_KEY }),
-    "the token is checked before the challenge": inForm({
-      hub_verify_token: FOREIGN_KEY,
-      hub_challenge: "é",
-    }),
-  }),
+  caseOf(
+    "the token is checked before the challenge",
+    wrongToken,
+    inForm({ hub_verify_token: FOREIGN_KEY, hub_challenge: "é" }),
+  ),
 ];
 
 const noHandshakes: ContractCase[] = [
@@ -189,14 +171,6 @@ const noHandshakes: ContractCase[] = [
       headers: [FORM],
     },
     "a form of more than 8 KiB is not a handshake": inForm({ pad: "x".repeat(PAD_TO_8_KIB + 1) }),
-    "JSON of more than 8 KiB is not a handshake": inJson({ pad: "x".repeat(8192) }),
-  }),
-  ...casesOf(dotted, {
-    "dotted names, in a form": inForm({ ...NO_UNDERSCORES, ...DOTTED }),
-    "dotted names, in the query": inQuery({ ...NO_UNDERSCORES, ...DOTTED }),
-  }),
-  caseOf("a handshake over the limit", rejected(413, "body_too_large"), inForm({ pad: "x".repeat(300) }), {
-    options: { bodyLimitBytes: 300 },
   }),
 ];
 

@@ -29,23 +29,13 @@ const withMethod = (method: string): ContractRequest => ({ method, target: `/hoo
 const atPath = { options: { path: "/hook" } };
 
 export const headCases: ContractCase[] = [
-  ...casesOf(otherMethod, {
-    ...Object.fromEntries(
-      ["GET", "PUT", "OPTIONS"].map((name) => [`the method ${name} is not allowed`, withMethod(name)]),
-    ),
-    "a different method with a signed body is not allowed either": { ...delivery, method: "PUT" },
-  }),
+  ...["GET", "PUT", "OPTIONS"].map((name) =>
+    caseOf(`the method ${name} is not allowed`, otherMethod, withMethod(name)),
+  ),
   // Without a body, because a HEAD request expects none.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
-  ...casesOf(
-    handled,
-    {
-      "the path itself": { ...delivery, target: "/hook" },
-      "the path with a query": { ...delivery, target: "/hook?tenant=7" },
-    },
-    atPath,
-  ),
+  caseOf("the path with a query", handled, { ...delivery, target: "/hook?tenant=7" }, atPath),
   ...casesOf(
     unknownPath,
     {
@@ -54,7 +44,6 @@ export const headCases: ContractCase[] = [
       "the path with a slash after it is unknown": { ...delivery, target: "/hook/" },
       "the path in different case is unknown": { ...delivery, target: "/Hook" },
       "the path written with percent signs is unknown": { ...delivery, target: "/h%6Fok" },
-      "the path in the query is unknown": { ...delivery, target: "/?/hook" },
       "a different method at an unknown path is unknown": { method: "GET", target: "/" },
       "a handshake at an unknown path is unknown": { target: `/?${query}` },
     },

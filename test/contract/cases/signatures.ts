@@ -26,13 +26,10 @@ const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
+// schema/vectors.json has more that is rejected; test/unit/responder/signature.test.ts has other forms.
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
     "a right signature is verified": { body: BODY, signed: {} },
-    "a signature in the header x-hub-signature-256 counts": {
-      body: BODY,
-      signed: { header: "x-hub-signature-256" },
-    },
     "a signature in the header X-HUB-SIGNATURE-256 counts": {
       body: BODY,
       signed: { header: "X-HUB-SIGNATURE-256" },
@@ -52,17 +49,9 @@ export const signatureCases: ContractCase[] = [
     signedAs((hex) => ` \t${asIs(hex)}  `),
     { cannot: ["Lambda"] },
   ),
-  ...casesOf(missing, {
-    "no signature is rejected": { body: BODY },
-    "a right signature in another header is rejected": { body: BODY, signed: { header: "X-Hub-Signature" } },
-    "a right signature in the query is rejected": { body: BODY, target: "/hook?x-hub-signature-256=sha256" },
-  }),
+  caseOf("no signature is rejected", missing, { body: BODY }),
   ...casesOf(malformed, {
-    "an empty signature is rejected": signedAs(() => ""),
-    "a prefix in upper case is rejected": signedAs((hex) => `SHA256=${hex}`),
-    "whitespace after the prefix is rejected": signedAs((hex) => `sha256= ${hex}`),
     "digits in upper case are rejected": signedAs((hex) => asIs(hex.toUpperCase())),
-    "other characters instead of two digits are rejected": signedAs((hex) => asIs(`zz${hex.slice(2)}`)),
     "two signatures in one header are rejected, although both are right": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
@@ -71,15 +60,9 @@ export const signatureCases: ContractCase[] = [
       () => "sha256=0",
     ),
   }),
-  ...casesOf(wrong, {
-    "a different last digit is rejected": signedAs((hex) =>
-      asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
-    ),
-    "a signature of a different body is rejected": { body: BODY, signed: { body: `${BODY} ` } },
-    "a signature of the same JSON, written differently, is rejected": {
-      body: BODY,
-      signed: { body: JSON.stringify(MESSAGE) },
-    },
+  caseOf("a signature of the same JSON, written differently, is rejected", wrong, {
+    body: BODY,
+    signed: { body: JSON.stringify(MESSAGE) },
   }),
   ...casesOf(
     malformed,

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { json, text } from "node:stream/consumers";
@@ -86,25 +85,6 @@ describe("the node listener", () => {
     const request = [line, "host: a b", signature, "content-length: 2", "connection: close"];
     expect(await sendRaw(port, `${request.join("\r\n")}\r\n\r\n{}`)).toMatch(/^HTTP\/1\.1 200 /);
     expect(onDelivery).toHaveBeenCalledOnce();
-  });
-
-  it("processes no request after a response that ends the connection, because its sender will retry it", async () => {
-    const { responder, deliveries } = keepDeliveries(10);
-    const listener = toNodeListener(responder);
-    const urls: (string | undefined)[] = [];
-    const { port } = await startListener((req, res) => {
-      urls.push(req.url);
-      listener(req, res);
-    });
-    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-    socket.write(head("POST /1 HTTP/1.1", ["content-length: 20"]));
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
-    const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
-    socket.end(`${"x".repeat(20)}${head("POST /2 HTTP/1.1", [signature, "content-length: 2"])}{}`);
-    await once(socket.resume(), "close");
-    expect(urls).toEqual(["/1", "/2"]);
-    expect(deliveries).toEqual([]);
   });
 
   it("responds with 500 and reports the error if the responder rejects", async () => {

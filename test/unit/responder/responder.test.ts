@@ -8,7 +8,6 @@ import {
 import type {
   Delivery,
   DeliveryHandler,
-  Handshake,
   RequestHead,
   ResponderOptions,
 } from "../../../provider/responder/index.js";
@@ -64,13 +63,13 @@ const KEY_COUNT_REASON =
   "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
 
 describe("keys from a function", () => {
-  it("are read for each request, with its method, URL and headers", async () => {
+  it("are read for each request, with its method, URL and headers, and may be a promise of bytes", async () => {
     const heads: RequestHead[] = [];
     const keys = [KEY, OLD_KEY];
     const responder = create({
       verificationKeys: (request) => {
         heads.push(request);
-        return keys;
+        return Promise.resolve(keys.map((key) => new TextEncoder().encode(key)));
       },
     });
     expect((await responder(await delivery(OLD_KEY))).status).toBe(200);
@@ -79,18 +78,6 @@ describe("keys from a function", () => {
     const head = ["POST", url, "f0"];
     expect(heads.map((one) => [one.method, one.url, one.header("x-flow-ns")])).toEqual([head, head]);
     expect(deliveries).toMatchObject([{ keyIndex: 1 }]);
-  });
-
-  it("may be a promise or bytes, and differ by path", async () => {
-    const responder = create({
-      verificationKeys: ({ url: target }) =>
-        new URL(target).pathname === "/acme" ? Promise.resolve(new TextEncoder().encode(KEY)) : OLD_KEY,
-    });
-    const post = async (key: string, path: string): Promise<number> =>
-      (await responder(await delivery(key, new URL(path, url).href))).status;
-    expect(await post(KEY, "/acme")).toBe(200);
-    expect(await post(KEY, "/globex")).toBe(401);
-    expect(await post(OLD_KEY, "/globex")).toBe(200);
   });
 
   it.each<[report: string, verificationKeys: () => string[] | Promise<string[]>]>([
@@ -113,15 +100,6 @@ it("a workspace has at most 32 keys, and the last of them verifies", async () =>
   const keys = MANY_KEYS.slice(1);
   expect((await create({ verificationKeys: keys })(await delivery(keys.at(-1)))).status).toBe(200);
   expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
-});
-
-it("hides a token in the query from onHandshake, in any spelling", async () => {
-  const handshakes: Handshake[] = [];
-  const responder = create({ onHandshake: (handshake) => void handshakes.push(handshake) });
-  const token = encodeURIComponent(KEY);
-  const target = `${url}?hub%5Fverify_token=${token}&tenant=7&hub_verify_token=${token}&hub_challenge`;
-  await responder(createHandshake({ verificationKey: KEY, url: target }));
-  expect(handshakes).toEqual([{ url: `${url}?tenant=7`, encoding: "form", keyIndex: 0 }]);
 });
 
 it("responds with 500 to a handshake whose handler fails, and reports it without the key", async () => {

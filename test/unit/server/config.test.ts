@@ -1,5 +1,4 @@
 import { chmod, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fileShape, keysOf, loadConfig } from "../../../provider/server/config.js";
@@ -175,27 +174,5 @@ describe("a wrong configuration", () => {
       "workspaces.b.path",
       expect.stringMatching(/^workspaces: a name must be .*got "d\/e"/),
     ]);
-  });
-
-  it.each([
-    ["127.0.0.1", "127.0.0.1"],
-    ["127.0.0.1", "localhost"],
-    ["127.0.0.1", "0.0.0.0"],
-    ["127.0.0.1", "[::1]"],
-    ["127.0.0.1", "127.1"],
-    ["localhost", "127.0.0.1"],
-    ["::1", "LOCALHOST"],
-    ["0.0.0.0", "127.0.0.7"],
-    ["::", "[::ffff:127.0.0.1]"],
-    ["0.0.0.0", hostname()],
-    ["192.0.2.1", "192.0.2.1"],
-  ])("is rejected if it listens on %s and forwards to itself at %s", async (host, called) => {
-    const forwardTo = `http://${called}:8080/beta?token=hidden`;
-    const message = await refusalOf({
-      ...SMALLEST,
-      host,
-      workspaces: { acme: { ...ACME, forwardTo }, beta: ACME },
-    });
-    expect(message).toMatch(/^workspaces\.acme\.forwardTo: .* this responder's own workspace beta;/);
   });
 });

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterTests } from "../../support/http.ts";
+import { onTestFinished } from "vitest";
+import { makeFolder } from "../../support/folder.ts";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { readInstance, type Instance } from "../../../provider/server/data-dir.js";
-import { startServer, type RunningServer } from "../../../provider/server/server.js";
+import { findSpool, type SpoolCounts } from "../../../provider/server/spool/file.js";
+import { startServer } from "../../../provider/server/server.js";
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
@@ -20,22 +21,7 @@ export const DEAD: Instance = {
 };
 const ACME = { acme: { verificationKeys: [KEY] } };
 
-const folders: string[] = [];
-const running: RunningServer[] = [];
-const endAll = async (): Promise<void> => {
-  const servers = running.splice(0);
-  for (const server of servers) server.stop();
-  await Promise.all(servers.map((server) => server.stopped));
-  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
-};
-
-/** Creates a folder for its owner only, removed after the tests. */
-export async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
-  // Registered once: a second hook would remove folders while the first one still stops servers in them.
-  if (folders.push(folder) === 1) afterTests(endAll);
-  return folder;
-}
+export { makeFolder };
 
 /** Writes a configuration; a string is written unchanged. */
 export async function writeConfig(folder: string, config: unknown, mode = 0o600): Promise<string> {
@@ -44,9 +30,9 @@ export async function writeConfig(folder: string, config: unknown, mode = 0o600)
   return file;
 }
 
-/** Starts a responder in this process, stopped after the tests. */
-export async function startTestServer(config: object = {}, home?: string) {
-  const folder = home ?? (await makeFolder());
+/** Starts a responder in this process, stopped after the test. */
+export async function startTestServer(config: object = {}) {
+  const folder = await makeFolder();
   /** Writes a new configuration, or a string instead, for a reload. */
   const configure = (given: object | string): Promise<string> =>
     writeConfig(
@@ -56,35 +42,37 @@ export async function startTestServer(config: object = {}, home?: string) {
   const configFile = await configure(config);
   const dataDir = join(folder, "data");
   const server = await startServer({ configFile, instance: "test-instance" });
-  running.push(server);
-  const { port } = await server.status();
+  const stop = (): Promise<void> => {
+    server.stop();
+    return server.stopped;
+  };
+  onTestFinished(stop);
+  const instance = await readInstance(dataDir);
+  if (instance === undefined) throw new Error("nothing is announced");
   return {
     server,
     dataDir,
     configFile,
     configure,
-    /** Its current address. */
-    origin: () => `http://127.0.0.1:${port}`,
-    announced: async () => {
-      const instance = await readInstance(dataDir);
-      if (instance === undefined) throw new Error("nothing is announced");
-      return instance;
-    },
+    /** What it has announced. */
+    instance,
+    origin: `http://127.0.0.1:${instance.port}`,
     log: () => readFile(join(dataDir, "responder.log"), "utf8"),
-    stop: () => {
-      server.stop();
-      return server.stopped;
-    },
+    stop,
   };
 }
 
+/** Counts the deliveries of acme that a data folder keeps. */
+export function countsOf(dataDir: string): SpoolCounts {
+  const spool = findSpool(dataDir);
+  const counts = spool?.counts().get("acme");
+  spool?.close();
+  return counts ?? { pending: 0, deadLetters: 0 };
+}
+
 /** Sends a signed delivery, and returns the status of the response. */
-export async function deliver(
-  url: string,
-  verificationKey = KEY,
-  message: Record<string, unknown> = {},
-): Promise<number> {
-  const response = await fetch(await createDelivery("text", { url, verificationKey, message }));
+export async function deliver(url: string, verificationKey = KEY): Promise<number> {
+  const response = await fetch(await createDelivery("text", { url, verificationKey }));
   await response.arrayBuffer();
   return response.status;
 }

@@ -3,10 +3,8 @@ import { request, Agent, type IncomingMessage, type ServerResponse } from "node:
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
-import type { Answer } from "../../../provider/responder/index.js";
-import { toNodeListener } from "../../../provider/responder/node.js";
 import { startListener, type Listener } from "../../../provider/server/listener.js";
-import { afterTests, startTcpServer } from "../../support/http.js";
+import { afterTests } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -47,18 +45,6 @@ async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<vo
 }
 
 describe("a listener", () => {
-  it("reports why an address is not available, and the fix", async () => {
-    const { port } = await startTcpServer();
-    const failures = [
-      [{ ...LOOPBACK, port }, `cannot listen on 127.0.0.1 port ${port}: the port is taken`],
-      [{ host: "192.0.2.1", port: 0 }, "the host is not an address of this machine"],
-    ] as const;
-    for (const [address, message] of failures) {
-      const failure = { code: "unavailable", message: expect.stringContaining(message) as string };
-      await expect(startListener(address, () => undefined)).rejects.toMatchObject(failure);
-    }
-  });
-
   it("closes the longest-idle connection at the limit, and serves the new one", async () => {
     const { port } = await start((req, res) => void answerBody(req, res));
     const kept = await connectAll(port);
@@ -106,21 +92,6 @@ describe("a listener", () => {
     await vi.waitFor(() =>
       expect(sockets.map(({ closed }) => closed)).toEqual(Array(LIMITS.connections).fill(true)),
     );
-  });
-
-  it.each([
-    ["garbage", "nonsense\r\n\r\n", 400],
-    ["a header that is too large", head("/", `x-long: ${"x".repeat(20_000)}\r\n`), 431],
-    ["a broken body", head("/", "transfer-encoding: chunked\r\n") + "zz\r\n", 400],
-  ])("responds to a request before it rejects %s that follows it", async (_what, broken, status) => {
-    const { port } = await start((req, res) => {
-      const answer = (): void => void answerBody(req, res).catch(() => undefined);
-      setTimeout(answer, 50);
-    });
-    const socket = connect(port, "127.0.0.1");
-    socket.write(head("/stored", "content-length: 0\r\n") + broken);
-    setTimeout(() => socket.write("more"), 10);
-    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 200 OK.*/stored HTTP/1.1 ${status} `, "s"));
   });
 
   it("disconnects senders that are slow with the head or the body", async () => {
@@ -203,32 +174,5 @@ describe("a graceful close", () => {
       Array(LIMITS.connections).fill("announced"),
     );
     await closed;
-  });
-
-  it("processes no request after the last response of a connection", async () => {
-    const seen: string[] = [];
-    const first = Promise.withResolvers<void>();
-    let received: Socket | undefined;
-    const answer = async ({ url }: { url: string }): Promise<Answer> => {
-      seen.push(url);
-      await first.promise;
-      return { status: 200, headers: {}, body: url };
-    };
-    const answerThem = toNodeListener({ answer });
-    const listener = await start((req, res) => {
-      received = req.socket;
-      answerThem(req, res);
-    });
-    const parts = ["/1", "/2", "/3"].map((path) => head(path, "content-length: 0\r\n"));
-    const socket = connect(listener.port, "127.0.0.1");
-    socket.write(parts.slice(0, 2).join(""));
-    await vi.waitFor(() => expect(seen).toEqual(["/1", "/2"]));
-    const closed = listener.close();
-    socket.write(parts[2] ?? "");
-    await vi.waitFor(() => expect(received?.bytesRead).toBe(parts.join("").length));
-    first.resolve();
-    expect(await text(socket)).toMatch(/\/1.*connection: close.*\/2$/is);
-    await closed;
-    expect(seen).toEqual(["/1", "/2"]);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished, vi } from "vitest";
-import type { Log } from "../../../provider/server/log.js";
+import { createLog, type Log } from "../../../provider/server/log.js";
 import {
   type AcceptedDelivery,
   type DeadLetter,
@@ -150,19 +150,8 @@ export function holdDisk(path: string): () => void {
   return end;
 }
 
-export interface LoggedEvent {
-  level: string;
-  event: string;
-  fields: object;
-}
-
-/** A log that records its lines. */
-export function createTestLog(): Log & { events: LoggedEvent[] } {
-  const events: LoggedEvent[] = [];
-  const note =
-    (level: string) =>
-    (event: string, fields: object = {}): void =>
-      void events.push({ level, event, fields });
-  const limited: Log["limited"] = (level, event, _kind, fields) => note(level)(event, fields);
-  return { events, info: note("info"), warn: note("warn"), error: note("error"), limited };
+/** A log that keeps its lines. */
+export function createTestLog(): Log & { lines: unknown[] } {
+  const lines: unknown[] = [];
+  return { ...createLog((line) => lines.push(JSON.parse(line))), lines };
 }
