@@ -24,7 +24,7 @@ const acme = () => emulator.workspace("acme");
 const globex = () => emulator.workspace("globex");
 
 /** The actions that reached the service, in order. */
-const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");
+const actions = (): string[] => emulator.requests.map(({ operation }) => operation ?? "");
 
 function webhook(parameters: readonly string[], environment: object = {}, shows: string[] = []) {
   const usual = {

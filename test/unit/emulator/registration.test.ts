@@ -120,7 +120,7 @@ test("calls of one workspace are handled one after the other, without delaying o
   const reading = call(acme, "get-webhook");
   await expect.poll(() => emulator.requests).toHaveLength(2);
   await call(globex, "get-webhook");
-  expect(emulator.requests.map(({ status }) => status)).toEqual([undefined, undefined, 200]);
+  expect(emulator.requests.map(({ response }) => response?.status)).toEqual([undefined, undefined, 200]);
   finish();
   expect((await reading).body).toMatchObject({ data: { webhook_url: endpoint.url } });
   expect((await setting).status).toBe(200);
@@ -132,8 +132,8 @@ test("a request is recorded with its keys as sent, even if nothing is at its add
   await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
   const url = `${emulator.url}/acme/apichat?action=get-webhook`;
   expect(emulator.requests).toMatchObject([
-    { workspace: "acme", action: "get-webhook", url, request: { body: '{"ChaveApi":"wrong-key"}' } },
-    { workspace: null, action: "get-webhook", status: 404, request: { body: "no json" } },
+    { workspace: "acme", operation: "get-webhook", url, request: { body: '{"ChaveApi":"wrong-key"}' } },
+    { workspace: null, operation: "get-webhook", response: { status: 404 }, request: { body: "no json" } },
   ]);
 });
 

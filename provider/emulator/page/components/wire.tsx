@@ -57,7 +57,7 @@ function WireItem({ entry }: { entry: Exchange }) {
 function Line({ entry }: { entry: Exchange }) {
   const { kind, record } = entry;
   const calls = callsOf(entry);
-  const faults = new Set(calls.map(({ fault }) => fault || ""));
+  const faults = new Set(calls.map(({ fault }) => fault));
   faults.delete("");
   const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
   return (
