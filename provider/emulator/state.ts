@@ -5,7 +5,7 @@ import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList, FaultView } from "./faults.js";
 import type { Flow } from "./flows/flows.js";
-import type { Settings } from "./options.js";
+import type { Settings, WorkspaceOptions } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
@@ -107,8 +107,6 @@ export interface DeliveryRecord extends Owned {
   verdict: "pending" | "delivered" | "failed";
   /** What was wrong with the last attempt; empty if it was delivered. */
   reason: string;
-  /** The status of the last response; missing if there was none. */
-  status?: number;
   /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
   /** The delivery whose bytes it sends again. */
@@ -145,25 +143,15 @@ export interface Place {
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
 /** A workspace in memory: plain data, changed by the functions of this folder. */
-export interface WorkspaceState {
-  /** The name, as in the options. */
-  readonly name: string;
+export interface WorkspaceState extends Required<
+  Pick<WorkspaceOptions, "name" | "apiKey" | "botCode" | "flowApiKey" | "mayManageFlow" | "flow">
+> {
   /** The path of `baseUrl`, such as `/acme/apichat`. */
   readonly path: string;
   /** The query of `baseUrl`, without `?`. */
   readonly query: string;
-  /** The required `ChaveApi` of requests. */
-  apiKey: string;
-  /** The required API key of messages to `botUrl` (section 5). */
-  flowApiKey: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: boolean;
-  /** The flow that replies. */
-  flow: Settings["flow"];
   /** The last function that was its flow; the name `custom` chooses it again. */
   customFlow: Flow | undefined;
-  /** The last segment of `bot_url`. */
-  botCode: string;
   botBaseUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
   readonly flowNs: string;

@@ -187,8 +187,6 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const response = "reason" in result ? null : result;
   delivery.attempts.push({ at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" });
   delivery.reason = reason;
-  if (response) delivery.status = response.status;
-  else delete delivery.status;
   if (reason === "") delivery.verdict = "delivered";
   else if (delivery.attempts.length >= state.settings.deliveryAttempts) delivery.verdict = "failed";
   state.changes.publish({ type: "delivery", delivery });

@@ -69,7 +69,7 @@ describe("an invalid message", () => {
 
   test('gets 403 if its key lacks the permission "Gerenciar Fluxo"', async () => {
     const { acme } = await startSilent();
-    acme.mayManageFlow = false;
+    acme.change({ mayManageFlow: false });
     const answer = await sendTo(acme, text);
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("Gerenciar Fluxo")]);
     expect(received(acme)).toEqual([]);
