@@ -36,7 +36,7 @@ test("a draft survives a lost connection, and the page shows the state of a rest
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
-test("a workspace shows its old conversations and deliveries, in spite of a thousand newer ones", async () => {
+test("a workspace shows its old conversations and deliveries, in spite of many newer ones", async () => {
   const { emulator, acme } = await startService({ flow: "echo" });
   const globex = emulator.addWorkspace({ name: "globex", apiKey: API_KEY });
   const say = (workspace: typeof acme, content: string, conversation: number): Promise<unknown> =>
@@ -51,9 +51,7 @@ test("a workspace shows its old conversations and deliveries, in spite of a thou
   emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
   await say(acme, "long ago", 0);
   await emulator.waitForDelivery({ verdict: "failed" });
-  for (let sent = 1; sent < 1000; sent += 37) {
-    await Promise.all(Array.from({ length: 37 }, (_, index) => say(acme, "later", sent + index)));
-  }
+  await Promise.all(Array.from({ length: 120 }, (_, index) => say(acme, "later", index + 1)));
   const { page } = await openInbox(emulator);
   await expectSoon(() => page.getByTestId("exchange").count()).toBe(200);
   await page.getByTestId("conversations").getByRole("button", { name: "Contact 0" }).click();
