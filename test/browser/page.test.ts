@@ -60,20 +60,20 @@ test("a workspace shows its old conversations and deliveries, in spite of many n
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
 
+  // Of all workspaces, the newest would be those of acme.
+  const ofGlobex = page.waitForRequest(/conversations\?workspace=globex/);
   await page.getByTestId("workspaces").getByRole("button", { name: "globex" }).click();
+  await ofGlobex;
   await page.getByTestId("conversations").getByRole("button", { name: "Contact 1" }).click();
   await page.locator("article[data-from=contact]").getByText("Oi").waitFor();
 });
 
-test("a newly chosen flow replies from then on, and a function can be chosen again", async () => {
-  const { page, acme } = await openService({ flow: () => [] }, { begun: true });
-  const flow = page.getByLabel("Flow that replies");
-  await flow.selectOption("menu");
+test("a newly chosen flow replies from then on", async () => {
+  const { page, acme } = await openService({}, { begun: true });
+  await page.getByLabel("Flow that replies").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");
   await write(page, "Oi");
   await page.locator("article[data-kind=button_template]").waitFor();
-  await flow.selectOption("custom");
-  await expectSoon(() => typeof acme.flow).toBe("function");
 });
 
 test("a reset empties the page, and keeps workspace and registration", async () => {

@@ -6,13 +6,12 @@ import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
 import { attempt } from "./errors.js";
-import { begun, conversations, data, linked, revealed } from "./store.js";
+import { begun, conversations, data, revealed } from "./store.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
   const { workspaces, conversations: known, faults } = data.value;
   begun.value = null;
-  linked.value = null;
   data.value = { ...emptyData(scope), workspaces, conversations: known, faults };
   // On a narrow screen it is below the list.
   if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
@@ -25,7 +24,14 @@ export async function showDelivery(id: string): Promise<void> {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  linked.value = { id };
+  // Once it is drawn.
+  requestAnimationFrame(() => {
+    const exchange = document.querySelector<HTMLDetailsElement>(`#${id}`);
+    if (exchange === null) return;
+    exchange.open = true;
+    exchange.querySelector("summary")?.focus();
+    exchange.scrollIntoView();
+  });
 }
 
 /** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */

@@ -10,9 +10,6 @@ export type Exchange =
 
 export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
 
-/** The method of a request; the emulator's own calls are always a POST. */
-export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");
-
 /** The HTTP calls of an exchange: a delivery has several if it is tried again. */
 export const callsOf = ({ kind, record }: Exchange): readonly (Ending & { reason?: string })[] =>
   kind === "delivery" ? record.attempts : [record];

@@ -4,7 +4,7 @@ import type { HttpMessage } from "../../service/outgoing.js";
 import { resend } from "../actions.js";
 import { shownRouteOf } from "../api.js";
 import { indentJson } from "../json.js";
-import { callsOf, methodOf, ROUTES, type Exchange } from "../wire.js";
+import { callsOf, ROUTES, type Exchange } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
 
@@ -14,6 +14,7 @@ const SHOWN_CHARACTERS = 10_000;
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const calls = callsOf(exchange);
+  const method = kind === "request" ? record.method : "POST";
   function titleOf(durationMs: number, index: number): string {
     const title = calls.length === 1 ? "Response" : `Attempt ${index + 1}`;
     return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
@@ -30,7 +31,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
           Save as JSON
         </a>
       </div>
-      <Line name="Address" value={`${methodOf(exchange)} ${record.url}`} />
+      <Line name="Address" value={`${method} ${record.url}`} />
       {kind === "handshake" && <Line name="Encoding" value={record.encoding} />}
       <Line name="Reason" value={reasonOf(calls.at(-1))} />
       {kind === "handshake" && <Line name="Hint" value={record.hint} />}
