@@ -10,9 +10,8 @@ import { begun, conversations, data, revealed } from "./store.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
-  const { workspaces, conversations: known, faults } = data.value;
   begun.value = null;
-  data.value = { ...emptyData(scope), workspaces, conversations: known, faults };
+  data.value = { ...data.value, scope, messages: new Map(), exchanges: new Map() };
   // On a narrow screen it is below the list.
   if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
   void attempt(load);
