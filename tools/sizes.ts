@@ -30,7 +30,7 @@ const ROOMS: Record<string, number> = {
   "provider/responder/": 1527,
   "provider/server/": 3063,
   "provider/workspace-list/": 304,
-  "provider/emulator/": 3827,
+  "provider/emulator/": 3830,
   "provider/emulator/page/": 1833,
   "provider/fleet/": 2037,
   "provider/cli/": 3649,

@@ -142,8 +142,11 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
+/** Options with a value each. `Required` leaves the undefined of `exactOptionalPropertyTypes`. */
+type Settled<Options> = { [Name in keyof Options]-?: NonNullable<Options[Name]> };
+
 /** A workspace in memory: plain data, changed by the functions of this folder. */
-export interface WorkspaceState extends Required<
+export interface WorkspaceState extends Settled<
   Pick<WorkspaceOptions, "name" | "apiKey" | "botCode" | "flowApiKey" | "mayManageFlow" | "flow">
 > {
   /** The path of `baseUrl`, such as `/acme/apichat`. */
