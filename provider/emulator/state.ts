@@ -5,12 +5,12 @@ import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList, FaultView } from "./faults.js";
 import type { Flow } from "./flows/flows.js";
-import type { Settings } from "./options.js";
+import type { Settings, WorkspaceOptions } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
 /** A record has one form, JSON, in memory and on the wire. The control API masks its secrets. */
-export interface Numbered {
+interface Numbered {
   /** Unique in one emulator. */
   id: string;
   /** Counts all records of one emulator. */
@@ -19,14 +19,28 @@ export interface Numbered {
   at: string;
 }
 
+/** A record of a workspace. */
+interface Owned extends Numbered {
+  /** The name of its workspace. */
+  workspace: string;
+}
+
+/** How an HTTP request ended. */
+export interface Ending {
+  /** The response, up to 64 KiB of a webhook URL's; null if there was none, or not yet. */
+  response: ReceivedResponse | null;
+  /** The injected fault that applied, as JSON; empty if none did. */
+  fault: string;
+  /** How long it took, in milliseconds; 0 while it is in progress. */
+  durationMs: number;
+}
+
 /** A request that the emulator received. */
-export interface RecordedRequest extends Numbered {
+export interface RecordedRequest extends Numbered, Ending {
   /** Which of the two ports received it. */
   interface: "registration" | "bot";
   /** The workspace that the address, or the address and the API key, identify; null if they identify none. */
   workspace: string | null;
-  /** The query parameter `action`, as sent. */
-  action?: string;
   /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
   /** The HTTP method. */
@@ -35,20 +49,10 @@ export interface RecordedRequest extends Numbered {
   url: string;
   /** Its headers and body. */
   request: HttpMessage;
-  /** Missing while the request is in progress, and if the connection was closed without a response. */
-  status?: number;
-  /** Null while the request is in progress, and if the connection was closed without a response. */
-  response: ReceivedResponse | null;
-  /** The injected fault that applied, as JSON; empty if none did. */
-  fault: string;
-  /** From the complete request to the response; 0 while it is in progress. */
-  durationMs: number;
 }
 
 /** A message of a conversation, as it was on the wire. */
-export interface MessageRecord extends Numbered {
-  /** The name of its workspace. */
-  workspace: string;
+export interface MessageRecord extends Owned {
   /** The id of its conversation. */
   conversation: string;
   /** Who wrote it. */
@@ -62,9 +66,7 @@ export interface MessageRecord extends Numbered {
 }
 
 /** A handshake that the emulator made (section 6.1). */
-export interface HandshakeRecord extends Numbered {
-  /** The name of its workspace. */
-  workspace: string;
+export interface HandshakeRecord extends Owned, Ending {
   /** How the parameters travelled: section 6.1 does not say. */
   encoding: HandshakeEncoding;
   /** The `webhook_url` of the set-webhook, as it was sent: with the parameters if they are in its query. */
@@ -75,34 +77,22 @@ export interface HandshakeRecord extends Numbered {
   verdict: "passed" | "failed";
   /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
-  /** How to fix it, in one line; missing if it passed, or failed because of a fault. */
-  hint?: string;
-  /** The injected fault that applied, as JSON; missing if none did. */
-  fault?: string;
+  /** How to fix it, in one line; empty if it passed, or failed because of a fault. */
+  hint: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
-  /** The webhook URL's response; null if there was none. */
-  response: ReceivedResponse | null;
-  /** How long it took, in milliseconds. */
-  durationMs: number;
 }
 
 /** One attempt of a delivery. */
-interface DeliveryAttempt {
+interface DeliveryAttempt extends Ending {
+  /** When it began (ISO 8601). */
   at: string;
-  durationMs: number;
-  /** The endpoint's response, up to 64 KiB; null if there was none. */
-  response: ReceivedResponse | null;
   /** What was wrong; empty if it was delivered. */
   reason: string;
-  /** The injected fault that applied, as JSON; empty if none did. */
-  fault: string;
 }
 
 /** A delivery that the emulator made, or is about to make (section 6.2). */
-export interface DeliveryRecord extends Numbered {
-  /** The name of its workspace. */
-  workspace: string;
+export interface DeliveryRecord extends Owned {
   /** The id of its conversation. */
   conversation: string;
   /** Such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a string here. */
@@ -117,8 +107,6 @@ export interface DeliveryRecord extends Numbered {
   verdict: "pending" | "delivered" | "failed";
   /** What was wrong with the last attempt; empty if it was delivered. */
   reason: string;
-  /** The status of the last response; missing if there was none. */
-  status?: number;
   /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
   /** The delivery whose bytes it sends again. */
@@ -126,13 +114,7 @@ export interface DeliveryRecord extends Numbered {
 }
 
 /** The messages of one contact under one conversation id, in both directions. */
-export interface ConversationRecord {
-  /** Unique in one emulator. */
-  id: string;
-  /** Counts all records of one emulator. */
-  order: number;
-  /** The name of its workspace. */
-  workspace: string;
+export interface ConversationRecord extends Omit<Owned, "at"> {
   /** `sender.id` (section 2.3). */
   contactId: string;
   /** `sender.name` of the last message with a name. */
@@ -160,26 +142,19 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
+/** Options with a value each. `Required` leaves the undefined of `exactOptionalPropertyTypes`. */
+type Settled<Options> = { [Name in keyof Options]-?: NonNullable<Options[Name]> };
+
 /** A workspace in memory: plain data, changed by the functions of this folder. */
-export interface WorkspaceState {
-  /** The name, as in the options. */
-  readonly name: string;
+export interface WorkspaceState extends Settled<
+  Pick<WorkspaceOptions, "name" | "apiKey" | "botCode" | "flowApiKey" | "mayManageFlow" | "flow">
+> {
   /** The path of `baseUrl`, such as `/acme/apichat`. */
   readonly path: string;
   /** The query of `baseUrl`, without `?`. */
   readonly query: string;
-  /** The required `ChaveApi` of requests. */
-  apiKey: string;
-  /** The required API key of messages to `botUrl` (section 5). */
-  flowApiKey: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: boolean;
-  /** The flow that replies. */
-  flow: Settings["flow"];
   /** The last function that was its flow; the name `custom` chooses it again. */
   customFlow: Flow | undefined;
-  /** The last segment of `bot_url`. */
-  botCode: string;
   botBaseUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
   readonly flowNs: string;

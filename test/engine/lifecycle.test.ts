@@ -141,7 +141,7 @@ test("--replace sets the new workspace before it removes the old one, or adopts 
   expect(output).toMatch(/umbrella-renamed: .*"umbrella-again"/);
   const calls = scene.emulator.requests
     .slice(before)
-    .map(({ action, workspace }) => `${action} ${workspace}`);
+    .map(({ operation, workspace }) => `${operation} ${workspace}`);
   expect(calls.filter((call) => !call.startsWith("get-webhook"))).toEqual([
     "set-webhook empty",
     "delete-webhook initech",

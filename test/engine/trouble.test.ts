@@ -77,7 +77,9 @@ test("a preview reports what each create would find, and fails for a conflict", 
   );
   expect(linesUnder(output, "equal").join()).toContain("adopts http");
   expect(linesUnder(output, "untouched")).toEqual([""]);
-  expect(new Set(scene.emulator.requests.map(({ action }) => action))).toEqual(new Set(["get-webhook"]));
+  expect(new Set(scene.emulator.requests.map(({ operation }) => operation))).toEqual(
+    new Set(["get-webhook"]),
+  );
 });
 
 test("up adopts a webhook with its URL, and fails for a conflict and a failing endpoint", async () => {

@@ -144,7 +144,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     const workspace = placed.find((one) => one.stack === stack)?.workspaces[0] ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
     const isHeld = (): boolean =>
-      emulator.requests.some(({ status, fault }) => status === undefined && fault !== "");
+      emulator.requests.some(({ response, fault }) => response === null && fault !== "");
     const other = start("node fleet.ts up --yes --skip-plan --refresh --shard 1/2", await startMachine());
     await other.until(isHeld);
 

@@ -38,7 +38,7 @@ describe("a move between the dynamic provider and the plugin", () => {
   const callsOf = async (command: () => Promise<unknown>): Promise<string[]> => {
     const before = scene.emulator.requests.length;
     await command();
-    return scene.emulator.requests.slice(before).map(({ action }) => String(action));
+    return scene.emulator.requests.slice(before).map(({ operation }) => String(operation));
   };
   beforeAll(async () => {
     scene = await openScene(["acme"]);

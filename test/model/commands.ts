@@ -137,7 +137,7 @@ export const rotateApiKey = (): Command =>
   command("rotateApiKey()", (world) => {
     world.serviceKey += 1;
     for (const workspace of world.emulator.workspaces.values())
-      workspace.apiKey = SECRETS.apiKey(world.serviceKey);
+      workspace.change({ apiKey: SECRETS.apiKey(world.serviceKey) });
   });
 
 /** Sets the API key of the program or its environment: the current one, or the one that the service will issue next. */

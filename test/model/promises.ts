@@ -9,7 +9,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { registration } = seen.before;
     if (!registration || !world.isForeign(seen.workspace, registration)) return false;
     const mayReplace = seen.command === "up" && world.program.get(seen.workspace)?.onExisting === "replace";
-    return seen.writes.some(({ action }) => !mayReplace || action === "delete-webhook") && "it was";
+    return seen.writes.some(({ operation }) => !mayReplace || operation === "delete-webhook") && "it was";
   },
 
   "a different bot is never changed": (world, seen) => {
@@ -44,7 +44,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 
   "a declared webhook is never deleted": (world, seen) =>
     !mayBeRemoved(world, seen) &&
-    seen.writes.some(({ action }) => action === "delete-webhook") &&
+    seen.writes.some(({ operation }) => operation === "delete-webhook") &&
     "it was deleted",
 
   "a rejected set-webhook removes nothing": (world, seen) => {
@@ -168,7 +168,7 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const hasMoved = stored.some(
     ({ name, outputs }) => name === failure.name && outputs["baseUrl"] !== world.baseUrlOf(seen.workspace),
   );
-  const isGone = !registration || seen.writes.some(({ action }) => action === "delete-webhook");
+  const isGone = !registration || seen.writes.some(({ operation }) => operation === "delete-webhook");
   if (isGone) return !isCreate && (hasMoved || !isProven(world, seen.workspace));
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
@@ -190,7 +190,7 @@ export function isProven(world: World, workspace: WorkspaceName): boolean {
 /** Checks a command against every promise, and updates what is known. */
 export function judge(world: World, { seen, printed }: Awaited<ReturnType<World["run"]>>): void {
   for (const { workspace, writes } of seen) {
-    const sets = writes.filter(({ action }) => action === "set-webhook");
+    const sets = writes.filter(({ operation }) => operation === "set-webhook");
     world.known[workspace].ours.push(...sets.map(({ request }) => JSON.parse(request.body) as Pair));
   }
   const broken = seen.flatMap((one) =>
@@ -233,14 +233,15 @@ function learn(world: World, seen: Seen): void {
     known.reached = { baseUrl: world.baseUrlOf(workspace), apiKey: SECRETS.apiKey(world.givenKey) };
   }
   const isLost = (action: string): boolean =>
-    requests.some((request) => request.action === action && isSpoilt(request));
+    requests.some((request) => request.operation === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
   // A run that failed left the webhook to a resource that was not created.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
   // A run that was interrupted removed the webhook of two states, and the second state still exists.
-  const isRemoved = seen.writes.some(({ action }) => action === "delete-webhook") && !after.registration;
+  const isRemoved =
+    seen.writes.some(({ operation }) => operation === "delete-webhook") && !after.registration;
   known.isUnseen ||=
     (isRemoved && after.stored.length > 0) ||
     (killed !== undefined && killed.method !== "create") ||

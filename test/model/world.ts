@@ -229,7 +229,7 @@ export class World {
         elsewhere: before.filter((_, other) => other !== index).flatMap(({ stored }) => stored),
         after: this.stand(workspace),
         requests,
-        writes: requests.filter(({ action }) => action !== "get-webhook"),
+        writes: requests.filter(({ operation }) => operation !== "get-webhook"),
         strikes:
           requests.filter(isSpoilt).length + handshakes.filter(({ verdict }) => verdict !== "passed").length,
       };

@@ -63,10 +63,10 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
       throw error;
     }
   }
-  const responses = emulator.requests.map(
-    ({ interface: port, action, status = 0 }) =>
-      `${port === "bot" ? "message" : action} ${status >= 200 && status < 300 ? 200 : status}`,
-  );
+  const responses = emulator.requests.map(({ operation, response }) => {
+    const { status = 0 } = response ?? {};
+    return `${operation} ${status >= 200 && status < 300 ? 200 : status}`;
+  });
   const missing = EXPECTED.filter((one) => !responses.includes(one));
   if (missing.length > 0) throw new Error(`The run did not reach: ${missing.join(", ")}`);
   console.log("suite openapi: the emulator and schema/openapi.json agree");

@@ -24,7 +24,7 @@ const acme = () => emulator.workspace("acme");
 const globex = () => emulator.workspace("globex");
 
 /** The actions that reached the service, in order. */
-const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");
+const actions = (): string[] => emulator.requests.map(({ operation }) => operation ?? "");
 
 function webhook(parameters: readonly string[], environment: object = {}, shows: string[] = []) {
   const usual = {
@@ -162,7 +162,7 @@ describe("apichat webhook get", () => {
 
   test("ends with 0 in an empty workspace, and a failure names flags and variables", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
-    acme().apiKey = "rotated-api-key-0123456789";
+    acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);
     expect(refused).toMatchObject({ exitCode: 1, stdout: "", error: { code: "unauthorized" } });
     expect(refused.error?.message).toContain("Give it with --api-key-file or APICHAT_API_KEY");

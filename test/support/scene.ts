@@ -62,13 +62,9 @@ export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatW
 }
 
 /** The calls of one action that reached the emulator, including rejected ones. */
-export function callsOf(
-  { emulator }: Scene,
-  action: NonNullable<RecordedRequest["action"]>,
-  workspace?: string,
-): RecordedRequest[] {
+export function callsOf({ emulator }: Scene, action: string, workspace?: string): RecordedRequest[] {
   return emulator.requests.filter(
-    (request) => request.action === action && (workspace === undefined || request.workspace === workspace),
+    (request) => request.operation === action && (workspace === undefined || request.workspace === workspace),
   );
 }
 
@@ -76,8 +72,8 @@ export function callsOf(
 export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)
-    .filter(({ action }) => action === "set-webhook" || action === "delete-webhook")
-    .map(({ action, workspace }) => `${action} ${workspace}`)
+    .filter(({ operation }) => operation === "set-webhook" || operation === "delete-webhook")
+    .map(({ operation, workspace }) => `${operation} ${workspace}`)
     .toSorted();
 }
 

@@ -32,7 +32,7 @@ function toLine(event: EmulatorEvent): [workspace: string | null, line: Line | u
   if (event.type === "delivery") return [event.delivery.workspace, deliveryLine(event.delivery)];
   if (event.type === "flow-failed") return [event.workspace, ["flow", false, "failed", event.reason]];
   if (event.type !== "handshake") return undefined;
-  const { workspace, verdict, url, reason, fault = "" } = event.handshake;
+  const { workspace, verdict, url, reason, fault } = event.handshake;
   const isGood = verdict === "passed";
   return [workspace, ["handshake", isGood, verdict, `to ${formatUrl(url)}`, reason, describeFault(fault)]];
 }

@@ -147,13 +147,14 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.post(`${PATH}/replies`, async (context) => {
     const workspace = find(context);
-    const parsed = parseReply(await readText(context));
-    const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
-    const party = { contactId: sender_id, conversationId: conv_id };
+    const reply = parseReply(await readText(context));
+    const party = { contactId: reply.sender_id, conversationId: reply.conv_id };
     const place = getOrCreateConversation(state, workspace, party);
-    const { message, delivery } = sendReply(place, "agent", content);
-    const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
-    const answer: ReplyAnswer = { message, delivery: shown };
+    const { message, delivery } = sendReply(place, "agent", reply);
+    const answer: ReplyAnswer = {
+      message,
+      delivery: delivery && viewRecord(context.var.viewer, delivery),
+    };
     return context.json(answer, 201);
   });
 }

@@ -4,7 +4,6 @@ import { SIGNATURE_HEADER, signBody } from "../../responder/internal.js";
 import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../usage-errors.js";
 import type { DeliveryFault } from "../faults.js";
-import type { FlowReply } from "../flows/flows.js";
 import {
   describeStatus,
   describeTimeout,
@@ -19,7 +18,6 @@ import {
   deliverableRegistration,
   keep,
   nextRecord,
-  type Conversation,
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
@@ -38,8 +36,8 @@ export async function deliverMessage(
   const url = requireUrl(state, workspace, "deliver");
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const place = getOrCreateConversation(state, workspace, party);
-  const { delivery } = recordOutbound(place, { from: "flow", body: message, url });
-  await queueDelivery({ ...place, delivery });
+  const { delivery, done } = recordAndDeliver(place, "flow", message, url);
+  await done;
   return delivery;
 }
 
@@ -49,30 +47,27 @@ function requireUrl({ settings }: EmulatorState, workspace: WorkspaceState, meth
   throw invalidOption(`${method}: workspace "${workspace.name}" has no verified webhook`);
 }
 
+type Author = "flow" | "agent";
+
 /** Records a reply, and queues its delivery if a webhook accepts deliveries. */
 export function sendReply(
   place: Place,
-  from: "flow" | "agent",
-  content: FlowReply,
-): { message: MessageRecord; delivery?: DeliveryRecord } {
-  const { state, workspace, conversation } = place;
-  const body = addressReply(conversation, content);
-  const registration = deliverableRegistration(workspace, state.settings);
-  if (!registration) return { message: addMessage(place, { from, body }) };
-  const sent = recordOutbound(place, { from, body, url: registration.webhook_url });
-  void queueDelivery({ ...place, delivery: sent.delivery });
-  return sent;
+  from: Author,
+  body: OutboundMessage,
+): { message: MessageRecord; delivery: DeliveryRecord | null } {
+  const registration = deliverableRegistration(place.workspace, place.state.settings);
+  if (registration) return recordAndDeliver(place, from, body, registration.webhook_url);
+  return { message: addMessage(place, { from, body }), delivery: null };
 }
 
-function recordOutbound(
-  place: Place,
-  { from, body, url }: { from: "flow" | "agent"; body: OutboundMessage; url: string },
-): { message: MessageRecord; delivery: DeliveryRecord } {
+/** Records a message and its delivery, and queues it. `done` resolves when the delivery has its verdict. */
+function recordAndDeliver(place: Place, from: Author, body: OutboundMessage, url: string) {
   const json = serializeMessage(body);
   const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
   const request = { headers: {}, body: encoded };
   const delivery = recordDelivery(place, { message: withDigits(body), url, request, resendOf: null });
-  return { message: addMessage(place, { from, body, delivery: delivery.id }), delivery };
+  const message = addMessage(place, { from, body, delivery: delivery.id });
+  return { message, delivery, done: queueDelivery({ ...place, delivery }) };
 }
 
 function recordDelivery(
@@ -106,16 +101,6 @@ function serializeMessage(message: OutboundMessage): string {
   if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
   const { conv_id, ...rest } = message;
   return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
-}
-
-function addressReply(
-  { contactId, conversationId }: Conversation,
-  { type, ...content }: FlowReply,
-): OutboundMessage {
-  const id = Number(conversationId);
-  const conv_id = Number.isSafeInteger(id) ? id : BigInt(conversationId);
-  const addressed = { sender_id: contactId, conv_id, type };
-  return { ...addressed, message_type: "outgoing", private: false, ...content } as OutboundMessage;
 }
 
 /**
@@ -202,8 +187,6 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const response = "reason" in result ? null : result;
   delivery.attempts.push({ at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" });
   delivery.reason = reason;
-  if (response) delivery.status = response.status;
-  else delete delivery.status;
   if (reason === "") delivery.verdict = "delivered";
   else if (delivery.attempts.length >= state.settings.deliveryAttempts) delivery.verdict = "failed";
   state.changes.publish({ type: "delivery", delivery });

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
+import type { OutboundMessage } from "../../../schema/outbound.js";
 import { sendReply } from "../deliveries/delivery.js";
-import type { MessageRecord, Place } from "../state.js";
+import type { Conversation, MessageRecord, Place } from "../state.js";
 import { builtInFlows, flowReply, type FlowContext, type FlowReply } from "./flows.js";
 import { sampleUrls } from "./samples.js";
 
@@ -22,7 +23,7 @@ export const runFlow = (job: FlowJob): Promise<void> =>
     if (typeof replies === "string") {
       state.changes.publish({ type: "flow-failed", workspace: workspace.name, reason: replies });
     } else {
-      for (const reply of replies) sendReply(job, "flow", reply);
+      for (const reply of replies) sendReply(job, "flow", addressReply(conversation, reply));
     }
   });
 
@@ -44,4 +45,14 @@ async function callFlow({ state, workspace, message }: FlowJob): Promise<FlowRep
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+function addressReply(
+  { contactId, conversationId }: Conversation,
+  { type, ...content }: FlowReply,
+): OutboundMessage {
+  const id = Number(conversationId);
+  const conv_id = Number.isSafeInteger(id) ? id : BigInt(conversationId);
+  const addressed = { sender_id: contactId, conv_id, type };
+  return { ...addressed, message_type: "outgoing", private: false, ...content } as OutboundMessage;
 }

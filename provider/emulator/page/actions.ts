@@ -1,20 +1,17 @@
 import type { SentMessage } from "../contact.js";
-import type { ReplyAnswer } from "../control/shapes.js";
 import type { DeliveryRecord } from "../state.js";
-import { ApiError, describeRefusal, read, send } from "./api.js";
+import { describeRefusal, read, send } from "./api.js";
 import { applyEvents, emptyData, type Party, type Scope } from "./data.js";
 import { connect, load } from "./live.js";
 import type { SubmittedValue } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
-import { attempt, showDone } from "./notices.js";
-import { begun, conversations, data, linked, revealed } from "./store.js";
+import { attempt } from "./errors.js";
+import { begun, conversations, data, revealed } from "./store.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
-  const { workspaces, conversations: known, faults } = data.value;
   begun.value = null;
-  linked.value = null;
-  data.value = { ...emptyData(scope), workspaces, conversations: known, faults };
+  data.value = { ...data.value, scope, messages: new Map(), exchanges: new Map() };
   // On a narrow screen it is below the list.
   if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
   void attempt(load);
@@ -26,7 +23,14 @@ export async function showDelivery(id: string): Promise<void> {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  linked.value = { id };
+  // Once it is drawn.
+  requestAnimationFrame(() => {
+    const exchange = document.querySelector<HTMLDetailsElement>(`#${id}`);
+    if (exchange === null) return;
+    exchange.open = true;
+    exchange.querySelector("summary")?.focus();
+    exchange.scrollIntoView();
+  });
 }
 
 /** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */
@@ -70,24 +74,24 @@ async function sendAsContact(party: Party, fields: object): Promise<void> {
   const body = withDigits("conversation_id", party, { ...fields, message_type: "incoming", sender });
   const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
   // For the control API a redirect is not an error.
-  if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
+  if (answer.status >= 300) throw new Error(describeRefusal(answer));
 }
 
 /** Replies as the agent (section 2.4). The emulator adds the fields that are the same in every reply. */
-export async function replyAsAgent(party: Party, { kind, content }: Draft): Promise<void> {
+export function replyAsAgent(party: Party, { kind, content }: Draft): Promise<unknown> {
   const fields = { sender_id: party.contactId, type: kind, [kind === "text" ? "text" : "url"]: content };
   const body = withDigits("conv_id", party, fields);
-  const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
-  if (delivery === null) showDone("No webhook is registered: the reply was not delivered.");
+  return send("POST", ["workspaces", chosenWorkspace(), "replies"], body);
 }
 
 /** JSON.stringify would round a conversation id beyond the safe integers. */
 const withDigits = (key: string, { conversationId }: Party, rest: object): string =>
   `{"${key}":${conversationId},${JSON.stringify(rest).slice(1)}`;
 
+/** Sends a delivery again, and shows the new one. */
 export async function resend(deliveryId: string): Promise<void> {
-  await send("POST", ["deliveries", deliveryId, "resend"]);
-  showDone("Sent again.");
+  const { id } = await send<DeliveryRecord>("POST", ["deliveries", deliveryId, "resend"]);
+  await showDelivery(id);
 }
 
 export function reveal(shown: boolean): void {

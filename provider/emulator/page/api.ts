@@ -3,11 +3,6 @@ import type { ControlError } from "../control/shapes.js";
 import { parseJson } from "./json.js";
 import { revealed } from "./store.js";
 
-/** The emulator rejected a request, or cannot be reached. The message can be shown. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-}
-
 type Query = Readonly<Record<string, string>>;
 
 /** The address of a route of the control API, relative to the page. Every segment is encoded. */
@@ -16,20 +11,17 @@ function routeOf(segments: readonly string[], query?: Query): string {
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** The query that asks for secrets in clear text. */
-export const IN_CLEAR: Query = { reveal: "true" };
-
 /** The address of what the page shows: with secrets masked unless they are revealed. */
 export const shownRouteOf = (segments: readonly string[], query?: Query): string =>
-  routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) });
+  routeOf(segments, { ...query, ...(revealed.value && { reveal: "true" }) });
 
-/** Reads from the control API what the page shows. Throws {@link ApiError}. */
+/** Reads from the control API what the page shows. Throws an error whose message can be shown. */
 export const read = <Answer>(segments: readonly string[], query?: Query): Promise<Answer> =>
   request<Answer>("GET", shownRouteOf(segments, query), null);
 
 /** Sends a change to the control API. A string is sent unchanged: it is JSON, with digits that no number can hold. */
 export function send<Answer>(
-  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  method: "POST" | "PATCH" | "DELETE",
   segments: readonly string[],
   body?: string | object,
 ): Promise<Answer> {
@@ -47,12 +39,12 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const text = await response.text().catch(unreachable);
   const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new ApiError(refusalOf(answer) ?? `The emulator responded with ${response.status} and no reason.`);
+  throw new Error(refusalOf(answer) ?? `The emulator responded with ${response.status} and no reason.`);
 }
 
 /** The browser's own reason ("Failed to fetch") does not help. */
 function unreachable(cause: unknown): never {
-  throw new ApiError("No response. Is the emulator still running?", { cause });
+  throw new Error("No response. Is the emulator still running?", { cause });
 }
 
 /** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */

@@ -3,7 +3,7 @@ import type { FaultView } from "../faults.js";
 import type { MessageRecord } from "../state.js";
 import { read, shownRouteOf } from "./api.js";
 import { applyEvents, MAX_EXCHANGES, type Data, type Scope } from "./data.js";
-import { attempt, showError } from "./notices.js";
+import { attempt, showError } from "./errors.js";
 import { connection, data } from "./store.js";
 import { ROUTES, type Exchange } from "./wire.js";
 

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { adoptBegun } from "./actions.js";
 import { Chat } from "./components/chat.js";
 import { Header } from "./components/header.js";
-import { Notices } from "./components/notices.js";
+import { Errors } from "./components/errors.js";
 import { Wire } from "./components/wire.js";
 import { WorkspacePanel } from "./components/workspaces.js";
 import { connect } from "./live.js";
@@ -28,7 +28,7 @@ function App() {
       <aside class="flex flex-col" id="wire" tabIndex={-1} aria-label="On the wire">
         <Wire />
       </aside>
-      <Notices />
+      <Errors />
     </div>
   );
 }

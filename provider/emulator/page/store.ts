@@ -10,9 +10,6 @@ export const revealed = signal(false);
 /** A conversation that was begun on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
 
-/** The delivery to which a message has led; a new object each time. */
-export const linked = signal<{ id: string } | null>(null);
-
 export const workspace = computed(() => {
   const { scope, workspaces } = data.value;
   return workspaces.get(scope.workspace ?? "") ?? null;

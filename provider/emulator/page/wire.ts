@@ -1,4 +1,4 @@
-import type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "../state.js";
+import type { DeliveryRecord, Ending, HandshakeRecord, RecordedRequest } from "../state.js";
 import { parseJson } from "./json.js";
 import { inboundKindOf, outboundKindOf } from "../../../schema/message-kind.js";
 
@@ -10,14 +10,8 @@ export type Exchange =
 
 export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
 
-/** The method of a request; the emulator's own calls are always a POST. */
-export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");
-
-/** One HTTP call: a delivery has several if it is tried again. */
-type Attempt = DeliveryRecord["attempts"][number];
-export type Call = Pick<Attempt, "durationMs" | "response"> & Partial<Attempt>;
-
-export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
+/** The HTTP calls of an exchange: a delivery has several if it is tried again. */
+export const callsOf = ({ kind, record }: Exchange): readonly (Ending & { reason?: string })[] =>
   kind === "delivery" ? record.attempts : [record];
 
 export function outcomeOf({ kind, record }: Exchange): "good" | "bad" | "pending" {

@@ -68,7 +68,6 @@ export async function respondRecorded(
   record.durationMs = performance.now() - begun;
   if (response.cut !== "closed") {
     const { status, headers = {}, body } = response;
-    record.status = status;
     record.response = { status, headers, body };
   }
   changes.publish({ type: "request", request: record });
@@ -80,12 +79,10 @@ function recordRequest(
   to: RecordedRequest["interface"],
   { method, address, headers, body }: HttpRequest,
 ): RecordedRequest {
-  const action = address.searchParams.get("action");
   const record: RecordedRequest = {
     ...nextRecord(state, "request"),
     interface: to,
     workspace: null,
-    ...(action !== null && { action }),
     operation: null,
     method,
     url: `${state.origins[to]}${address.pathname}${address.search}`,

@@ -32,15 +32,19 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
  * only then the rest of the body.
  */
 export const identifyAction: Identify = (state, request, record, text) => {
-  if (isAction(record.action)) record.operation = record.action;
+  const [action, ...more] = request.address.searchParams.getAll("action");
+  if (isAction(action)) record.operation = action;
   const candidates = workspacesAt(state, request.address);
   if (candidates.length === 1) record.workspace = candidates[0]?.name ?? null;
   if (candidates.length === 0) throw new HttpError(404, "there is no workspace at this address");
   if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
-  const operation = readAction(request.address);
+  if (!isAction(action) || more.length > 0) {
+    throw new HttpError(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
+  }
   const { registrationKey } = state.settings;
   const bearer = bearerOf(request.headers);
-  const body = withApiKey(readObject(text), bearer, registrationKey);
+  const given = readObject(text);
+  const body = registrationKey === "body-or-bearer" ? { ChaveApi: bearer, ...given } : given;
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new HttpError(401, "ChaveApi is missing or wrong");
   if (registrationKey === "body-and-bearer" && !isSameKey(bearer, addressed.apiKey)) {
@@ -50,13 +54,13 @@ export const identifyAction: Identify = (state, request, record, text) => {
   record.workspace = workspace.name;
   const perform = async (): Promise<HttpResponse> => {
     try {
-      return toJson(200, await performAction(state, workspace, operation, body));
+      return toJson(200, await performAction(state, workspace, action, body));
     } finally {
       // Even an error may have changed something: `clears` removes the registration.
-      if (operation !== "get-webhook") publishWorkspace(state, workspace);
+      if (action !== "get-webhook") publishWorkspace(state, workspace);
     }
   };
-  return { operation, workspace, perform: () => state.turns.run(workspace, perform) };
+  return { operation: action, workspace, perform: () => state.turns.run(workspace, perform) };
 };
 
 /** Returns the workspaces at an address; the API key tells them apart. */
@@ -64,18 +68,6 @@ function workspacesAt({ directory }: EmulatorState, { pathname, searchParams }: 
   const hasQuery = (wanted: string): boolean =>
     [...new URLSearchParams(wanted)].every(([name, value]) => searchParams.getAll(name).includes(value));
   return [...directory.values()].filter(({ path, query }) => path === pathname && hasQuery(query));
-}
-
-/** Returns the body with `ChaveApi`, which may also be in the header. */
-function withApiKey(body: object, bearer: string | undefined, reading: Reading<"registrationKey">): object {
-  if (reading !== "body-or-bearer" || "ChaveApi" in body || bearer === undefined) return body;
-  return { ...body, ChaveApi: bearer };
-}
-
-function readAction(address: URL): RegistrationAction {
-  const [action, ...more] = address.searchParams.getAll("action");
-  if (isAction(action) && more.length === 0) return action;
-  throw new HttpError(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
 }
 
 function isAction(text: string | undefined): text is RegistrationAction {

@@ -9,7 +9,7 @@ import {
   control,
   judge,
   outbound,
-  press,
+  pressed,
   QUERY_VALUE,
   say,
   startScene,
@@ -40,9 +40,8 @@ test("posts the message to the registered URL with the headers and the signature
     verdict: "delivered",
     reason: "",
     signature: "right",
-    status: 200,
     request: { body: delivery?.body },
-    attempts: [{ response: { body: "" } }],
+    attempts: [{ response: { status: 200, body: "" } }],
   });
   expect(acme.deliveries).toEqual([record]);
   expect(acme.conversations).toMatchObject([
@@ -97,7 +96,7 @@ test.each<[Reading<"deliveryResponse">, number, string]>([
   ["any", 500, "delivered"],
 ])("deliveryResponse %s counts HTTP %i as %s", async (deliveryResponse, status, verdict) => {
   const { acme } = await startScene({ deliveryResponse }, answering(status));
-  expect(await acme.deliver(message)).toMatchObject({ verdict, status });
+  expect(await acme.deliver(message)).toMatchObject({ verdict, attempts: [{ response: { status } }] });
 });
 
 test.each<[Reading<"defaultAction">, unknown]>([
@@ -105,7 +104,7 @@ test.each<[Reading<"defaultAction">, unknown]>([
   ["url", expect.objectContaining({ url: expect.stringMatching(/^http/) })],
 ])("defaultAction %s is in the cards of the menu", async (defaultAction, expected) => {
   const scene = await startScene({ defaultAction, flow: "menu" });
-  await press(scene.acme, "x", "carousel");
+  await scene.acme.send(pressed("x", "carousel"));
   const [delivery] = await waitForDeliveries(scene, 1);
   const { content_attributes } = JSON.parse(delivery?.body ?? "") as OutboundGenericTemplate;
   const actions = content_attributes.items.map(({ default_action }) => default_action);

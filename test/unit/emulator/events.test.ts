@@ -31,7 +31,7 @@ describe("the live stream", () => {
     expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
     await set(acme, (await startEndpoint()).url);
     await acme.deliver(reply);
-    acme.mayManageFlow = false;
+    acme.change({ mayManageFlow: false });
     emulator.injectFault({ operation: "message", fault: "html" });
     emulator.addWorkspace({ name: "beta", apiKey });
     emulator.removeWorkspace("beta");

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import type { Flow } from "../../../provider/emulator/index.js";
-import { MEDIA_KINDS, type InboundMessage } from "../../../schema/index.js";
+import { MEDIA_KINDS } from "../../../schema/index.js";
 import {
   inbound,
   operations,
   outbound,
+  pressed,
   say,
   sendTo,
   startAcme,
@@ -16,12 +17,6 @@ import {
 /** The body of the first delivery of a scene. */
 const replyOf = async (scene: Scene): Promise<unknown> =>
   JSON.parse((await waitForDeliveries(scene, 1))[0]?.body ?? "");
-
-const pressed = (title: string, payload: string): InboundMessage => ({
-  ...inbound(title),
-  event: "message_postback",
-  submitted_values: [{ title, payload }],
-});
 
 test.each<[string, object, object]>([
   ["a text", inbound("Olá {{name}}", 42), outbound("Olá {{name}}", 42)],

@@ -30,19 +30,6 @@ describe("the handshake", () => {
       expect(record?.challenge.length).toBeGreaterThanOrEqual(16);
     },
   );
-
-  test.each([
-    ["", ""],
-    ["?token=a%20b&x=1", "token=a%20b&x=1&"],
-    ["?token=1#part", "token=1&"],
-  ])("can be appended to the query of the URL: %j", async (own, kept) => {
-    const { acme } = await startAcme({ handshake: { encoding: "query" } });
-    const { url, received } = await startEndpoint();
-    expect((await set(acme, `${url}${own}`, "a&b=c")).status).toBe(200);
-    const challenge = acme.handshakes[0]?.challenge;
-    const parameters = `hub_mode=subscribe&hub_verify_token=a%26b%3Dc&hub_challenge=${challenge}`;
-    expect(received).toMatchObject([{ method: "POST", path: `/webhook?${kept}${parameters}`, body: "" }]);
-  });
 });
 
 const withStatus =

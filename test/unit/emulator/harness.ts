@@ -9,7 +9,7 @@ import {
 import { createApi } from "../../../provider/emulator/control/routes.js";
 import type { EmulatorState } from "../../../provider/emulator/state.js";
 import { createResponder } from "../../../provider/responder/index.js";
-import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
+import type { InboundMessage, InboundTextMessage, OutboundText } from "../../../schema/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
 import { startServer, type Answer as Respond, type Received } from "../../support/http.js";
 import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
@@ -84,13 +84,6 @@ export function parametersOf({ path, headers, body }: Received): Record<string, 
   if (type === "application/json") return JSON.parse(body) as Record<string, string>;
   if (type.startsWith("multipart/")) return readParts(body);
   return Object.fromEntries(new URLSearchParams(body || new URL(path, "http://endpoint").search));
-}
-
-/** Starts an emulator that ends with the test. */
-export async function start(options?: EmulatorOptions): Promise<Emulator> {
-  const emulator = await startEmulator(options);
-  onTestFinished(() => emulator.close());
-  return emulator;
 }
 
 /**
@@ -220,12 +213,12 @@ export async function say(acme: Workspace, content: string, conversation = 1): P
   expect(await acme.send(inbound(content, conversation))).toMatchObject({ status: 200 });
 }
 
-/** Presses a button. */
-export async function press(acme: Workspace, title: string, payload: string): Promise<void> {
-  const submitted_values = [{ title, payload }];
-  const message = { ...inbound(title), event: "message_postback", submitted_values };
-  expect(await sendTo(acme, message)).toMatchObject({ status: 200 });
-}
+/** A press of a button as a message of a contact. */
+export const pressed = (title: string, payload: string): InboundMessage => ({
+  ...inbound(title),
+  event: "message_postback",
+  submitted_values: [{ title, payload }],
+});
 
 /** All messages of a workspace's contacts, in order. */
 export const received = ({ conversations }: Workspace): unknown[] =>

@@ -25,7 +25,8 @@ test.each(Object.entries(operations))("%s is accepted and recorded", async (_ope
   expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   expect(answer.headers.get("content-type")).toBe("application/json");
   expect(received(acme)).toEqual([message]);
-  expect(emulator.requests.at(-1)).toMatchObject({ interface: "bot", workspace: "acme", status: 200 });
+  const recorded = { interface: "bot", operation: "message", workspace: "acme", response: { status: 200 } };
+  expect(emulator.requests.at(-1)).toMatchObject(recorded);
 });
 
 test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
@@ -68,7 +69,7 @@ describe("an invalid message", () => {
 
   test('gets 403 if its key lacks the permission "Gerenciar Fluxo"', async () => {
     const { acme } = await startSilent();
-    acme.mayManageFlow = false;
+    acme.change({ mayManageFlow: false });
     const answer = await sendTo(acme, text);
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("Gerenciar Fluxo")]);
     expect(received(acme)).toEqual([]);
@@ -178,7 +179,8 @@ describe("errorShape", () => {
     expect(statuses).toEqual([404, 401, 422, 400, 413, 503, 401, 405, 400, 422, 413, 404]);
     expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
     expect(answers[7]?.headers.get("allow")).toBe("POST");
-    expect(emulator.requests.at(-2)).toMatchObject({ workspace: null, status: 413, request: { body: "" } });
+    const unread = { workspace: null, response: { status: 413 }, request: { body: "" } };
+    expect(emulator.requests.at(-2)).toMatchObject(unread);
     expect(received(acme)).toEqual([]);
     // Successful responses have their own shapes.
     expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { readSeed } from "../../../provider/emulator/index.js";
-import { call, sendTo, start, text } from "./harness.js";
+import { readSeed, startEmulator } from "../../../provider/emulator/index.js";
+import { call, sendTo, text } from "./harness.js";
 import { makeFolder } from "../../support/folder.ts";
 
 async function write(content: string): Promise<string> {
@@ -38,7 +38,8 @@ faults:
 test("a seed file starts an emulator with its workspaces, switches and faults", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv("SEED_KEY", "key-of-globex");
-  const emulator = await start(await readSeed(await write(WHOLE)));
+  const emulator = await startEmulator(await readSeed(await write(WHOLE)));
+  onTestFinished(() => emulator.close());
   const [acme, globex] = [emulator.workspace("acme"), emulator.workspace("globex")];
   const registration = { webhook_url: "https://chat.example/hook", webhook_status: "verified" };
   const known = { apiKey: "key-of-acme", flow: "silent", botCode: "bot-of-acme", handshakes: [] };

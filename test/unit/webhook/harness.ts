@@ -107,8 +107,8 @@ export async function startAcme(options: EmulatorOptions = {}) {
       timeouts: { requestSeconds: 3, readySeconds: 3 },
     },
     /** Returns the actions that were called since its last call, in order. */
-    actions: (): (string | undefined)[] => {
-      const actions = emulator.requests.slice(asked).map(({ action }) => action);
+    actions: (): (string | null)[] => {
+      const actions = emulator.requests.slice(asked).map(({ operation }) => operation);
       asked = emulator.requests.length;
       return actions;
     },

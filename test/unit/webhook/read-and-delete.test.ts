@@ -245,7 +245,7 @@ test("errors name a renamed resource as the program does", async () => {
 test("a declared replacement continues with a warning if a different API key finds nothing registered", async () => {
   const { state, args, acme } = await startCreated();
   await checked({ ...args, apiKey: ROTATED });
-  acme.apiKey = ROTATED;
+  acme.change({ apiKey: ROTATED });
   acme.removeRegistration();
   await remove(state);
   expect(lines).toEqual([
@@ -263,7 +263,7 @@ test("a declared replacement removes the webhook of the previous API key, if tha
 
 test("if the recorded API key is rejected, read and delete try the configuration's, then the environment's", async () => {
   const { state, acme, emulator } = await startCreated();
-  acme.apiKey = ROTATED;
+  acme.change({ apiKey: ROTATED });
   vi.stubEnv("APICHAT_API_KEY", ROTATED);
   startRun({ "apichat:apiKey": WRONG });
   const from = emulator.requests.length;

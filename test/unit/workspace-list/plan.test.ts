@@ -44,5 +44,5 @@ test("a plan distinguishes the states of workspaces, shows no secrets, and only 
   ]);
   expect(answers).toBe(rows.length);
   expect(findSecrets(JSON.stringify(rows), [API_KEY, OTHER_API_KEY, TOKEN])).toEqual([]);
-  expect(new Set(emulator.requests.map(({ action }) => action))).toEqual(new Set(["get-webhook"]));
+  expect(new Set(emulator.requests.map(({ operation }) => operation))).toEqual(new Set(["get-webhook"]));
 });

@@ -4,7 +4,7 @@ import type { HttpMessage } from "../../service/outgoing.js";
 import { resend } from "../actions.js";
 import { shownRouteOf } from "../api.js";
 import { indentJson } from "../json.js";
-import { callsOf, methodOf, ROUTES, type Call, type Exchange } from "../wire.js";
+import { callsOf, ROUTES, type Exchange } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
 
@@ -14,6 +14,7 @@ const SHOWN_CHARACTERS = 10_000;
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const calls = callsOf(exchange);
+  const method = kind === "request" ? record.method : "POST";
   function titleOf(durationMs: number, index: number): string {
     const title = calls.length === 1 ? "Response" : `Attempt ${index + 1}`;
     return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
@@ -30,14 +31,14 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
           Save as JSON
         </a>
       </div>
-      <Line name="Address" value={`${methodOf(exchange)} ${record.url}`} />
+      <Line name="Address" value={`${method} ${record.url}`} />
       {kind === "handshake" && <Line name="Encoding" value={record.encoding} />}
-      <Line name="Reason" value={reasonOf(calls.at(-1), kind === "request" ? "" : record.reason)} />
-      {kind === "handshake" && <Line name="Hint" value={record.hint ?? ""} />}
+      <Line name="Reason" value={reasonOf(calls.at(-1))} />
+      {kind === "handshake" && <Line name="Hint" value={record.hint} />}
       <HttpPart title={kind === "request" ? "Received" : "Sent"} part={record.request} />
       {calls.map((call, index) => (
         <Fragment key={index}>
-          {calls.length > 1 && <Line name="Reason" value={reasonOf(call, call.reason)} />}
+          {calls.length > 1 && <Line name="Reason" value={reasonOf(call)} />}
           <HttpPart title={titleOf(call.durationMs, index)} part={call.response} />
         </Fragment>
       ))}
@@ -46,7 +47,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
 }
 
 /** An injected fault is the reason; what follows from it comes after it. */
-const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
+const reasonOf = ({ fault = "", reason = "" } = {}): string =>
   [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 
 function Line({ name, value }: { name: string; value: string }) {

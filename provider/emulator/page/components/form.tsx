@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentProps, TargetedSubmitEvent } from "preact";
-import { attempt } from "../notices.js";
+import { attempt } from "../errors.js";
 
 /** A labelled input of one line. */
 export function Field({ label, ...input }: ComponentProps<"input"> & { label: string }) {

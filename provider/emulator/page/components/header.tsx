@@ -1,6 +1,5 @@
 import { reveal } from "../actions.js";
 import { send } from "../api.js";
-import { showDone } from "../notices.js";
 import { connection, revealed } from "../store.js";
 import { FaultPanel } from "./faults.js";
 import { Form } from "./form.js";
@@ -47,5 +46,4 @@ export function Header() {
 async function reset(): Promise<void> {
   await send("POST", ["reset"]);
   closePopover();
-  showDone("The emulator is reset.");
 }

@@ -5,7 +5,7 @@ import type { MessageRecord } from "../../state.js";
 import { pressAsContact, showDelivery } from "../actions.js";
 import { timeOf } from "../times.js";
 import { kindOf } from "../wire.js";
-import { attempt } from "../notices.js";
+import { attempt } from "../errors.js";
 import { party } from "../store.js";
 import { Link, safeUrl, Text, visibleText } from "./untrusted.js";
 

@@ -1,8 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { timeOf } from "../times.js";
 import { MAX_EXCHANGES } from "../data.js";
-import { exchanges, linked } from "../store.js";
+import { exchanges } from "../store.js";
 import { callsOf, isSuccess, outcomeOf, subjectOf, type Exchange } from "../wire.js";
 import { ExchangeDetails } from "./exchange.js";
 import { Text } from "./untrusted.js";
@@ -27,18 +26,10 @@ export function Wire() {
 
 function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
-  const element = useRef<HTMLDetailsElement>(null);
-  const link = linked.value?.id === entry.record.id ? linked.value : null;
-  useEffect(() => {
-    if (link === null || element.current === null) return;
-    element.current.open = true;
-    element.current.querySelector("summary")?.focus();
-    element.current.scrollIntoView();
-  }, [link]);
   return (
     <li>
       <details
-        ref={element}
+        id={entry.record.id}
         class="exchange"
         data-testid="exchange"
         data-kind={entry.kind}
@@ -57,7 +48,7 @@ function WireItem({ entry }: { entry: Exchange }) {
 function Line({ entry }: { entry: Exchange }) {
   const { kind, record } = entry;
   const calls = callsOf(entry);
-  const faults = new Set(calls.map(({ fault }) => fault || ""));
+  const faults = new Set(calls.map(({ fault }) => fault));
   faults.delete("");
   const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
   return (

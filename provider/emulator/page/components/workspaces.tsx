@@ -2,11 +2,10 @@ import type { ComponentChildren } from "preact";
 import type { WorkspaceView } from "../../control/shapes.js";
 import { begin, choose } from "../actions.js";
 import type { Scope } from "../data.js";
-import { IN_CLEAR, read, send } from "../api.js";
+import { send } from "../api.js";
 import { timeOf } from "../times.js";
-import { attempt } from "../notices.js";
+import { attempt } from "../errors.js";
 import { begun, connection, conversations, data, workspace } from "../store.js";
-import { CopyButton } from "./buttons.js";
 import { Field, Form, Select, type Fields } from "./form.js";
 import { closePopover, Popover } from "./popover.js";
 import { Code, Text, visibleText } from "./untrusted.js";
@@ -65,7 +64,7 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   );
 }
 
-function Registration({ name, flow, flows }: WorkspaceView) {
+function Registration({ name, flow, flows, registration, ...known }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
     // Draws the control again, which already shows the rejected value.
@@ -74,45 +73,30 @@ function Registration({ name, flow, flows }: WorkspaceView) {
   return (
     <section class="card vstack gap-2" aria-label="Registration" data-testid="registration">
       <dl>
-        <Value label="Webhook" of={({ registration: shown }) => shown?.webhook_url} />
-        <Value label="Bot URL" of={({ botUrl }) => botUrl} />
+        <Value label="Webhook" value={registration?.webhook_url} />
+        <Value label="Bot URL" value={known.botUrl} />
       </dl>
       <Select label="Flow that replies" value={flow} options={flows} onChange={chooseFlow} />
       <details>
         <summary>Addresses and keys</summary>
         <dl>
-          <Value label="Base URL" of={({ baseUrl }) => baseUrl} />
-          <Value label="API key" of={({ apiKey }) => apiKey} />
-          <Value label="Flow API key" of={({ flowApiKey }) => flowApiKey} />
-          <Value label="Verification key" of={({ registration: shown }) => shown?.webhook_verification_key} />
+          <Value label="Base URL" value={known.baseUrl} />
+          <Value label="API key" value={known.apiKey} />
+          <Value label="Flow API key" value={known.flowApiKey} />
+          <Value label="Verification key" value={registration?.webhook_verification_key} />
         </dl>
       </details>
     </section>
   );
 }
 
-interface ValueProps {
-  label: string;
-  of: (workspace: WorkspaceView) => string | undefined;
-}
-
-/** A value of the chosen workspace, shown as the page has it, and copied in clear text. */
-function Value({ label, of: valueOf }: ValueProps) {
-  const shown = workspace.value;
-  const value = shown && valueOf(shown);
+function Value({ label, value = "–" }: { label: string; value: string | undefined }) {
   return (
     <>
       <dt>{label}</dt>
-      {!value && <dd>–</dd>}
-      {value && (
-        <dd class="flex items-center justify-between">
-          <Code>{value}</Code>
-          <CopyButton
-            label={`Copy ${label}`}
-            text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
-          />
-        </dd>
-      )}
+      <dd>
+        <Code>{value}</Code>
+      </dd>
     </>
   );
 }

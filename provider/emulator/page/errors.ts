@@ -1,0 +1,24 @@
+import { signal } from "@preact/signals";
+
+/** The errors that are shown until they are dismissed, each once. */
+export const errors = signal<readonly string[]>([]);
+
+export function showError(error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  if (!errors.value.includes(text)) errors.value = [...errors.value, text];
+}
+
+export function dismiss(text: string): void {
+  errors.value = errors.value.filter((other) => other !== text);
+}
+
+/** Runs the action of a control and shows its failure. Returns whether it succeeded. */
+export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    showError(error);
+    return false;
+  }
+}
