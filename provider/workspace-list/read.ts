@@ -15,10 +15,7 @@ import {
  */
 export const readWorkspaceList = (path: string): Promise<ListedWorkspace[]> => readList(path, "fleet");
 
-/**
- * Reads the same file for `apichat webhook plan`, which needs the webhook URL of each workspace: the shape
- * requires it.
- */
+/** Reads the same file for `apichat webhook plan`. The shape then requires the webhook URL of each workspace. */
 export const readPlannedWorkspaces = (path: string): Promise<PlannedWorkspace[]> =>
   readList(path, "plan") as Promise<PlannedWorkspace[]>;
 
