@@ -28,7 +28,7 @@ ${ENDINGS}`;
 async function inspect({ json }: DoctorOptions, signal: AbortSignal): Promise<number> {
   // Loaded here, because `--help` needs none of it.
   const { runChecks } = await import("./checks.js");
-  const checks = await runChecks({ folder: process.cwd(), signal });
+  const checks = await runChecks(process.cwd(), signal);
   const passed = checks.every(({ status }) => status !== "failed");
   printResult({ json }, { passed, checks }, () => formatFindings(checks));
   return passed ? EXIT.done : EXIT.failed;
