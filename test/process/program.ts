@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { EventEmitter } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import { vi } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
@@ -67,7 +69,21 @@ export function startProgram(
   return { child, ended };
 }
 
-export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
+export interface HereOptions extends Pick<ProgramOptions, "environment"> {
+  /** Default: empty. */
+  stdin?: string | AsyncIterable<string> | undefined;
+  /** Whether stdin and stderr are a terminal. */
+  isTerminal?: boolean;
+  /** Default: `apichat`. */
+  program?: Command;
+}
+
+/** A program adds listeners to these. */
+const LISTENED: [EventEmitter, string][] = [
+  ...["SIGINT", "SIGTERM", "SIGHUP"].map((signal): [EventEmitter, string] => [process, signal]),
+  [process.stdout, "error"],
+  [process.stderr, "error"],
+];
 
 /**
  * Runs the command line in this process, at a tenth of the cost of a separate process. `process.exit` and the standard
@@ -75,11 +91,14 @@ export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
  */
 export async function runHere(
   parameters: readonly string[],
-  { environment, stdin = "" }: HereOptions = {},
+  { environment, stdin = "", isTerminal = false, program = apichatProgram() }: HereOptions = {},
 ): Promise<Said> {
   const { argv, env } = process;
-  const listeners = process.listeners("SIGINT");
+  const { isTTY } = process.stderr;
+  const listeners = LISTENED.map(([emitter, event]) => emitter.listeners(event));
   const said: Said = { exitCode: 0, signal: null, stdout: "", stderr: "" };
+  const exited = Promise.withResolvers<void>();
+  const input = Object.assign(Readable.from(stdin), { isTTY: isTerminal }) as typeof process.stdin;
   const spies = [
     ...(["stdout", "stderr"] as const).map((stream) =>
       vi.spyOn(process[stream], "write").mockImplementation((chunk, ...rest: unknown[]) => {
@@ -91,23 +110,27 @@ export async function runHere(
     ),
     vi.spyOn(process, "exit").mockImplementation((code) => {
       said.exitCode = Number(code);
+      exited.resolve();
       return undefined as never;
     }),
-    vi.spyOn(process, "stdin", "get").mockReturnValue(Readable.from(stdin) as typeof process.stdin),
+    vi.spyOn(process, "stdin", "get").mockReturnValue(input),
   ];
   process.argv = [process.execPath, PROGRAM, ...parameters];
   process.env = { PATH: env["PATH"], HOME: env["HOME"], NO_COLOR: "1", ...environment };
-  const program = apichatProgram();
+  process.stderr.isTTY = isTerminal;
   useOwnFormat(program);
   try {
-    await program.parseAsync();
+    await Promise.race([program.parseAsync(), exited.promise]);
   } catch (error) {
     said.exitCode = reportError(error);
   } finally {
     for (const spy of spies) spy.mockRestore();
     Object.assign(process, { argv, env });
-    for (const listener of process.listeners("SIGINT"))
-      if (!listeners.includes(listener)) process.off("SIGINT", listener);
+    process.stderr.isTTY = isTTY;
+    for (const [index, [emitter, event]] of LISTENED.entries()) {
+      const added = emitter.listeners(event).filter((one) => !listeners[index]?.includes(one));
+      for (const listener of added) emitter.off(event, listener as () => void);
+    }
   }
   return said;
 }
