@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { ENDINGS, EXIT, paint, printResult } from "../output.js";
-import { toPlainText } from "../../lib/plain-text.js";
+import { ENDINGS, EXIT, printResult } from "../output.js";
 import { runToExit } from "../run-command.js";
+import { formatTable } from "../table.js";
 import type { Finding } from "./checks.js";
 
 interface DoctorOptions {
@@ -35,14 +35,8 @@ async function inspect({ json }: DoctorOptions, signal: AbortSignal): Promise<nu
 }
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
-const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
 function formatFindings(findings: readonly Finding[]): string {
-  const nameWidth = Math.max(...findings.map(({ name }) => name.length));
-  const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
-  const lines = findings.flatMap(({ name, status, text, hint }) => [
-    `${paint(COLOURS[status], status.padEnd(STATUS_WIDTH))}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`,
-    ...(hint === undefined ? [] : [`${indent}hint: ${toPlainText(hint)}\n`]),
-  ]);
-  return lines.join("");
+  const rows = findings.map(({ name, status, text, hint = "" }) => [status, name, text, hint]);
+  return formatTable(["STATUS", "CHECK", "FOUND", "HINT"], rows, { colours: COLOURS });
 }
