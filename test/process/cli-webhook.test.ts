@@ -1,8 +1,9 @@
 import { removalCommand } from "../../dist/provider/errors/index.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Emulator } from "../../dist/provider/emulator/index.js";
+import { startEmulator, type Emulator } from "../../dist/provider/emulator/index.js";
 import { startEndpoint, type Endpoint } from "../support/endpoint.ts";
-import { API_KEY, makeWriter, QUERY_SECRET, runCli, startService, VERIFICATION_KEY } from "./cli-harness.ts";
+import { afterTests } from "../support/http.ts";
+import { API_KEY, makeWriter, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 
 let endpoint: Endpoint;
 let emulator: Emulator;
@@ -17,7 +18,9 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  emulator = await startService();
+  const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
+  emulator = await startEmulator({ workspaces });
+  afterTests(() => emulator.close());
 });
 
 const acme = () => emulator.workspace("acme");

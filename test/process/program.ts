@@ -142,14 +142,7 @@ export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
 
 /** Creates a folder with a configuration, removed after the tests. */
-export interface Home {
-  folder: string;
-  dataDir: string;
-  configFile: string;
-  configure(config: object | string): Promise<void>;
-}
-
-export async function makeHome(config: object | string = {}): Promise<Home> {
+export async function makeHome(config: object | string = {}) {
   const folder = await makeFolder();
   const configFile = join(folder, "config.json");
   const configure = async (given: object | string): Promise<void> => {
@@ -162,18 +155,14 @@ export async function makeHome(config: object | string = {}): Promise<Home> {
   return { folder, dataDir: join(folder, "data"), configFile, configure };
 }
 
-export interface Responder extends Program {
-  instance: Instance;
-  /** Such as `http://127.0.0.1:8080`. */
-  origin: string;
-}
+export type Home = Awaited<ReturnType<typeof makeHome>>;
 
-/** Starts the program as a responder, and waits for its announcement. */
+/** Starts the program as a responder, and waits for its announcement. Its origin is such as `http://127.0.0.1:8080`. */
 export async function startResponder(
   home: Home,
   parameters: readonly string[] = [],
   options: ProgramOptions = {},
-): Promise<Responder> {
+) {
   const program = startProgram(["responder", "--config", home.configFile, ...parameters], options);
   const instance = await findAnnouncement(home, program);
   return { ...program, instance, origin: `http://127.0.0.1:${instance.port}` };
