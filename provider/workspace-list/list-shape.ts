@@ -18,9 +18,6 @@ export interface ListedWorkspace {
 /** One workspace of a list for `webhook plan`, which compares registrations with the webhook URL. */
 export type PlannedWorkspace = ListedWorkspace & { webhookUrl: string };
 
-/** Who reads a list: the program of a fleet may supply the webhook URL, and `webhook plan` needs it. */
-export type ListReader = "fleet" | "plan";
-
 /** A string that a function checks. */
 const checkedText = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
   z.string().superRefine(refineWith(problemOf));
@@ -81,20 +78,18 @@ const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 
 /** A list, whose top may have what its entries have in common. The list of a program has no top. */
-export const listShape = (reader: ListReader) =>
-  rejectTwoKeys(
-    z.strictObject({
-      ...commonFields,
-      workspaces: z.array(entryShape).min(1, { error: "must have at least one entry" }),
-    }),
-  ).superRefine((list, context) => {
-    const gaps = reader === "plan" ? findGaps(list) : [];
-    for (const { index, field, text: message } of [...findSameNames(list), ...findClashes(list), ...gaps]) {
-      context.addIssue({ code: "custom", path: ["workspaces", index, field], message });
-    }
-  });
+export const listShape = rejectTwoKeys(
+  z.strictObject({
+    ...commonFields,
+    workspaces: z.array(entryShape).min(1, { error: "must have at least one entry" }),
+  }),
+).superRefine((list, context) => {
+  for (const { index, field, text: message } of [...findSameNames(list), ...findClashes(list)]) {
+    context.addIssue({ code: "custom", path: ["workspaces", index, field], message });
+  }
+});
 
-type List = z.output<ReturnType<typeof listShape>>;
+type List = z.output<typeof listShape>;
 
 /** The workspaces of a list, each with the defaults from the top. */
 export const workspacesOf = ({ workspaces, ...top }: List): ListedWorkspace[] =>
@@ -114,15 +109,6 @@ interface EntryProblem {
   index: number;
   field: string;
   text: string;
-}
-
-function findGaps({ workspaces, webhookUrl }: List): EntryProblem[] {
-  const text = "is missing; give it for each workspace, or once at the top of the list";
-  const gaps = workspaces.flatMap((entry, index) =>
-    (entry.webhookUrl ?? webhookUrl) === undefined ? [{ index, field: "webhookUrl", text }] : [],
-  );
-  // A list of a fleet may have none: one line says it.
-  return gaps.length === workspaces.length ? gaps.slice(0, 1) : gaps;
 }
 
 const findSameNames = ({ workspaces }: List): EntryProblem[] =>
