@@ -21,14 +21,13 @@ interface Reports {
   botUrls?: Record<string, string>;
 }
 
-const placed = (name: string, index: number, ...names: string[]) => ({
+const placed = (name: string, ...names: string[]) => ({
   name,
-  index,
   workspaces: names.map((workspace) => ({ name: workspace, baseUrl: "https://platform.example/" })),
 });
 const STACKS = [
-  placed("production-0-of-2", 0, "acme", "globex"),
-  placed("production-1-of-2", 1, "initech", "umbrella"),
+  placed("production-0-of-2", "acme", "globex"),
+  placed("production-1-of-2", "initech", "umbrella"),
 ];
 
 /** Runs the command line on a fake fleet. Returns the calls of its methods with their options. */

@@ -79,14 +79,9 @@ function isEmpty(plan: FleetPlan): boolean {
   return isWithout && listKeys(plan.stacks) === "" && plan.index === "current";
 }
 
-function reportNothing(
-  { fleet, shard, startedAt, seconds, stacks }: FleetPlan,
-  { print }: Session,
-  { refresh }: UpOptions,
-): Promise<number> {
+function reportNothing(plan: FleetPlan, { print }: Session, { refresh }: UpOptions): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
-  const { same } = countChanges(stacks);
+  const { same } = countChanges(plan.stacks);
   note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
-  const nothing = { stacks: [], skipped: [], failures: [], ...(shard !== undefined && { shard }) };
-  return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
+  return print({ ...plan, action: "up", stacks: [] });
 }
