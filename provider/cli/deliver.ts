@@ -62,14 +62,11 @@ export async function deliverOnce(
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<number> {
-  const {
-    status,
-    reason,
-    durationMs: ms,
-  } = await noteIfSlow(
+  const end = await noteIfSlow(
     () => `waiting for ${formatUrl(to)} to respond`,
     () => postDelivery(to, headers, { body, timeoutMs: requestSeconds * 1000, signal }),
   );
+  const { status, reason, durationMs: ms } = end;
   if (status === null) throw new Error(`${formatUrl(to)}: ${reason}`);
   const isAccepted = status >= 200 && status <= 299;
   const verdict = isAccepted ? "delivered" : "not accepted";

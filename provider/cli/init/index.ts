@@ -191,7 +191,10 @@ const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#progra
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
-/** What chooses the backend, unless the machine has one. An emulator's keys are test data: its state may be anywhere. */
+/**
+ * The command that chooses a backend, if this machine has none. The keys of a service on loopback are test data, so
+ * the state may be in the folder, under a known passphrase.
+ */
 function chooseBackend(folder: string, baseUrl: string): string[] {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
   const credentials = readFileIfExists(join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json"));
