@@ -10,7 +10,7 @@ import type {
   FleetReport,
   RunOptions,
 } from "../../dist/provider/fleet/index.js";
-import { fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import { driftReport, fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
 import { makeFolder, runHere, type HereOptions } from "./program.ts";
 
 /** What the fake fleet reports. */
@@ -53,13 +53,7 @@ async function run(
     refresh: reply("refresh", () => fleetReport({ action: "refresh" })),
     destroy: reply("destroy", () => fleetReport({ action: "destroy" })),
     rotate: reply("rotate", () => ({ ...fleetReport(), action: "rotate", rotation: "2026-12", waves: [] })),
-    watch: reply("watch", () => ({
-      ...fleetReport(),
-      action: "watch",
-      outcome: watch,
-      workspaces: [],
-      checked: 4,
-    })),
+    watch: reply("watch", () => driftReport({ outcome: watch })),
     botUrls: () => Promise.resolve(botUrls),
     write: async (stack, folder) => void calls.push({ name: "write", options: { stack, folder } }),
   };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { renderReport, toMarkdown, type AnyReport } from "../../../provider/cli/fleet/render.js";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { DriftReport, FleetPlan, RotationReport } from "../../../provider/fleet/index.js";
-import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { driftReport, fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
 const render = (report: AnyReport): string => renderReport(report, "node fleet.ts");
 
@@ -124,19 +124,6 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
   });
 });
 
-const driftReport = (more: Partial<DriftReport>): DriftReport => ({
-  fleet: "production",
-  action: "watch",
-  startedAt: "2026-11-21T22:00:00.000Z",
-  seconds: 4,
-  outcome: "drift",
-  checked: 60,
-  workspaces: [],
-  failures: [],
-  skipped: [],
-  ...more,
-});
-
 describe("the report of a watch", () => {
   const place = { workspace: "acme", stack: "s", baseUrl: "https://platform.example/acme" };
   const up = "node fleet.ts up";
@@ -152,7 +139,7 @@ describe("the report of a watch", () => {
       ...kinds.map((kind) => ({ ...place, kind, properties: [] })),
     ];
     const report = driftReport({ workspaces });
-    expect(render(report)).toBe(`Fleet production, watch: drift in 4 s
+    expect(render(report)).toBe(`Fleet production, watch: drift in 12.3 s
 
 60 workspaces checked at 2026-11-21T22:00:00.000Z; 4 with drift.
 
