@@ -11,7 +11,16 @@ import { UsageError } from "./usage-error.js";
 
 const USE_KEY = "use the key alone, as the endpoint has it";
 
-/** The option that names the file, as commander gives it and as typed; `hint` is for a malformed one. */
+interface SecretSource {
+  label: string;
+  /** The option that names the file. */
+  fileFlag: string;
+  variable: string;
+  /** How to fix a malformed one. */
+  hint: string;
+}
+
+/** `fileOption`: the option as commander gives it. */
 const SECRETS = {
   apiKey: {
     label: "API key",
@@ -41,9 +50,7 @@ const SECRETS = {
     variable: "APICHAT_EARLIER_VERIFICATION_KEY",
     hint: USE_KEY,
   },
-} as const;
-
-type SecretSource = (typeof SECRETS)[SecretKind];
+} as const satisfies Record<string, SecretSource & { fileOption: string }>;
 
 type SecretKind = keyof typeof SECRETS;
 
@@ -66,10 +73,10 @@ const ADDRESSES = {
 
 type AddressKind = keyof typeof ADDRESSES;
 
-type OptionName = AddressKind | SecretSource["fileOption"];
-
 /** The options that {@link addCredentialOptions} adds, as commander gives them. */
-export type CredentialOptions = Partial<Record<OptionName, string>>;
+export type CredentialOptions = Partial<
+  Record<AddressKind | (typeof SECRETS)[SecretKind]["fileOption"], string>
+>;
 
 /** Adds the options for these credentials. */
 export function addCredentialOptions(
@@ -165,16 +172,8 @@ const fromProject = (): string =>
       'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
     : "";
 
-interface Source {
-  label: string;
-  fileFlag: string;
-  variable: string;
-  /** How to fix a malformed one. */
-  hint: string;
-}
-
 /** Reads a secret from the file that an option names, else from the environment. Warns if others can read the file. */
-export async function readGiven(source: Source, path: string | undefined): Promise<string | undefined> {
+export async function readGiven(source: SecretSource, path: string | undefined): Promise<string | undefined> {
   const { label, fileFlag, variable } = source;
   const given = process.env[variable];
   if (path === undefined) return given ? requireValid(source, variable, given) : undefined;
@@ -189,7 +188,7 @@ export async function readGiven(source: Source, path: string | undefined): Promi
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
 }
 
-function requireValid({ hint }: Pick<Source, "hint">, name: string, secret: string): string {
+function requireValid({ hint }: SecretSource, name: string, secret: string): string {
   const problem = problemOfSecret(secret, hint);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   return secret;

@@ -1,4 +1,4 @@
-import { postOnce, PostError } from "../lib/post.js";
+import { connectionCode, PostError, postOnce, type PostOptions } from "../lib/post.js";
 import { formatUrl } from "../lib/url.js";
 import { EXIT, printResult } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
@@ -16,6 +16,39 @@ const HINTS: Partial<Record<number, string>> = {
   405: CHECK_PATH,
 };
 
+export interface PostEnd {
+  /** Null if there was no response. */
+  status: number | null;
+  /** Why there was no response; empty if there was one. */
+  reason: string;
+  durationMs: number;
+}
+
+/** Posts a delivery once. Does not follow a redirect. */
+export async function postDelivery(
+  url: string,
+  headers: Iterable<readonly [name: string, value: string]>,
+  options: Omit<PostOptions, "headers" | "limitBytes">,
+): Promise<PostEnd> {
+  const startMs = performance.now();
+  const end = await postOnce(new URL(url), {
+    ...options,
+    headers: [...headers].flat(),
+    limitBytes: READ_BYTES,
+  }).then(
+    ({ status }) => ({ status, reason: "" }),
+    (error: unknown) => ({ status: null, reason: describePostError(error) }),
+  );
+  return { ...end, durationMs: Math.round(performance.now() - startMs) };
+}
+
+function describePostError(error: unknown): string {
+  if (!(error instanceof PostError)) throw error;
+  if (error.failure === "aborted") return "ended by Ctrl-C";
+  const isRefused = connectionCode(error) === "ECONNREFUSED";
+  return error.message + (isRefused ? "; is your program running, and on this port?" : "");
+}
+
 interface DeliverOptions {
   to: string;
   requestSeconds: number;
@@ -29,20 +62,20 @@ export async function deliverOnce(
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<number> {
-  const begun = performance.now();
-  const sent = { headers: [...headers].flat(), body, limitBytes: READ_BYTES };
-  const { status: httpStatus } = await noteIfSlow(
+  const end = await noteIfSlow(
     () => `waiting for ${formatUrl(to)} to respond`,
-    () => postOnce(new URL(to), { ...sent, timeoutMs: requestSeconds * 1000, signal }),
-  ).catch((error: unknown) => {
-    if (!(error instanceof PostError)) throw error;
-    throw new Error(`${formatUrl(to)}: ${error.message}; is the endpoint running, and on this port?`);
-  });
-  const ms = Math.round(performance.now() - begun);
-  const isAccepted = httpStatus >= 200 && httpStatus <= 299;
+    () => postDelivery(to, headers, { body, timeoutMs: requestSeconds * 1000, signal }),
+  );
+  const { status, reason, durationMs: ms } = end;
+  if (status === null) throw new Error(`${formatUrl(to)}: ${reason}`);
+  const isAccepted = status >= 200 && status <= 299;
   const verdict = isAccepted ? "delivered" : "not accepted";
-  const hint = HINTS[httpStatus];
+  const hint = HINTS[status];
   const advice = hint === undefined ? "" : `hint: ${hint}\n`;
-  printResult({ json }, { httpStatus, ms }, () => `${verdict}  HTTP ${httpStatus} in ${ms} ms\n${advice}`);
+  printResult(
+    { json },
+    { httpStatus: status, ms },
+    () => `${verdict}  HTTP ${status} in ${ms} ms\n${advice}`,
+  );
   return isAccepted ? EXIT.done : EXIT.failed;
 }

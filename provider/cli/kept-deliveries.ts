@@ -43,21 +43,19 @@ const resendCommand = (): Command =>
     .option("--json", "print { httpStatus, ms }")
     .addHelpText("after", RESEND_HELP)
     .action((id: string, options: ResendOptions) =>
-      runToExit({}, ({ signal }) =>
-        withSpool(options, async ({ spool }) => {
-          const kept = spool.find(id);
-          if (kept === undefined)
-            throw new Error(
-              `nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
-            );
-          // Loaded here, because `--help` needs no HTTP client.
-          const [{ headersToForward }, { deliverOnce }] = await Promise.all([
-            import("../server/index.js"),
-            import("./deliver.js"),
-          ]);
-          return deliverOnce(options, headersToForward(kept), kept.body, signal);
-        }),
-      ),
+      onSpool(options, async ({ spool, signal }) => {
+        const kept = spool.find(id);
+        if (kept === undefined)
+          throw new Error(
+            `nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
+          );
+        // Loaded here, because `--help` needs no HTTP client.
+        const [{ headersToForward }, { deliverOnce }] = await Promise.all([
+          import("../server/index.js"),
+          import("./deliver.js"),
+        ]);
+        return deliverOnce(options, headersToForward(kept), kept.body, signal);
+      }),
     );
 
 export const deadLettersCommand = (): Command =>
@@ -140,15 +138,19 @@ Examples:
 ${ENDINGS}`;
 
 const list = (options: ListOptions, what: string, read: ReadPage): Promise<void> =>
-  onSpool(options, ({ spool }) => {
+  onSpool(options, async ({ spool }) => {
     const { workspace, limit, json } = options;
     let shown = 0;
     for (const row of readAll((after) => read(spool, { workspace, after, limit: ROWS_A_READ }))) {
-      if (shown === limit) return note("there are more: see --limit");
+      if (shown === limit) {
+        note("there are more: see --limit");
+        break;
+      }
       print(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
       shown += 1;
     }
     if (shown === 0) note(noneOf(what, options));
+    return EXIT.done;
   });
 
 /** Reads page after page, so that a long list is never in memory as a whole. */
@@ -202,24 +204,20 @@ function formatDelivery(row: Row): string {
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
 const replay = (ids: string[], options: PlaceOptions & { all?: boolean }): Promise<void> =>
-  runToExit({}, async () => {
+  onSpool(options, async (place) => {
     const { all = false, workspace } = options;
     if (all === ids.length > 0) throw new UsageError("pass either ids of dead letters or --all");
     if (workspace !== undefined && !all) throw new UsageError("--workspace requires --all");
-    return withSpool(options, (place) => replayFrom(place, ids, options));
+    const unknown = place.spool.findUnknown(ids);
+    const choice = all ? { workspace } : { ids };
+    const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
+    if (unknown.length > 0) {
+      const those = unknown.map((id) => quote(id, [])).join(", ");
+      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
+    }
+    if (replayed === 0) note(noneOf("dead letters", options));
+    return EXIT.done;
   });
-
-async function replayFrom(place: KeptPlace, ids: string[], options: PlaceOptions): Promise<number> {
-  const unknown = place.spool.findUnknown(ids);
-  const choice = ids.length > 0 ? { ids } : { workspace: options.workspace };
-  const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
-  if (unknown.length > 0) {
-    const those = unknown.map((id) => quote(id, [])).join(", ");
-    throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
-  }
-  if (replayed === 0) note(noneOf("dead letters", options));
-  return EXIT.done;
-}
 
 const retry = (options: PlaceOptions): Promise<void> =>
   onSpool(options, async (place) => {
@@ -227,6 +225,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     const workspaces = workspace === undefined ? undefined : [workspace];
     const retried = await change(options, "retried", place, (kept) => kept.retry(workspaces));
     if (retried === 0) note(noneOf("waiting deliveries", options));
+    return EXIT.done;
   });
 
 /** Makes a change. Prints and returns its count, under the name that scripts read. */
@@ -249,34 +248,29 @@ async function change(
 interface KeptPlace {
   spool: SpoolFile;
   dataDir: string;
+  signal: AbortSignal;
 }
 
-const onSpool = (options: PlaceOptions, work: (place: KeptPlace) => unknown): Promise<void> =>
-  runToExit({}, () => withSpool(options, work).then(() => EXIT.done));
-
-/** Its responder may be running. Throws a UsageError unless exactly one option names the data folder. */
-async function withSpool<T>(
+/** The responder of the data folder may be running. Throws a UsageError unless exactly one option names the folder. */
+const onSpool = (
   { dataDir: named, config }: PlaceOptions,
-  work: (place: KeptPlace) => T | Promise<T>,
-): Promise<T> {
-  if ((named === undefined) === (config === undefined)) {
-    throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
-  }
-  // Loaded here, because `--help` needs no zod.
-  const { dataDir } =
-    config === undefined
-      ? { dataDir: resolve(named ?? "") }
-      : await (await import("../server/remote.js")).readPlace(config);
-  const { findSpool } = await import("../server/spool/index.js");
-  const spool = findSpool(dataDir);
-  if (spool === undefined) {
-    throw new UsageError(
-      `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name a different data folder`,
-    );
-  }
-  try {
-    return await work({ spool, dataDir });
-  } finally {
-    spool.close();
-  }
-}
+  work: (place: KeptPlace) => Promise<number>,
+): Promise<void> =>
+  runToExit({}, async ({ signal }) => {
+    if ((named === undefined) === (config === undefined)) {
+      throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
+    }
+    // Loaded here, because `--help` needs no zod.
+    const { dataDir } =
+      config === undefined
+        ? { dataDir: resolve(named ?? "") }
+        : await (await import("../server/remote.js")).readPlace(config);
+    const { findSpool } = await import("../server/spool/index.js");
+    const spool = findSpool(dataDir);
+    if (spool === undefined) {
+      throw new UsageError(
+        `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name a different data folder`,
+      );
+    }
+    return work({ spool, dataDir, signal }).finally(() => spool.close());
+  });

@@ -6,7 +6,7 @@ export const parseWholeNumber =
   (min: number, max: number, accepted: string) =>
   (text: string): number => {
     const number = Number(text);
-    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    if (/^-?\d+$/.test(text) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(`It must be a whole number ${accepted}.`);
   };
 
@@ -16,11 +16,11 @@ export const parseCount = parseWholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1")
 
 export const parseCountOrNone = parseWholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
 
-export function parseConversationId(text: string): number {
-  const id = Number(text);
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(id)) return id;
-  throw new InvalidArgumentError("It must be a whole number, at most 9007199254740991.");
-}
+export const parseConversationId = parseWholeNumber(
+  Number.MIN_SAFE_INTEGER,
+  Number.MAX_SAFE_INTEGER,
+  "from -9007199254740991 to 9007199254740991",
+);
 
 export function parseUrl(text: string): string {
   const problem = problemOfUrl(text, "https://chat.example/webhooks/apichat");

@@ -21,7 +21,7 @@ export const printResult = (
 ): void => print(json ? toJsonText(value) : format());
 
 /** JSON that is safe for a terminal too: JSON itself does not escape C1 controls. */
-export function toJsonText(value: unknown): string {
+function toJsonText(value: unknown): string {
   const lines = JSON.stringify(value, null, 2).split("\n");
   return `${lines.map(toPlainText).join("\n")}\n`;
 }

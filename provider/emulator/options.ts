@@ -5,7 +5,7 @@ import { FLOW_NAMES } from "./names.js";
 import { switches } from "./open-point-options.js";
 
 /** A name that needs no encoding in a path. */
-export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
+const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
   error: "must start with a letter or digit and contain only letters, digits, '.', '_' and '-'",
 });
 

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { Unwrap } from "@pulumi/pulumi";
 import * as z from "zod";
-import { ApiChatError } from "../errors/index.js";
 import { kindOf } from "../lib/values.js";
 import { invalidConfig } from "../lib/files.js";
 import { describeProblems, expected, refineWith, parse } from "../lib/validate.js";
@@ -79,10 +78,13 @@ const definitionShape = z.strictObject({
   // A Pulumi stack has it in its name.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
   stacks: wholeNumberShape(1, 999).optional(),
-  workspaces: z.custom((value) => (typeof value === "string" && value !== "") || Array.isArray(value), {
-    error: ({ input }) =>
-      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.yaml"`,
-  }),
+  workspaces: z.custom<FleetDefinition["workspaces"]>(
+    (value) => (typeof value === "string" && value !== "") || Array.isArray(value),
+    {
+      error: ({ input }) =>
+        `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.yaml"`,
+    },
+  ),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>
       `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ` +
@@ -105,23 +107,13 @@ export interface ResolvedFleet extends Omit<z.output<typeof definitionShape>, "w
 }
 
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
-  const { data, problems = [] } = parse(definitionShape, definition);
-  // The list is checked even if the rest of the definition is wrong.
-  const list = await openWorkspaces((definition as FleetDefinition | null | undefined)?.workspaces);
-  const wrong = list instanceof ApiChatError ? list.message.split("\n") : [];
-  if (data === undefined || list instanceof ApiChatError) {
-    throw invalidConfig([...describeProblems(problems), ...wrong]);
-  }
-  return { ...data, folder: resolve(data.folder, data.name), workspaces: list };
-}
-
-/** Returns what is wrong with a list. A value of any other kind is a problem of the definition. */
-async function openWorkspaces(given: unknown): Promise<ListedWorkspace[] | ApiChatError> {
-  try {
-    if (typeof given === "string" && given !== "") return await readWorkspaceList(given);
-    return Array.isArray(given) ? checkWorkspaces(given) : [];
-  } catch (error) {
-    if (error instanceof ApiChatError) return error;
-    throw error;
-  }
+  const { data, problems } = parse(definitionShape, definition);
+  if (problems) throw invalidConfig(describeProblems(problems));
+  const { workspaces } = data;
+  return {
+    ...data,
+    folder: resolve(data.folder, data.name),
+    workspaces:
+      typeof workspaces === "string" ? await readWorkspaceList(workspaces) : checkWorkspaces(workspaces),
+  };
 }

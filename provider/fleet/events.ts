@@ -8,12 +8,8 @@ import type { DriftedProperty } from "../webhook/provider.js";
 import { toFailure } from "./failures.js";
 import type { Drift, FleetFailure, StackReport, WebhookChange, WebhookReport } from "./reports.js";
 
-const OURS = /^apichat:index:(ApiChatWebhook|VerificationKey)$/;
-
-const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
-
-const isOurResource = (urn: string | undefined): urn is string =>
-  urn !== undefined && OURS.test(parseUrn(urn).type);
+const WEBHOOK = "apichat:index:ApiChatWebhook";
+const KEY = "apichat:index:VerificationKey";
 
 const COLOURS = /<\{%.*?%\}>/g;
 
@@ -74,11 +70,11 @@ export class EventReader {
 
   #readStep({ metadata }: { metadata: StepEventMetadata }): void {
     const { op, type, urn, old, new: now } = metadata;
-    const name = parseUrn(urn).name;
+    const { name } = parseUrn(urn);
     const change = CHANGES[op];
-    if (op === "refresh" && isWebhook(type)) this.#readRefresh(name, metadata);
+    if (op === "refresh" && type === WEBHOOK) this.#readRefresh(name, metadata);
     if (change === undefined) return;
-    if (isWebhook(type)) {
+    if (type === WEBHOOK) {
       const webhook = toWebhookReport(
         name,
         change,
@@ -87,7 +83,7 @@ export class EventReader {
       );
       this.#webhooks.set(name, webhook);
       this.#options.onEvent({ type: "webhook", webhook });
-    } else if (change !== "same" && isOurResource(urn)) this.#keys.set(name, { workspace: name, change });
+    } else if (change !== "same" && type === KEY) this.#keys.set(name, { workspace: name, change });
   }
 
   #readRefresh(workspace: string, { old: before, new: after }: StepEventMetadata): void {
@@ -98,9 +94,10 @@ export class EventReader {
     if (this.#options.isRefresh) this.#options.onEvent({ type: "webhook", webhook });
   }
 
-  #readDiagnostic({ message, severity, urn, ephemeral }: DiagnosticEvent): void {
+  #readDiagnostic({ message, severity, urn = "", ephemeral }: DiagnosticEvent): void {
     const text = this.#options.redact(message).replaceAll(COLOURS, "").trim();
-    const where = isOurResource(urn) ? { workspace: parseUrn(urn).name } : {};
+    const { type, name } = parseUrn(urn);
+    const where = [WEBHOOK, KEY].includes(type) ? { workspace: name } : {};
     if (severity === "error") this.#readError(text, { ...where, stack: this.#options.stack });
     else if (["info", "info#err", "warning"].includes(severity) && !ephemeral) {
       const lines = (severity === "warning" ? `warning: ${text}` : text).split(/\s*\n/);

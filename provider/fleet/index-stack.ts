@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { invalidFields } from "../errors/index.js";
 import { invalidConfig } from "../lib/files.js";
 import { listNames } from "../lib/plain-text.js";
 import { failureOf } from "./failures.js";
-import { wrongOption } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetFailure, StackReport } from "./reports.js";
 import type { FleetRun } from "./run.js";
@@ -62,7 +62,7 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
     `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook ` +
     `(${listNames(removals)}). Nothing was changed. If the list was cut short, fix it; ` +
     "set this only if they must be removed";
-  throw wrongOption("maxRemovals", text);
+  throw invalidFields([{ field: "maxRemovals", text }]);
 }
 
 /** A rotation is an `up`, so it would register what is new without a plan, and delete what left the list. */

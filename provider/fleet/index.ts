@@ -28,7 +28,7 @@ export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 
 /**
  * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is
- * wrong with the definition or the list.
+ * wrong with the definition, or else with the list.
  */
 export async function openFleet(definition: FleetDefinition, options?: OpenFleetOptions): Promise<Fleet> {
   const fleet = await import("./fleet.js");

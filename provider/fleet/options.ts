@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import * as z from "zod";
-import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { wholeNumberShape } from "./definition.js";
 import type { FleetAction, FleetFailure, StackReport, WebhookReport } from "./reports.js";
 
@@ -83,10 +82,6 @@ export type FleetEvent =
       /** Why no more stacks are started. */
       why: string;
     };
-
-/** The failure of an option that does not fit what was found. The command line names the option in its own way. */
-export const wrongOption = (field: keyof UpOptions | keyof RotateOptions, text: string): ApiChatError =>
-  invalidFields([{ field, text }]);
 
 const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 

@@ -32,8 +32,6 @@ export function countInName(fleet: string, stack: string): number | undefined {
 export interface PlacedStack {
   /** The name of the stack, such as `production-07-of-20`. */
   name: string;
-  /** From 0. */
-  index: number;
   /** The workspaces that it deploys. */
   workspaces: ListedWorkspace[];
 }
@@ -46,7 +44,6 @@ export function placeWorkspaces(
   const byStack = Map.groupBy(workspaces, ({ name }) => stackOf(name, count));
   return Array.from({ length: count }, (_, index) => ({
     name: stackName(fleet, index, count),
-    index,
     workspaces: byStack.get(index) ?? [],
   }));
 }

@@ -2,6 +2,7 @@ import { RegistrationClient } from "../client/index.js";
 import { ApiChatError } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
 import { getWebhookIfAny } from "../registration/index.js";
+import type { WebhookArguments } from "./definition.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, openIndex, rejectTooManyRemovals } from "./index-stack.js";
 import type { UpOptions } from "./options.js";
@@ -53,15 +54,18 @@ async function observeCreates(
   run: FleetRun,
   stacks: readonly StackReport[],
 ): Promise<Pick<FleetPlan, "creates" | "failures">> {
+  const { signal } = run.stop;
   const creates: CreateCounts = { free: 0, adopted: 0, taken: 0, unknown: 0 };
   const failures: FleetFailure[] = [];
   const observe = async (where: { stack: string; workspace: string }): Promise<void> => {
+    const args = run.webhooks.get(where.workspace);
     try {
-      creates[await observeCreate(run, where.workspace)] += 1;
+      creates[args === undefined || signal.aborted ? "unknown" : await observeCreate(args, run)] += 1;
     } catch (error) {
+      creates.unknown += 1;
+      if (signal.aborted) return;
       if (!(error instanceof ApiChatError)) throw error;
       const failure = toFailure(error.toJSON(), where);
-      creates.unknown += 1;
       failures.push(failure);
       noteFailure(run, failure, failures.length);
     }
@@ -74,19 +78,11 @@ async function observeCreates(
 }
 
 async function observeCreate(
-  { engine, stop: { signal }, webhooks }: FleetRun,
-  workspace: string,
+  { baseUrl, apiKey, webhookUrl }: WebhookArguments,
+  { engine, stop: { signal } }: FleetRun,
 ): Promise<keyof CreateCounts> {
-  const args = webhooks.get(workspace);
-  if (args === undefined || signal.aborted) return "unknown";
-  try {
-    const { baseUrl, apiKey = engine.apiKey ?? "" } = args;
-    const client = new RegistrationClient({ baseUrl, apiKey, signal });
-    const registration = await getWebhookIfAny(client);
-    if (registration === undefined) return "free";
-    return isSameUrl(registration.webhookUrl, args.webhookUrl) ? "adopted" : "taken";
-  } catch (error) {
-    if (signal.aborted) return "unknown";
-    throw error;
-  }
+  const client = new RegistrationClient({ baseUrl, apiKey: apiKey ?? engine.apiKey ?? "", signal });
+  const registration = await getWebhookIfAny(client);
+  if (registration === undefined) return "free";
+  return isSameUrl(registration.webhookUrl, webhookUrl) ? "adopted" : "taken";
 }

@@ -1,8 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { invalidFields } from "../errors/index.js";
 import { readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { readIndex, requireDeployed, rejectLostStacks } from "./index-stack.js";
-import { wrongOption, type RotateOptions } from "./options.js";
+import type { RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Drift, FleetFailure, FleetReport, Outcome, StackReport } from "./reports.js";
 import {
@@ -66,22 +67,20 @@ function chooseRotation(run: FleetRun): string {
   const [defined] = run.fleet.rotations;
   const unfinished = readFileIfExists(unfinishedFile(run));
   if (defined !== undefined && given !== undefined && given !== defined) {
-    throw wrongOption(
-      "rotation",
+    const text =
       `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; ` +
-        "put the new name in front of them",
-    );
+      "put the new name in front of them";
+    throw invalidFields([{ field: "rotation", text }]);
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
   // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
   const name = JSON.stringify(unfinished);
   const first = defined === undefined ? `the name ${name}` : `rotations that begin with ${name}`;
-  throw wrongOption(
-    "rotation",
+  const text =
     `${JSON.stringify(rotation)} cannot start until ${name} has finished, because some ` +
-      `workspaces may still have the previous key. First run rotate with ${first}`,
-  );
+    `workspaces may still have the previous key. First run rotate with ${first}`;
+  throw invalidFields([{ field: "rotation", text }]);
 }
 
 /** Throws `invalid_config` if a derived key would not change. For a string, only the update can show this. */
@@ -106,26 +105,26 @@ async function runWaves(
 ): Promise<RotationReport> {
   const all: StackResults = { stacks: [], skipped: [], failures: [] };
   const waves: RotationWave[] = [];
-  let outcome: Outcome = "done";
   for (const places of planned) {
-    const stacks = places.map(({ name }) => name);
-    if (outcome !== "done") {
-      waves.push({ stacks, outcome: "stopped" });
-      all.skipped.push(...places.map(skip));
-      continue;
-    }
-    const { stacks: reports, skipped, failures } = await runWave(run, rotation, places);
-    all.stacks.push(...reports);
-    all.skipped.push(...skipped);
-    all.failures.push(...failures);
-    const isDone = skipped.length === 0 && reports.every((report) => report.outcome === "done");
-    outcome = failures.length > 0 ? "failed" : isDone ? "done" : "stopped";
-    waves.push({ stacks, outcome });
+    const isOver = waves.some((wave) => wave.outcome !== "done");
+    const ran = isOver
+      ? { stacks: [], skipped: places.map(skip), failures: [] }
+      : await runWave(run, rotation, places);
+    all.stacks.push(...ran.stacks);
+    all.skipped.push(...ran.skipped);
+    all.failures.push(...ran.failures);
+    waves.push({ stacks: places.map(({ name }) => name), outcome: outcomeOf(ran) });
   }
-  const last = waves.findIndex((wave) => wave.outcome !== "done") + 1;
-  const later = last < waves.length ? ", so no later one was started" : "";
-  const stoppedBy = run.stop.why ?? `wave ${last} of ${waves.length} failed${later}`;
+  const last = waves.findIndex((wave) => wave.outcome !== "done");
+  const outcome = waves[last]?.outcome ?? "done";
+  const later = last + 1 < waves.length ? ", so no later one was started" : "";
+  const stoppedBy = run.stop.why ?? `wave ${last + 1} of ${waves.length} failed${later}`;
   return { ...toFleetReport(run, all), outcome, ...(outcome !== "done" && { stoppedBy }), rotation, waves };
+}
+
+function outcomeOf({ stacks, skipped, failures }: StackResults): Outcome {
+  if (failures.length > 0) return "failed";
+  return skipped.length === 0 && stacks.every(({ outcome }) => outcome === "done") ? "done" : "stopped";
 }
 
 async function runWave(
@@ -134,9 +133,8 @@ async function runWave(
   places: readonly PlacedStack[],
 ): Promise<StackResults> {
   const up = await runStacks(run, { action: "up", rotation }, places);
-  const isDone = up.skipped.length === 0 && up.stacks.every(({ outcome }) => outcome === "done");
   const verify = { action: "preview", rotation, refresh: true } as const;
-  const seen = isDone ? (await runStacks(run, verify, places)).stacks : [];
+  const seen = outcomeOf(up) === "done" ? (await runStacks(run, verify, places)).stacks : [];
   const stacks = up.stacks.map((report) =>
     toVerified(
       run,

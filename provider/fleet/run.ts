@@ -47,7 +47,7 @@ export async function beginRun<Action extends FleetAction>(
   const options = optionsShape.parse(given);
   const [shard, shards] = numbersOf(options.shard);
   // By turns, so that shards differ by one stack at most.
-  const stacks = all.filter(({ index }) => index % shards === shard - 1);
+  const stacks = all.filter((_, index) => index % shards === shard - 1);
   const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const existing = new Set(await engine.listStacks());
   requireSameSplit(fleet.name, all.length, existing);

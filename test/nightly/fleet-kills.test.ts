@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import type { DeliveryRecord } from "pulumi-apichat/emulator";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { commandsIn, type Command } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
 import { afterTests } from "../support/http.ts";
@@ -162,16 +162,11 @@ test.each(rounds)(
     // The receiver and the definition get the new rotation before the run.
     if (action === "rotate") rotations = [`r${round.round}`, ...rotations].slice(0, 2);
     await folder.define({ ...FLEET, rotations });
-    const begun = Date.now();
     await runAndKill(round);
     const before = changes();
     const registered = registeredWorkspaces(scene).length;
-    const runs = await converge(action);
+    await converge(action);
     const made = changes() - before;
-    console.log(
-      `round ${round.round}, ${action}: killed with ${registered} registered; ` +
-        `done after ${runs} runs, ${made} changes and ${(Date.now() - begun) / 1000} s`,
-    );
     // A registered webhook is not registered again, and a removed one is not removed again.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];
     expect(made).toBeLessThanOrEqual(left);
@@ -187,5 +182,3 @@ test("destroy leaves nothing, even if a killed engine left an empty attributes f
   await expectAgreement([]);
   expect([...(await folder.states()).keys()]).toEqual([]);
 });
-
-afterAll(() => console.log(`KILL_SEED=${SEED_OF_KILLS}: ${ROUNDS} rounds, ${deliveries.length} deliveries`));

@@ -4,13 +4,13 @@ import { expect, it } from "vitest";
 import { runCliProcess } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-it("prints a line for each check with hints below, and ends with 1 if a check fails", async () => {
+it("prints a row with a hint for each check, and ends with 1 if a check fails", async () => {
   const folder = await makeFolder();
   const options = { cwd: folder, environment: { PATH: folder } };
   const { exitCode, stdout, stderr } = await runCliProcess(["doctor"], options);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toMatch(/^ok {7}Node\.js {5}v\d/m);
-  expect(stdout).toMatch(/^warning {2}Pulumi CLI {2}not on PATH\n {21}hint: install Pulumi 3\.216\.0/m);
+  expect(stdout).toMatch(/^ok +Node\.js +v\d/m);
+  expect(stdout).toMatch(/^warning +Pulumi CLI +not on PATH +install Pulumi 3\.216\.0/m);
   await writeFile(join(folder, "Pulumi.yaml"), "name: shop\nruntime: nodejs\n");
   const failed = await runCliProcess(["doctor", "--json"], options);
   expect(failed).toMatchObject({ exitCode: 1, stderr: "" });

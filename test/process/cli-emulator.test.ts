@@ -7,14 +7,6 @@ import { findSecrets } from "../support/secrets.ts";
 import { makeWriter, readJsonLines, runCli, startLive } from "./cli-harness.ts";
 import type { ProgramOptions } from "./program.ts";
 
-interface StartedWorkspace {
-  name: string;
-  baseUrl: string;
-  botUrl: string;
-  apiKey?: string;
-  flowApiKey?: string;
-}
-
 let writeText: Awaited<ReturnType<typeof makeWriter>>;
 beforeAll(async () => {
   writeText = await makeWriter();
@@ -24,19 +16,6 @@ const FREE = ["--port", "0", "--bot-port", "0"];
 
 const start = (parameters: readonly string[], options?: ProgramOptions) =>
   startLive(["emulator", ...FREE, ...parameters], options);
-
-/** Starts it with --json. Returns its first line, and clients of its first workspace. */
-async function startWithJson(parameters: readonly string[], options?: ProgramOptions) {
-  const program = start(["--json", ...parameters], options);
-  const started = await program.waitForJson<{ url: string; workspaces: StartedWorkspace[] }>(
-    ({ type }) => type === "started",
-  );
-  const clientWith = (apiKey: string): RegistrationClient =>
-    new RegistrationClient({ baseUrl: String(started.workspaces[0]?.baseUrl), apiKey, requestSeconds: 10 });
-  const read = async (path: string): Promise<unknown> =>
-    (await fetch(`${started.url}/_emulator/${path}`)).json();
-  return { ...program, workspaces: started.workspaces, clientWith, read };
-}
 
 const send = async (botUrl: string, flowApiKey: string, content: string): Promise<number> => {
   const sender = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
@@ -76,11 +55,16 @@ describe("apichat emulator", () => {
     const seed = `${yaml}\nhandshake: { encoding: json }\n`;
     const flags = ["--handshake-timeout-ms", "250", "--seed", await writeText("seed.yaml", seed)];
     const environment = { ACME_API_KEY: "api-key-of-the-environment" };
-    const program = await startWithJson(flags, { environment });
+    const program = start(["--json", ...flags], { environment });
+    const { url, workspaces } = await program.waitForJson<{ url: string; workspaces: { baseUrl: string }[] }>(
+      ({ type }) => type === "started",
+    );
     // The settings of a handshake that no flag names are kept.
     const switches = { handshake: { encoding: "json", timeoutMs: 250 } };
-    expect(await program.read("settings")).toMatchObject({ switches });
-    expect(await program.clientWith("api-key-of-the-environment").getWebhook()).toBeUndefined();
+    expect(await (await fetch(`${url}/_emulator/settings`)).json()).toMatchObject({ switches });
+    const { baseUrl = "" } = workspaces[0] ?? {};
+    const client = new RegistrationClient({ baseUrl, apiKey: "api-key-of-the-environment" });
+    expect(await client.getWebhook()).toBeUndefined();
     const { stdout, exitCode } = await program.end("SIGTERM");
     expect(exitCode).toBe(0);
     expect(readJsonLines(stdout).map(({ type }) => type)).toContain("request");

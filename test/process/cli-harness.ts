@@ -1,15 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { startEmulator, type Emulator, type EmulatorOptions } from "../../dist/provider/emulator/index.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { afterTests } from "../support/http.ts";
 import { findSecrets } from "../support/secrets.ts";
 import {
   makeFolder,
   runHere,
   startProgram,
-  type Program,
   type HereOptions,
   type ProgramOptions,
   type Said,
@@ -79,29 +76,9 @@ export const usageError = (message: RegExp | string, code = "usage"): object => 
   error: { code, message: expect.stringMatching(message) },
 });
 
-/** The service with the workspaces acme and globex, which share an API key. */
-export async function startService(options: EmulatorOptions = {}): Promise<Emulator> {
-  const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
-  const emulator = await startEmulator({ workspaces, ...options });
-  afterTests(() => emulator.close());
-  return emulator;
-}
-
-/** A running program, and its output so far. */
-export interface LiveProgram extends Program {
-  stdout: () => string;
-  /** Waits for the first line of NDJSON that matches. */
-  waitForJson: <T = Record<string, unknown>>(fits: (line: Record<string, unknown>) => boolean) => Promise<T>;
-  /** Waits until stdout matches. */
-  waitFor: (pattern: RegExp) => Promise<RegExpMatchArray>;
-  /** Ends it with SIGINT, or with the given signal. */
-  end: (signal?: NodeJS.Signals) => Promise<Said>;
-}
-
 /** Starts the program and reads its stdout while it runs. */
-export function startLive(parameters: readonly string[], options?: ProgramOptions): LiveProgram {
-  const program = startProgram(parameters, options);
-  const { child, ended } = program;
+export function startLive(parameters: readonly string[], options?: ProgramOptions) {
+  const { child, ended } = startProgram(parameters, options);
   let stdout = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));
   const until = async <T>(find: () => T | null | undefined): Promise<T> => {
@@ -113,12 +90,12 @@ export function startLive(parameters: readonly string[], options?: ProgramOption
     return found;
   };
   return {
-    ...program,
-    stdout: () => stdout,
+    /** Waits for the first line of NDJSON that matches. */
     waitForJson: <T>(fits: (line: Record<string, unknown>) => boolean) =>
       until(() => readJsonLines(stdout).find(fits) as T | undefined),
-    waitFor: (pattern) => until(() => pattern.exec(stdout)),
-    end: (signal = "SIGINT") => {
+    /** Waits until stdout matches. */
+    waitFor: (pattern: RegExp) => until(() => pattern.exec(stdout)),
+    end: (signal: NodeJS.Signals = "SIGINT") => {
       child.kill(signal);
       return ended;
     },

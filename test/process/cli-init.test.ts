@@ -19,7 +19,9 @@ beforeEach(async () => {
 });
 
 async function init(...parameters: string[]) {
-  const said = await runCli(["init", ...parameters, "--json"]);
+  // No backend of this machine.
+  const environment = { PULUMI_HOME: folder };
+  const said = await runCli(["init", ...parameters, "--json"], { environment });
   expect(said).toMatchObject({ exitCode: 0, stderr: "" });
   return said.json as { folder: string; files: string[]; next: string[] };
 }
@@ -28,7 +30,7 @@ describe("apichat init", () => {
   test("writes the program of an example, for the emulator and for a real service", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
     expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
-    await init(projects[1], ...REAL);
+    expect((await init(projects[1], ...REAL)).next.join()).toContain("pulumi login");
     const examples = ["quickstart", "webhook-only"].map((name) => join(repository, "examples", name));
     for (const [index, project] of projects.entries()) {
       expect(await readdir(project)).toEqual(FILES.toSorted());
@@ -39,6 +41,14 @@ describe("apichat init", () => {
       expect(written).toBe(example);
     }
     expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
+  });
+
+  test("keeps the state of a program for an emulator on any port in its folder", async () => {
+    for (const url of ["http://127.0.0.1:4000/acme/apichat", "http://127.0.0.1:4100/acme/apichat"]) {
+      const { next } = await init(join(folder, new URL(url).port), `--base-url=${url}`);
+      expect(next.at(-1)).toMatch(/^export PULUMI_BACKEND_URL=.*\n.*stack init/m);
+      expect(next.at(-1)?.includes("acme-api-key")).toBe(url.includes("4000"));
+    }
   });
 
   test("writes nothing if some of its files exist, and names them all", async () => {

@@ -1,8 +1,9 @@
 import { removalCommand } from "../../dist/provider/errors/index.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Emulator } from "../../dist/provider/emulator/index.js";
+import { startEmulator, type Emulator } from "../../dist/provider/emulator/index.js";
 import { startEndpoint, type Endpoint } from "../support/endpoint.ts";
-import { API_KEY, makeWriter, QUERY_SECRET, runCli, startService, VERIFICATION_KEY } from "./cli-harness.ts";
+import { afterTests } from "../support/http.ts";
+import { API_KEY, makeWriter, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 
 let endpoint: Endpoint;
 let emulator: Emulator;
@@ -17,7 +18,9 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  emulator = await startService();
+  const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
+  emulator = await startEmulator({ workspaces });
+  afterTests(() => emulator.close());
 });
 
 const acme = () => emulator.workspace("acme");
@@ -169,30 +172,23 @@ describe("apichat webhook get", () => {
   });
 });
 
-describe("apichat webhook plan", () => {
-  test("ends with 0 if all are free or yours, and with 1 if one is somebody else's", async () => {
-    globex().takeOver(OURS());
-    expect(await plan()).toMatchObject({
-      exitCode: 0,
-      stdout: "WORKSPACE  STATE  DETAIL\nacme       free\nglobex     yours  verified\n",
-      stderr: "",
-    });
-    acme().takeOver(FOREIGN);
-    const workspaces = [{ state: "foreign" }, { state: "yours" }];
-    expect(await plan("--json")).toMatchObject({ exitCode: 1, json: { ok: false, workspaces } });
+test("apichat webhook plan prints a table, and below it the reason of workspaces that fail alike once", async () => {
+  globex().takeOver(OURS());
+  expect(await plan()).toMatchObject({
+    exitCode: 0,
+    stdout: "WORKSPACE  STATE  DETAIL\nacme       free\nglobex     yours  verified\n",
+    stderr: "",
   });
-
-  test("names the reason of workspaces that fail alike once, below the table", async () => {
-    emulator.injectFault({ operation: "get-webhook", fault: { status: 403 }, every: 1 });
-    const { stdout } = await plan();
-    expect(stdout.trimEnd().split("\n")).toEqual([
-      "WORKSPACE  STATE         DETAIL",
-      "acme       unauthorized  HTTP 403",
-      "globex     unauthorized  HTTP 403",
-      "",
-      expect.stringMatching(/^acme: get-webhook at .*: HTTP 403.* The API key is issued by/),
-    ]);
-  });
+  emulator.injectFault({ operation: "get-webhook", fault: { status: 403 }, every: 1 });
+  expect((await plan()).stdout.trimEnd().split("\n")).toEqual([
+    "WORKSPACE  STATE         DETAIL",
+    "acme       unauthorized  HTTP 403",
+    "globex     unauthorized  HTTP 403",
+    "",
+    expect.stringMatching(/^acme: get-webhook at .*: HTTP 403.* The API key is issued by/),
+  ]);
+  const workspaces = ["acme", "globex"].map((name) => ({ name, state: "unauthorized" }));
+  expect(await plan("--json")).toMatchObject({ exitCode: 1, json: { ok: false, workspaces } });
 });
 
 test("apichat webhook escapes control characters and line breaks of the service", async () => {

@@ -1,15 +1,66 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
-import type { FleetPlan } from "../../dist/provider/fleet/index.js";
-import { fleetReport, stackReport } from "../support/fleet-reports.ts";
-import type { Wishes } from "./fleet-command/fake-fleet.ts";
-import { CTRL_C, END_OF_INPUT, run, runOnTerminal, start } from "./fleet-command/harness.ts";
-import { makeFolder } from "./program.ts";
+import { describe, expect, test } from "vitest";
+import { fleetProgram } from "../../dist/provider/cli/fleet/program.js";
+import type {
+  DriftReport,
+  Fleet,
+  FleetPlan,
+  FleetReport,
+  RunOptions,
+} from "../../dist/provider/fleet/index.js";
+import { driftReport, fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
+import { makeFolder, runHere, type HereOptions } from "./program.ts";
 
-type Wish = Omit<Wishes, "callsFile">;
+/** What the fake fleet reports. */
+interface Reports {
+  plan?: Partial<FleetPlan>;
+  up?: (signal: AbortSignal) => Promise<FleetReport>;
+  watch?: DriftReport["outcome"];
+  botUrls?: Record<string, string>;
+}
 
-const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
+const placed = (name: string, ...names: string[]) => ({
+  name,
+  workspaces: names.map((workspace) => ({ name: workspace, baseUrl: "https://platform.example/" })),
+});
+const STACKS = [
+  placed("production-0-of-2", "acme", "globex"),
+  placed("production-1-of-2", "initech", "umbrella"),
+];
+
+/** Runs the command line on a fake fleet. Returns the calls of its methods with their options. */
+async function run(
+  words: string,
+  { plan, up = () => Promise.resolve(fleetReport()), watch = "no-drift", botUrls = {} }: Reports = {},
+  options: HereOptions = {},
+) {
+  const calls: { name: string; options: object }[] = [];
+  const reply =
+    <Report>(name: string, report: (signal: AbortSignal) => Report | Promise<Report>) =>
+    async ({ signal = AbortSignal.abort(), onEvent: _onEvent, ...given }: RunOptions = {}) => {
+      calls.push({ name, options: given });
+      return report(signal);
+    };
+  const fleet: Fleet = {
+    name: "production",
+    project: "apichat-fleet",
+    workspaces: STACKS.flatMap(({ workspaces }) => workspaces),
+    stacks: STACKS,
+    plan: reply("plan", () => fleetPlan(plan)),
+    up: reply("up", up),
+    refresh: reply("refresh", () => fleetReport({ action: "refresh" })),
+    destroy: reply("destroy", () => fleetReport({ action: "destroy" })),
+    rotate: reply("rotate", () => ({ ...fleetReport(), action: "rotate", rotation: "2026-12", waves: [] })),
+    watch: reply("watch", () => driftReport({ outcome: watch })),
+    botUrls: () => Promise.resolve(botUrls),
+    write: async (stack, folder) => void calls.push({ name: "write", options: { stack, folder } }),
+  };
+  const program = fleetProgram({ name: "node fleet.ts", open: () => Promise.resolve(fleet) });
+  const said = await runHere(words.split(" "), { ...options, program });
+  return { ...said, calls, names: calls.map(({ name }) => name) };
+}
 
 const botUrls = { acme: "https://bots.example/a", globex: "https://bots.example/g" };
 const key = { workspace: "acme", change: "update" } as const;
@@ -20,52 +71,33 @@ const NOTHING_TO_DO: Partial<FleetPlan> = {
 };
 
 describe("a fleet's command line, with a fake fleet", () => {
-  test.each([
-    [
-      "plan --json --refresh --stacks-at-once 3",
-      {},
-      0,
-      { name: "plan", options: { stacksAtOnce: 3, refresh: true } },
-    ],
-    ["plan", { plan: { outcome: "failed" } }, 1, { name: "plan", options: {} }],
-    ["plan --max-removals 11", {}, 0, { name: "plan", options: { maxRemovals: 11 } }],
-    ["up --skip-plan --yes --shard 2/4", {}, 0, { name: "up", options: { shard: "2/4" } }],
-    ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
-    ["destroy --yes --stop-after-failures 7", {}, 0, { name: "destroy", options: { stopAfterFailures: 7 } }],
-    [
-      "rotate --yes --rotation 2026-12 --wave-size 2",
-      {},
-      0,
-      { name: "rotate", options: { rotation: "2026-12", waveSize: 2 } },
-    ],
-    [
-      "write --stack production-0-of-2 --folder stack",
-      {},
-      0,
-      { name: "write", options: { stack: "production-0-of-2", folder: "stack" } },
-    ],
-    ["watch", {}, 0, { name: "watch", options: {} }],
-    ["watch", { watch: "drift" }, 1, { name: "watch", options: {} }],
-    ["watch", { watch: "failed" }, 2, { name: "watch", options: {} }],
-  ] as const)("%s with %j ends with %i", async (words, wishes, exitCode, call) => {
-    const { calls, ...ended } = await run(words.split(" "), wishes);
-    expect(ended.exitCode).toBe(exitCode);
-    expect(calls).toEqual([{ name: "open", options: {} }, call]);
+  test.each<[string, Reports, number, string, object]>([
+    ["plan --json --refresh --stacks-at-once 3", {}, 0, "plan", { stacksAtOnce: 3, refresh: true }],
+    ["plan", { plan: { outcome: "failed" } }, 1, "plan", {}],
+    ["plan --max-removals 11", {}, 0, "plan", { maxRemovals: 11 }],
+    ["up --skip-plan --yes --shard 2/4", {}, 0, "up", { shard: "2/4" }],
+    ["refresh --calls-per-origin 2", {}, 0, "refresh", { callsPerOrigin: 2 }],
+    ["destroy --yes --stop-after-failures 7", {}, 0, "destroy", { stopAfterFailures: 7 }],
+    ["rotate --yes --rotation r2 --wave-size 2", {}, 0, "rotate", { rotation: "r2", waveSize: 2 }],
+    ["write --stack one --folder two", {}, 0, "write", { stack: "one", folder: "two" }],
+    ["watch", {}, 0, "watch", {}],
+    ["watch", { watch: "drift" }, 1, "watch", {}],
+    ["watch", { watch: "failed" }, 2, "watch", {}],
+  ])("%s with %j ends with %i", async (words, reports, exitCode, name, options) => {
+    expect(await run(words, reports)).toMatchObject({ exitCode, calls: [{ name, options }] });
   });
 
-  test("up --yes prints the plan on stderr, and only the report on stdout", async () => {
-    const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--max-removals", "1"]);
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(fleetReport());
-    expect(stderr).toContain("Plan of the fleet production");
-    expect(calls).toMatchObject([
-      { name: "open" },
-      { name: "plan", options: { maxRemovals: 1 } },
-      { name: "up", options: { maxRemovals: 1 } },
-    ]);
+  test("up --yes prints the plan on stderr, the report on stdout, and Markdown to a file", async () => {
+    const file = join(await makeFolder(), "a.md");
+    const said = await run(`up --yes --json --max-removals 1 --markdown-file ${file}`);
+    expect(JSON.parse(said.stdout)).toEqual(fleetReport());
+    expect(said.stderr).toContain("Fleet production, plan: done");
+    expect(await readFile(file, "utf8")).toContain("Fleet production, up: done");
+    const options = { maxRemovals: 1 };
+    expect(said.calls).toEqual(["plan", "up"].map((name) => ({ name, options })));
   });
 
-  test.each<[string, Wish, number, RegExp]>([
+  test.each<[string, Reports, number, RegExp]>([
     ["without changes runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "after a plan that failed changes nothing",
@@ -73,89 +105,86 @@ describe("a fleet's command line, with a fake fleet", () => {
       1,
       /error: the plan failed, .* --skip-plan/,
     ],
-  ])("up %s", async (_, wishes, exitCode, message) => {
-    const { calls, ...ended } = await run(["up", "--yes"], wishes);
-    expect(ended).toMatchObject({ exitCode, stderr: expect.stringMatching(message) });
-    expect(names(calls)).toEqual(["open", "plan"]);
-  });
-
-  test("also writes Markdown to a file", async () => {
-    const file = join(await makeFolder(), "a.md");
-    const { stdout } = await run(["up", "--skip-plan", "--yes", "--json", "--markdown-file", file]);
-    expect(await readFile(file, "utf8")).toContain("Fleet production, up: done");
-    expect(JSON.parse(stdout)).toEqual(fleetReport());
+  ])("up %s", async (_, reports, exitCode, message) => {
+    const stderr: unknown = expect.stringMatching(message);
+    expect(await run("up --yes", reports)).toMatchObject({ exitCode, stderr, names: ["plan"] });
   });
 
   test.each([
-    ["bot-urls", "WORKSPACE  BOT URL\nacme       https://bots.example/a\nglobex     https://bots.example/g"],
-    ["bot-urls --json", JSON.stringify(botUrls, undefined, 2)],
+    [
+      "bot-urls",
+      "WORKSPACE  BOT URL\nacme       https://bots.example/a\nglobex     https://bots.example/g\n",
+    ],
+    ["bot-urls --json", `${JSON.stringify(botUrls, undefined, 2)}\n`],
     [
       "stacks",
       "STACK              WORKSPACE\nproduction-0-of-2  acme\nproduction-0-of-2  globex\n" +
-        "production-1-of-2  initech\nproduction-1-of-2  umbrella",
+        "production-1-of-2  initech\nproduction-1-of-2  umbrella\n",
     ],
   ])("%s prints %j", async (words, stdout) => {
-    expect(await run(words.split(" "), { botUrls })).toMatchObject({ exitCode: 0, stdout });
+    expect(await run(words, { botUrls })).toMatchObject({ exitCode: 0, stdout });
   });
 });
+
+async function* pressCtrlC() {
+  process.emit("SIGINT");
+  yield await new Promise<string>(() => undefined);
+}
 
 describe("the confirmation prompt, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
     "%s without a terminal and without --yes is a usage error",
     async (command) => {
-      const said = await run([command]);
-      expect(said).toMatchObject({ exitCode: 2, stdout: "", calls: [] });
-      expect(said.stderr).toMatch(/there is no terminal; pass --yes/);
+      const stderr: unknown = expect.stringMatching(/there is no terminal; pass --yes/);
+      expect(await run(command)).toMatchObject({ exitCode: 2, stdout: "", stderr, calls: [] });
     },
   );
 
-  const QUESTION = "Apply this plan? (y/N) ";
-  test.each<[string, string, string, Wish, number, string[]]>([
-    ["up", QUESTION, "y\n", {}, 0, ["plan", "up"]],
-    ["up", QUESTION, "yup\n", {}, 1, ["plan"]],
-    ["up", QUESTION, END_OF_INPUT, {}, 1, ["plan"]],
-    ["up", QUESTION, CTRL_C, {}, 130, ["plan"]],
-    ["up", QUESTION, "y\n", { plan: { ...NOTHING_TO_DO, index: "stale" } }, 0, ["plan", "up"]],
-    ["up", QUESTION, "y\n", { plan: { ...NOTHING_TO_DO, stacks: KEY_ALONE } }, 0, ["plan", "up"]],
+  const APPLY = "Apply this plan? (y/N) ";
+  const REMOVE = "Remove 2 webhooks of 2 stacks? Type 2 to continue: ";
+  test.each<[string, string, HereOptions["stdin"], Reports, number, string[]]>([
+    ["up", APPLY, "y\n", {}, 0, ["plan", "up"]],
+    ["up", APPLY, "yup\n", {}, 1, ["plan"]],
+    ["up", APPLY, "", {}, 1, ["plan"]],
+    ["up", APPLY, pressCtrlC(), {}, 130, ["plan"]],
+    ["up", APPLY, "y\n", { plan: { ...NOTHING_TO_DO, index: "stale" } }, 0, ["plan", "up"]],
+    ["up", APPLY, "y\n", { plan: { ...NOTHING_TO_DO, stacks: KEY_ALONE } }, 0, ["plan", "up"]],
     ["rotate", "Give 4 workspaces a new key, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
-    ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "2\n", { botUrls }, 0, ["destroy"]],
-    ["destroy", "Remove 2 webhooks of 2 stacks? Type 2 to continue: ", "y\n", { botUrls }, 1, []],
-  ])("%s prompts %j; %j with %j ends with %i", async (command, until, typed, wishes, exitCode, calls) => {
-    const said = await runOnTerminal([command], { until, typed }, wishes);
-    expect(said.exitCode).toBe(exitCode);
-    expect(names(said.calls)).toEqual(["open", ...calls]);
+    ["destroy", REMOVE, "2\n", { botUrls }, 0, ["destroy"]],
+    ["destroy", REMOVE, "y\n", { botUrls }, 1, []],
+  ])("%s prompts %j; %j with %j ends with %i", async (command, asked, stdin, reports, exitCode, names) => {
+    const stderr: unknown = expect.stringContaining(asked);
+    const said = await run(command, reports, { stdin, isTerminal: true });
+    expect(said).toMatchObject({ exitCode, stderr, names });
   });
 });
-
-async function startUp(up: "until-stopped" | "for-ever") {
-  const { child, ended, readCalls } = await start(["up", "--skip-plan", "--yes"], { up });
-  const untilCalled = (name: string) =>
-    vi.waitFor(() => expect(names(readCalls())).toContain(name), { timeout: 30_000 });
-  await untilCalled("waiting");
-  return { child, ended, untilCalled };
-}
 
 describe("an interrupted run, with a fake fleet", () => {
   test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
     "%s %s finishes, prints the summary, and ends with 130",
     async (...signals) => {
-      const { child, ended } = await startUp("until-stopped");
-      for (const signal of signals) child.kill(signal);
-      const { exitCode, stdout, stderr } = await ended;
-      expect(exitCode).toBe(130);
-      expect(stdout).toContain("Fleet production, up: stopped");
-      expect(stderr).toContain("press Ctrl-C again to stop at once");
+      const up = async (stopped: AbortSignal) => {
+        setImmediate(() => signals.forEach((signal) => process.emit(signal)));
+        await once(stopped, "abort");
+        return fleetReport({ outcome: "stopped", stoppedBy: "interrupted" });
+      };
+      expect(await run("up --skip-plan --yes", { up })).toMatchObject({
+        exitCode: 130,
+        stdout: expect.stringContaining("Fleet production, up: stopped"),
+        stderr: expect.stringContaining("press Ctrl-C again to stop at once"),
+      });
     },
   );
 
-  test("a second Ctrl-C ends it with 130, at once and without a summary", async () => {
-    const { child, ended, untilCalled } = await startUp("for-ever");
-    child.kill("SIGINT");
-    await untilCalled("asked to stop");
-    // A Ctrl-C soon after the first counts as the same press.
-    const again = setInterval(() => child.kill("SIGINT"), 50);
-    const said = await ended;
-    clearInterval(again);
-    expect(said).toMatchObject({ exitCode: 130, stdout: "" });
+  test("a second Ctrl-C, which is not the same press, ends it with 130, at once and without a summary", async () => {
+    const neverEnding = Promise.withResolvers<FleetReport>();
+    const up = (stopped: AbortSignal) => {
+      process.emit("SIGINT");
+      process.emit("SIGINT");
+      expect(stopped.aborted).toBe(true);
+      setTimeout(() => process.emit("SIGINT"), 400);
+      return neverEnding.promise;
+    };
+    expect(await run("up --skip-plan --yes", { up })).toMatchObject({ exitCode: 130, stdout: "" });
   });
 });

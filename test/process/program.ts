@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { EventEmitter } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import { vi } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { reportError, useOwnFormat } from "../../dist/provider/cli/report-error.js";
@@ -65,7 +67,21 @@ export function startProgram(
   return { child, ended };
 }
 
-export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
+export interface HereOptions extends Pick<ProgramOptions, "environment"> {
+  /** Default: empty. */
+  stdin?: string | AsyncIterable<string> | undefined;
+  /** Whether stdin and stderr are a terminal. */
+  isTerminal?: boolean;
+  /** Default: `apichat`. */
+  program?: Command;
+}
+
+/** A program adds listeners to these. */
+const LISTENED: [EventEmitter, string][] = [
+  ...["SIGINT", "SIGTERM", "SIGHUP"].map((signal): [EventEmitter, string] => [process, signal]),
+  [process.stdout, "error"],
+  [process.stderr, "error"],
+];
 
 /**
  * Runs the command line in this process, at a tenth of the cost of a separate process. `process.exit` and the standard
@@ -73,11 +89,14 @@ export type HereOptions = Pick<ProgramOptions, "environment" | "stdin">;
  */
 export async function runHere(
   parameters: readonly string[],
-  { environment, stdin = "" }: HereOptions = {},
+  { environment, stdin = "", isTerminal = false, program = apichatProgram() }: HereOptions = {},
 ): Promise<Said> {
   const { argv, env } = process;
-  const listeners = process.listeners("SIGINT");
+  const { isTTY } = process.stderr;
+  const listeners = LISTENED.map(([emitter, event]) => emitter.listeners(event));
   const said: Said = { exitCode: 0, signal: null, stdout: "", stderr: "" };
+  const exited = Promise.withResolvers<void>();
+  const input = Object.assign(Readable.from(stdin), { isTTY: isTerminal }) as typeof process.stdin;
   const spies = [
     ...(["stdout", "stderr"] as const).map((stream) =>
       vi.spyOn(process[stream], "write").mockImplementation((chunk, ...rest: unknown[]) => {
@@ -89,23 +108,27 @@ export async function runHere(
     ),
     vi.spyOn(process, "exit").mockImplementation((code) => {
       said.exitCode = Number(code);
+      exited.resolve();
       return undefined as never;
     }),
-    vi.spyOn(process, "stdin", "get").mockReturnValue(Readable.from(stdin) as typeof process.stdin),
+    vi.spyOn(process, "stdin", "get").mockReturnValue(input),
   ];
   process.argv = [process.execPath, PROGRAM, ...parameters];
   process.env = { PATH: env["PATH"], HOME: env["HOME"], NO_COLOR: "1", ...environment };
-  const program = apichatProgram();
+  process.stderr.isTTY = isTerminal;
   useOwnFormat(program);
   try {
-    await program.parseAsync();
+    await Promise.race([program.parseAsync(), exited.promise]);
   } catch (error) {
     said.exitCode = reportError(error);
   } finally {
     for (const spy of spies) spy.mockRestore();
     Object.assign(process, { argv, env });
-    for (const listener of process.listeners("SIGINT"))
-      if (!listeners.includes(listener)) process.off("SIGINT", listener);
+    process.stderr.isTTY = isTTY;
+    for (const [index, [emitter, event]] of LISTENED.entries()) {
+      const added = emitter.listeners(event).filter((one) => !listeners[index]?.includes(one));
+      for (const listener of added) emitter.off(event, listener as () => void);
+    }
   }
   return said;
 }
@@ -117,14 +140,7 @@ export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
 
 /** Creates a folder with a configuration, removed after the tests. */
-export interface Home {
-  folder: string;
-  dataDir: string;
-  configFile: string;
-  configure(config: object | string): Promise<void>;
-}
-
-export async function makeHome(config: object | string = {}): Promise<Home> {
+export async function makeHome(config: object | string = {}) {
   const folder = await makeFolder();
   const configFile = join(folder, "config.json");
   const configure = async (given: object | string): Promise<void> => {
@@ -137,11 +153,7 @@ export async function makeHome(config: object | string = {}): Promise<Home> {
   return { folder, dataDir: join(folder, "data"), configFile, configure };
 }
 
-export interface Responder extends Program {
-  instance: Instance;
-  /** Such as `http://127.0.0.1:8080`. */
-  origin: string;
-}
+export type Home = Awaited<ReturnType<typeof makeHome>>;
 
 /** Counts the deliveries of acme that a responder keeps. */
 export function countsOf({ dataDir }: Pick<Home, "dataDir">): SpoolCounts {
@@ -151,12 +163,12 @@ export function countsOf({ dataDir }: Pick<Home, "dataDir">): SpoolCounts {
   return counts ?? { pending: 0, deadLetters: 0 };
 }
 
-/** Starts the program as a responder, and waits for its announcement. */
+/** Starts the program as a responder, and waits for its announcement. Its origin is such as `http://127.0.0.1:8080`. */
 export async function startResponder(
   home: Home,
   parameters: readonly string[] = [],
   options: ProgramOptions = {},
-): Promise<Responder> {
+) {
   const program = startProgram(["responder", "--config", home.configFile, ...parameters], options);
   const instance = await findAnnouncement(home, program);
   return { ...program, instance, origin: `http://127.0.0.1:${instance.port}` };

@@ -1,5 +1,6 @@
 import type { FleetPlan } from "../../provider/fleet/plan.js";
 import type { FleetReport, StackReport, WebhookChange } from "../../provider/fleet/reports.js";
+import type { DriftReport } from "../../provider/fleet/watch.js";
 
 /** Returns this many webhooks of each change. */
 export function stackReport(
@@ -42,3 +43,8 @@ export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   index: "current",
   ...more,
 });
+
+export const driftReport = (more: Partial<DriftReport>): DriftReport => {
+  const { stacks: _, ...report } = fleetReport();
+  return { ...report, action: "watch", outcome: "drift", checked: 60, workspaces: [], ...more };
+};

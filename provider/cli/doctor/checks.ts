@@ -17,14 +17,8 @@ export interface Finding {
   hint?: string;
 }
 
-/** The folder, an absolute path, in which the command runs. */
-interface Surroundings {
-  folder: string;
-  signal: AbortSignal;
-}
-
-/** Runs every check; one that does not concern this folder has no finding. */
-export async function runChecks({ folder, signal }: Surroundings): Promise<Finding[]> {
+/** Runs every check; one that does not concern this folder, an absolute path, has no finding. */
+export async function runChecks(folder: string, signal: AbortSignal): Promise<Finding[]> {
   const projectFile = findProjectFile(folder);
   const findings = await Promise.all([
     checkPulumi(projectFile, signal),

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { ENDINGS, EXIT, paint, printResult } from "../output.js";
-import { toPlainText } from "../../lib/plain-text.js";
+import { ENDINGS, EXIT, printResult } from "../output.js";
 import { runToExit } from "../run-command.js";
+import { formatTable } from "../table.js";
 import type { Finding } from "./checks.js";
 
 interface DoctorOptions {
@@ -28,21 +28,15 @@ ${ENDINGS}`;
 async function inspect({ json }: DoctorOptions, signal: AbortSignal): Promise<number> {
   // Loaded here, because `--help` needs none of it.
   const { runChecks } = await import("./checks.js");
-  const checks = await runChecks({ folder: process.cwd(), signal });
+  const checks = await runChecks(process.cwd(), signal);
   const passed = checks.every(({ status }) => status !== "failed");
   printResult({ json }, { passed, checks }, () => formatFindings(checks));
   return passed ? EXIT.done : EXIT.failed;
 }
 
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
-const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
 function formatFindings(findings: readonly Finding[]): string {
-  const nameWidth = Math.max(...findings.map(({ name }) => name.length));
-  const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
-  const lines = findings.flatMap(({ name, status, text, hint }) => [
-    `${paint(COLOURS[status], status.padEnd(STATUS_WIDTH))}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`,
-    ...(hint === undefined ? [] : [`${indent}hint: ${toPlainText(hint)}\n`]),
-  ]);
-  return lines.join("");
+  const rows = findings.map(({ name, status, text, hint = "" }) => [status, name, text, hint]);
+  return formatTable(["STATUS", "CHECK", "FOUND", "HINT"], rows, { colours: COLOURS });
 }

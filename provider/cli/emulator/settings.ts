@@ -1,8 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type * as z from "zod";
 import { readSeed, type EmulatorOptions } from "../../emulator/index.js";
-import { faultRule, pathSegment } from "../../emulator/internal.js";
-import { describeProblems, problemsOf } from "../../lib/validate.js";
 import { readGiven } from "../credentials.js";
 import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
@@ -41,8 +38,6 @@ export async function toEmulatorOptions(
   options: EmulatorCliOptions,
 ): Promise<{ settings: EmulatorOptions; generated: readonly string[] }> {
   const { port, host, flow, workspace: names = [], fault: faults = [] } = options;
-  for (const name of names) requireFlag("--workspace", pathSegment, name);
-  for (const fault of faults) requireFlag("--fault", faultRule, fault);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
   const { workspaces: seeded = [] } = seed;
   const generated = seeded.length === 0 && names.length === 0 ? [DEFAULT_WORKSPACE] : names;
@@ -66,14 +61,6 @@ export async function toEmulatorOptions(
     faults: [...(seed.faults ?? []), ...(faults as NonNullable<EmulatorOptions["faults"]>)],
   };
   return { settings, generated };
-}
-
-/** Throws the problems of a value under the name of its flag; the emulator would use the names of its own options. */
-function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
-  const problems = problemsOf(schema, value);
-  if (problems.length === 0) return;
-  const got = typeof value === "string" ? `, got ${JSON.stringify(value)}` : "";
-  throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
 /** On loopback the keys are derived from the name, so that a program still works after a restart. */

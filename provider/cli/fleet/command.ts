@@ -4,10 +4,10 @@ import type { Fleet, RunOptions } from "../../fleet/index.js";
 import { orAborted } from "../../lib/abort.js";
 import { confirm, requireTerminal } from "../confirm.js";
 import { parseCount } from "../option-values.js";
-import { ENDINGS, EXIT, paint, print as printText } from "../output.js";
+import { ENDINGS, EXIT, note, paint, printResult } from "../output.js";
 import { FleetProgress } from "./progress.js";
-import { renderReport, type AnyReport } from "./render.js";
-import { runToEnd, type Stop } from "./session.js";
+import { renderReport, toMarkdown, type AnyReport } from "./render.js";
+import { runToEnd } from "./session.js";
 
 interface OutputOptions {
   json?: boolean | undefined;
@@ -46,35 +46,43 @@ export function fleetCommand<Options>(
   { about, examples, endings = ENDINGS, asks, work, failed = EXIT.failed }: CommandSpec<Options>,
 ): Command {
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`).join("");
+  if (asks) command.option("--yes", "do not ask");
   return command.addHelpText("after", `\n${about}\n\nExamples:\n${lines}${endings}`).action(() => {
     const { json, markdownFile, yes, ...options } = command.opts<OutputOptions>();
-    return runToEnd(failed, async (stop) => {
+    return runToEnd(failed, async (signal) => {
       if (!yes && asks) requireTerminal(command.name());
-      const fleet = await orAborted(source.open(), stop.signal);
-      const session = createSession(fleet, source.name, { json, markdownFile, yes }, stop, failed);
+      const fleet = await orAborted(source.open(), signal);
+      const session = createSession(fleet, source.name, { json, markdownFile, yes }, signal, failed);
       return work(session, options as Options);
     });
   });
 }
 
-function createSession(fleet: Fleet, program: string, output: OutputOptions, stop: Stop, failed: number) {
-  const { signal } = stop;
+const explainStopping = (): void =>
+  note(
+    "stopping: the engine is finishing its current steps; press Ctrl-C again to stop at once (this may leave a lock)",
+  );
+
+function createSession(
+  fleet: Fleet,
+  program: string,
+  output: OutputOptions,
+  signal: AbortSignal,
+  failed: number,
+) {
   type Start<Report> = (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>;
   /** Runs the fleet, and shows its progress on stderr. */
   const run = async <Report>(start: Start<Report>): Promise<Report> => {
     const progress = new FleetProgress(signal);
-    stop.isRunning = true;
-    try {
-      return await start({ signal, onEvent: (event) => progress.take(event) });
-    } finally {
-      stop.isRunning = false;
-    }
+    signal.addEventListener("abort", explainStopping);
+    return start({ signal, onEvent: (event) => progress.take(event) }).finally(() =>
+      signal.removeEventListener("abort", explainStopping),
+    );
   };
   /** Prints a report as the options say. Returns the exit code. */
   const print = async (report: AnyReport): Promise<number> => {
-    const { json, markdownFile } = output;
-    printText(renderReport(report, json ? "json" : "text", { paint, program }));
-    if (markdownFile) await writeFile(markdownFile, renderReport(report, "markdown", { program }));
+    printResult(output, report, () => renderReport(report, program, paint));
+    if (output.markdownFile) await writeFile(output.markdownFile, toMarkdown(renderReport(report, program)));
     if (report.outcome === "failed") return failed;
     return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
   };

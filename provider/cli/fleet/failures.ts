@@ -28,7 +28,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
 ];
 
 /** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
-function causeOf(failure: FleetFailure): string {
+export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];
   return JSON.stringify([workspace === undefined, error?.code, describeCause(failure), hints]);

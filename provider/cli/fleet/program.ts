@@ -53,8 +53,7 @@ const rotateCommand = (source: FleetSource): Command =>
         "--rotation <name>",
         "name of the rotation (default: the first of the definition, an unfinished one, or today)",
       )
-      .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
-      .option("--yes", "do not ask"),
+      .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount),
     {
       about: `The first wave is a single stack, the others --wave-size stacks each (default:
 --stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
@@ -92,9 +91,7 @@ ${JSON_FAILURES}`,
 const destroyCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
-    new Command("destroy")
-      .description("remove all webhooks of the fleet, and its stacks")
-      .option("--yes", "do not ask for the number of webhooks"),
+    new Command("destroy").description("remove all webhooks of the fleet, and its stacks"),
     {
       about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
 without a terminal, pass --yes.`,

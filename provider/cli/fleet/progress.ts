@@ -1,7 +1,7 @@
 import type { FleetEvent, StackReport } from "../../fleet/index.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { note } from "../output.js";
-import { lineOf } from "./failures.js";
+import { causeOf, describeCause, lineOf } from "./failures.js";
 import { count, countChanges, duration } from "./render.js";
 
 /** While webhooks follow one another, a line says at this pace how many there were. */
@@ -12,8 +12,8 @@ export class FleetProgress {
   #workspaces = "";
   #printedAt = 0;
   readonly #seen = new Set<string>();
-  /** Lines that the provider has already printed: it repeats the same one for many workspaces. */
-  readonly #notes = new Set<string>();
+  /** Notes and causes of failures: many workspaces have the same. */
+  readonly #printed = new Set<string>();
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
@@ -42,12 +42,13 @@ export class FleetProgress {
           : `${this.#seen.size} of ${this.#workspaces}`;
       case "failure": {
         const { workspace, stack } = event.failure;
-        return `failed: ${workspace === undefined ? stack : `${workspace} (${stack})`}: ${lineOf(event.failure)}`;
+        const describe = this.#isNew(causeOf(event.failure)) ? lineOf : describeCause;
+        const where = workspace === undefined ? stack : `${workspace} (${stack})`;
+        return `failed: ${where}: ${describe(event.failure)}`;
       }
       case "note": {
         const { line, workspace } = event;
-        if (this.#notes.has(line)) return undefined;
-        this.#notes.add(line);
+        if (!this.#isNew(line)) return undefined;
         return workspace === undefined ? line : `${workspace}: ${line}`;
       }
       case "stopping":
@@ -55,6 +56,11 @@ export class FleetProgress {
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
     }
     return undefined;
+  }
+
+  #isNew(text: string): boolean {
+    const { size } = this.#printed;
+    return this.#printed.add(text).size > size;
   }
 }
 

@@ -1,6 +1,5 @@
 import { commandLine, removalCommand } from "../../errors/index.js";
 import type {
-  DriftKind,
   DriftReport,
   DriftedWorkspace,
   FleetAction,
@@ -13,49 +12,55 @@ import type {
 } from "../../fleet/index.js";
 import { listNames, toPlainText } from "../../lib/plain-text.js";
 import { formatUrl } from "../../lib/url.js";
-import type { DriftedProperty } from "../../webhook/provider.js";
-import { type Paint, toJsonText } from "../output.js";
+import type { Paint } from "../output.js";
 import { formatTable } from "../table.js";
 import { describeCause, groupFailures, lineOf } from "./failures.js";
 
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
-/** `text` is for terminals, `markdown` for the summary of a CI job, `json` for scripts. */
-export type Format = "text" | "markdown" | "json";
-
-export interface RenderOptions {
-  /** Paints for where it is shown, for `text`. Default: without colours. */
-  paint?: Paint;
-  /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
-  program?: string;
+interface Place {
+  /** How the command line is called, in the commands that a report suggests. */
+  program: string;
+  paint: Paint;
 }
 
-/** Formats a report: JSON has all of it; the other formats shorten long lists, and say by how much. */
+/** Formats a report for people, and shortens long lists. Default: without colours. */
 export function renderReport(
   report: AnyReport,
-  format: Format,
-  { paint = (_style, text) => text, program = "node fleet.ts" }: RenderOptions = {},
+  program: string,
+  paint: Paint = (_style, text) => text,
 ): string {
-  if (format === "json") return toJsonText(report);
-  const sections = describeReport(report, { paint, program }).filter((section) => section !== "");
-  const text = sections.join("\n");
-  return format === "text" ? text : toMarkdown(text);
+  const { fleet, action, outcome, seconds, failures } = report;
+  const place = { program, paint };
+  const heading = toPlainText(`Fleet ${fleet}, ${action}: ${outcome} in ${duration(seconds)}`);
+  const sections = [
+    `${paint("bold", heading)}\n`,
+    ...describeReport(report, place),
+    describeFailures(failures, place),
+    toLines(...describeEnd(report, program)),
+  ];
+  return sections.filter((section) => section !== "").join("\n");
 }
 
 /** For the summary of a CI job: a block of code, in which markup, links and mentions have no effect. */
-function toMarkdown(text: string): string {
+export function toMarkdown(text: string): string {
   const longest = Math.max(...(text.match(/`+/g) ?? []).map((run) => run.length), 2);
   const fence = "`".repeat(longest + 1);
   return `${fence}text\n${text}${fence}\n`;
 }
 
-type Place = Required<RenderOptions>;
+function describeReport(report: AnyReport, place: Place): string[] {
+  if (report.action === "watch") return describeDrift(report, place);
+  return [
+    ...(report.action === "rotate" ? describeRotation(report, place) : []),
+    describeStacks(report, place),
+    ...(report.action === "plan" ? [describePlan(report, place)] : []),
+  ];
+}
 
 /** Lines of one section. Untrusted text cannot drive the terminal. */
 const toLines = (...lines: (string | false)[]): string =>
   lines.flatMap((line) => (line === false ? [] : [`${toPlainText(line)}\n`])).join("");
-
-const heading = (text: string, { paint }: Place): string => `${paint("bold", toPlainText(text))}\n`;
 
 const MAX_ROWS = 100;
 
@@ -87,19 +92,6 @@ export function duration(seconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-function describeReport(report: AnyReport, place: Place): string[] {
-  if (report.action === "plan") return describePlan(report, place);
-  if (report.action === "watch") return describeDrift(report, place);
-  const { fleet, action, outcome, seconds } = report;
-  return [
-    ...(report.action === "rotate" ? describeRotation(report, place) : []),
-    heading(`Fleet ${fleet}, ${action}: ${outcome} in ${duration(seconds)}`, place),
-    describeStacks(report, place),
-    describeFailures(report.failures, place),
-    toLines(...describeEnd(report, place)),
-  ];
-}
-
 const COLUMNS = "STACK OUTCOME CREATE UPDATE DELETE SAME FAILED SECONDS";
 
 function describeStacks(report: FleetReport<FleetAction>, place: Place): string {
@@ -129,60 +121,54 @@ const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): strin
   seconds.toFixed(1),
 ];
 
-function describeEnd(report: FleetReport | RotationReport, { program }: Place): (string | false)[] {
-  const { action, outcome, shard } = report;
-  // An index that is not written is still the previous run's.
-  const index =
-    shard !== undefined &&
-    ["up", "destroy"].includes(action) &&
-    `Shard ${shard} leaves the index stack as it was. ` +
-      `When every shard is done, run ${program} ${action} without --shard.`;
-  if (outcome === "done") return [index];
+/** Why a run ended early, what it did not start, and the command that continues it. */
+function describeEnd(report: AnyReport, program: string): (string | false)[] {
+  const { action, outcome, shard, stoppedBy, skipped, failures } = report;
+  const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
+  const left = `${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}`;
   // Finished stacks need no further run; failures must be fixed first.
-  const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
+  const next = failures.length === 0 ? "To continue" : "After fixing this, continue with";
   const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
   const again = shard === undefined ? words : `${words} --shard ${shard}`;
-  return [...describeStop(report), `${next}: ${program} ${again}`, index];
+  return [
+    stoppedBy !== undefined && `Stopped: ${stoppedBy}.`,
+    skipped.length > 0 && `Not started: ${left}.`,
+    outcome !== "done" && !["plan", "watch"].includes(action) && `${next}: ${program} ${again}`,
+    // An index that is not written is still the previous run's.
+    shard !== undefined &&
+      ["up", "destroy"].includes(action) &&
+      `Shard ${shard} leaves the index stack as it was. ` +
+        `When every shard is done, run ${program} ${action} without --shard.`,
+  ];
 }
 
-function describePlan(plan: FleetPlan, place: Place): string[] {
-  const { creates, removals, index, stacks, failures } = plan;
-  const { program } = place;
+function describePlan({ creates, removals, index, stacks, failures }: FleetPlan, { program }: Place): string {
   const created = Object.values(creates).reduce((sum, one) => sum + one, 0);
   const isUnauthorized = failures.some(({ error }) => error?.code === "unauthorized");
   const drifts = stacks.flatMap(({ webhooks }) => webhooks.flatMap(({ drift }) => drift ?? []));
   const takenOver = drifts.filter(({ kind }) => kind === "taken-over").length;
-  const keys = listKeys(plan);
-  return [
-    heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`, place),
-    describeStacks(plan, place),
-    toLines(
-      created > 0 && `To be created: ${describeCreates(creates)}.`,
-      // Foreign registrations are only counted here; apichat webhook plan names them.
-      creates.taken + creates.unknown > 0 && `To see which: ${commandLine()} webhook plan --file LIST`,
-      isUnauthorized &&
-        "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-          `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
-      takenOver > 0 &&
-        `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
-      removals.length > 0 &&
-        `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
-          listNames(removals, MAX_NAMES),
-      keys !== "" && `In addition to the webhooks: ${keys}.`,
-      index === "stale" && "The index stack is stale: up writes it.",
-    ),
-    describeFailures(failures, place),
-    toLines(...describeStop(plan)),
-  ];
+  const keys = listKeys(stacks);
+  return toLines(
+    created > 0 && `To be created: ${describeCreates(creates)}.`,
+    // Foreign registrations are only counted here; apichat webhook plan names them.
+    creates.taken + creates.unknown > 0 && `To see which: ${commandLine()} webhook plan --file LIST`,
+    isUnauthorized &&
+      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
+        `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
+    takenOver > 0 &&
+      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
+    removals.length > 0 &&
+      `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
+        listNames(removals, MAX_NAMES),
+    keys !== "" && `In addition to the webhooks: ${keys}.`,
+    index === "stale" && "The index stack is stale: up writes it.",
+  );
 }
 
 const describeCreates = ({ free, adopted, taken, unknown }: FleetPlan["creates"]): string =>
   `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown`;
 
-function describeRotation(
-  { fleet, rotation, outcome, waves, stacks }: RotationReport,
-  place: Place,
-): string[] {
+function describeRotation({ rotation, outcome, waves, stacks }: RotationReport, place: Place): string[] {
   const { same, ...changed } = countChanges(stacks);
   const isUnchanged = outcome === "done" && Object.values(changed).every((number) => number === 0);
   const rows = waves.map((wave, index) => [
@@ -191,8 +177,8 @@ function describeRotation(
     listNames(wave.stacks, MAX_NAMES),
   ]);
   return [
-    heading(`Rotation ${rotation} of the fleet ${fleet}`, place),
     toLines(
+      `The rotation is named ${rotation}.`,
       isUnchanged &&
         `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
     ),
@@ -200,68 +186,37 @@ function describeRotation(
   ];
 }
 
-function describeDrift(report: DriftReport, place: Place): string[] {
-  const { checked, seconds, startedAt, workspaces, failures } = report;
-  const when = `checked in ${duration(seconds)}, at ${startedAt}`;
+function describeDrift({ checked, startedAt, workspaces }: DriftReport, place: Place): string[] {
+  const head = "WORKSPACE STACK PROPERTY EXPECTED ACTUAL REPAIR";
+  const rows = workspaces.flatMap((one) => rowsOf(one, place.program));
   return [
-    heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`, place),
-    toLines(`${count(checked, "workspace")} ${when}; ${workspaces.length} with drift.`),
-    toTable(
-      {
-        head: "WORKSPACE STACK PROPERTY EXPECTED ACTUAL REPAIR",
-        rows: workspaces.flatMap((one) => rowsOf(one, place.program)),
-        of: "differences",
-      },
-      place,
-    ),
-    describeFailures(failures, place),
-    toLines(...describeStop(report)),
+    toLines(`${count(checked, "workspace")} checked at ${startedAt}; ${workspaces.length} with drift.`),
+    toTable({ head, rows, of: "differences" }, place),
   ];
 }
 
-const OUTCOMES: Record<DriftReport["outcome"], string> = {
-  "no-drift": "no drift",
-  drift: "drift",
-  failed: "the check failed",
-};
-
-/** How to show a difference that has no property, and what repairs it. `removal` removes somebody else's webhook. */
-const wordsOf = (
-  program: string,
-  removal: string,
-): Record<DriftKind, [expected: string, actual: string, repair: string]> => ({
-  changed: ["as deployed", "changed", `${program} up --refresh`],
-  gone: ["registered", "nothing is registered", `${program} up --refresh`],
-  "taken-over": [
-    "registered",
-    "a different URL and key",
-    `find out whose the other webhook is; if it may be removed: ${removal}; then ${program} up --refresh`,
-  ],
-  "not-deployed": ["registered", "not deployed yet", `${program} up`],
-  "to-be-removed": [
-    "removed: it left the list",
-    "still deployed",
-    `${program} up, or put the workspace back into the list`,
-  ],
-});
-
+/** How one workspace differs, and what repairs it: a row for each property, or one for the webhook. */
 function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
-  const { workspace, stack, kind, baseUrl, properties } = drifted;
+  const { workspace, stack, kind, baseUrl = "", properties } = drifted;
+  const up = `${program} up`;
+  const refresh = `${up} --refresh`;
+  const place = [workspace, stack];
+  if (kind === "changed") {
+    return properties.map((one) => [...place, one.property, one.expected, one.actual, refresh]);
+  }
+  if (kind === "gone") return [[...place, "webhook", "registered", "nothing is registered", refresh]];
+  if (kind === "not-deployed") return [[...place, "webhook", "registered", "not deployed yet", up]];
+  if (kind === "to-be-removed") {
+    const repair = `${up}, or put the workspace back into the list`;
+    return [[...place, "webhook", "removed: it left the list", "still deployed", repair]];
+  }
+  // Taken over: every other difference follows from the URL's.
   const url = properties.find(({ property }) => property === "webhookUrl");
-  const removal = baseUrl && url ? removalCommand({ baseUrl, webhookUrl: formatUrl(url.actual) }) : "";
-  const [expected, actual, repair] = wordsOf(program, removal)[kind];
-  const cells =
-    properties.length === 0
-      ? [["webhook", expected, actual]]
-      : kind === "taken-over" && url
-        ? // Every other difference follows from it.
-          [["webhook", url.expected, `${url.actual} with a different key`]]
-        : properties.map(cellsOfProperty);
-  return cells.map((own) => [workspace, stack, ...own, repair]);
+  const { expected = "", actual = "" } = url ?? {};
+  const removal = removalCommand({ baseUrl, webhookUrl: formatUrl(actual) });
+  const repair = `find out whose the other webhook is; if it may be removed: ${removal}; then ${refresh}`;
+  return [[...place, "webhook", expected, `${actual} with a different key`, repair]];
 }
-
-const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): string[] =>
-  property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
 const MAX_NAMES = 20;
 /** The most stacks next to names of workspaces. */
@@ -286,15 +241,8 @@ const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
 };
 
 /** Such as "12 keys to create, 1 key to delete". */
-export const listKeys = ({ stacks }: FleetPlan): string =>
+export const listKeys = (stacks: readonly StackReport[]): string =>
   CHANGES.flatMap((change) => {
     const keys = stacks.flatMap((stack) => stack.keys.filter((key) => key.change === change));
     return keys.length > 0 ? [`${count(keys.length, "key")} to ${change}`] : [];
   }).join(", ");
-
-/** Why a run ended early, and what it did not start. */
-function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">) {
-  const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
-  const left = `${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}`;
-  return [stoppedBy !== undefined && `Stopped: ${stoppedBy}.`, skipped.length > 0 && `Not started: ${left}.`];
-}

@@ -37,7 +37,6 @@ export const upCommand = (source: FleetSource): Command =>
       .description("show the plan, ask, and bring every stack in line with the list")
       .option("--refresh", "query the service first, so that drift is repaired too")
       .option("--skip-plan", "prompt without a plan")
-      .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits
@@ -62,7 +61,7 @@ async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOp
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed: it is then unknown what would be done. */
 async function planFirst({ fleet, program, run, signal }: Session, options: UpOptions): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
-  process.stderr.write(renderReport(plan, "text", { paint: paintOnStderr, program }));
+  process.stderr.write(renderReport(plan, program, paintOnStderr));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
@@ -77,17 +76,12 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;
-  return isWithout && listKeys(plan) === "" && plan.index === "current";
+  return isWithout && listKeys(plan.stacks) === "" && plan.index === "current";
 }
 
-function reportNothing(
-  { fleet, shard, startedAt, seconds, stacks }: FleetPlan,
-  { print }: Session,
-  { refresh }: UpOptions,
-): Promise<number> {
+function reportNothing(plan: FleetPlan, { print }: Session, { refresh }: UpOptions): Promise<number> {
   const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
-  const { same } = countChanges(stacks);
+  const { same } = countChanges(plan.stacks);
   note(`nothing to do: ${count(same, "webhook")} as declared${compared}`);
-  const nothing = { stacks: [], skipped: [], failures: [], ...(shard !== undefined && { shard }) };
-  return print({ fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing });
+  return print({ ...plan, action: "up", stacks: [] });
 }

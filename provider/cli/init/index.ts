@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
@@ -17,6 +17,7 @@ import {
 import { ENDINGS, EXIT, printResult } from "../output.js";
 import { type CommandRun, runToExit } from "../run-command.js";
 import { commandLine, isOfArchive, shellQuote } from "../../errors/index.js";
+import { readFileIfExists } from "../../lib/files.js";
 import { isLoopback, formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { VERSION } from "../../lib/version.js";
@@ -172,22 +173,16 @@ function nextCommands(
   const prepare = [...enter, ...(source === undefined ? [] : ["npm install"])];
   // YAML and the dynamic provider need no SDK.
   if (language !== undefined && language !== "yaml") prepare.push(`${clone ? SDK_HINT : ""}pulumi install`);
+  const isEmulator = baseUrl === EMULATOR_URL;
+  const apiKey = `pulumi config set --secret apichat:apiKey${isEmulator ? ` ${EMULATOR_API_KEY}` : ""}`;
   const key = webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
-  if (baseUrl !== EMULATOR_URL) {
-    const login = hasBackend() ? [] : ["pulumi login"];
-    const asked = ["pulumi config set --secret apichat:apiKey", ...key];
-    return [chain([...prepare, ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
-  }
-  // The emulator's keys are test data, so the state may be in this folder, under a known passphrase.
-  const backend = hasBackend()
-    ? []
-    : [`export PULUMI_BACKEND_URL=${shellQuote(`file://${folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
-  const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
+  const deploy = [...chooseBackend(folder, baseUrl), "pulumi stack init dev", apiKey, ...key, "pulumi up"];
+  if (!isEmulator) return [chain([...prepare, ...deploy])];
   return [
     chain(prepare),
     "# In another terminal, unless your emulator is already running:\n" +
       chain([...enter, `${commandLine()} emulator`]),
-    chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
+    chain(deploy),
   ];
 }
 
@@ -196,9 +191,14 @@ const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#progra
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
-function hasBackend(): boolean {
+/**
+ * The command that chooses a backend, if this machine has none. The keys of a service on loopback are test data, so
+ * the state may be in the folder, under a known passphrase.
+ */
+function chooseBackend(folder: string, baseUrl: string): string[] {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
-  if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN) return true;
-  const path = join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json");
-  return existsSync(path) && /"current": *"[^"]/.test(readFileSync(path, "utf8"));
+  const credentials = readFileIfExists(join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json"));
+  if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN || /"current": *"[^"]/.test(credentials ?? "")) return [];
+  if (!isLoopback(new URL(baseUrl).hostname)) return ["pulumi login"];
+  return [`export PULUMI_BACKEND_URL=${shellQuote(`file://${folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
 }

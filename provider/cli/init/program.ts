@@ -30,16 +30,7 @@ export interface ProgramOptions {
 }
 
 /** npm packs no file of this name, so no example has it. */
-const GITIGNORE = [
-  "node_modules/",
-  ".pulumi/",
-  "keys/",
-  "sdks/",
-  "target/",
-  "venv/",
-  "__pycache__/",
-  "",
-].join("\n");
+const GITIGNORE = "node_modules/\n.pulumi/\nkeys/\nsdks/\ntarget/\nvenv/\n__pycache__/\n";
 
 export async function readProgram(
   packageFolder: string,

@@ -1,23 +1,18 @@
-import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { endToEndHeaders } from "../../responder/index.js";
 import { startListener, type Listener } from "../../server/listener.js";
-import { connectionCode, createDispatcher, postOnce, PostError, type PostOptions } from "../../lib/post.js";
+import { createDispatcher } from "../../lib/post.js";
 import { formatUrl, isLoopback, toUrlHost } from "../../lib/url.js";
+import { postDelivery, type PostEnd } from "../deliver.js";
 import { UsageError } from "../usage-error.js";
 import { createReceiver, type ReceivedRequest } from "./receive.js";
 import { KeyedQueue } from "../../lib/keyed-queue.js";
 
-export interface ForwardEvent {
+export interface ForwardEvent extends PostEnd {
   type: "forward";
   id: number;
   at: string;
   url: string;
-  /** Null if there was no response. */
-  status: number | null;
-  /** Why there was no response; empty if there was one. */
-  reason: string;
-  durationMs: number;
 }
 
 /** What `--json` prints: first where it listens, then each request. */
@@ -35,6 +30,9 @@ interface ListeningOptions {
 /** How many conversations are forwarded in parallel. */
 const FORWARDS_AT_ONCE = 16;
 
+/** The time limit of the target: long enough for a short stop at a breakpoint. */
+const TIME_LIMIT_MS = 60_000;
+
 /**
  * The first event has the URL. `close` lets requests in progress get their response, and abandons forwards.
  * Throws `unavailable`, with a hint, if the address is not available, and a UsageError for a loop.
@@ -50,11 +48,14 @@ export async function startListening(
   const receiver = createReceiver(verificationKey, (received, raw) => {
     onEvent(received);
     if (forward === undefined || raw === undefined) return;
-    const { delivery, headers } = raw;
-    const sent = { headers: endToEndHeaders(headers).flat(), body: delivery.rawBody };
-    void queue.run(received.conversation ?? "", async () => {
-      const target = { url: forward, dispatcher, signal: ended.signal };
-      if (!ended.signal.aborted) onEvent(await forwardOnce(received.id, sent, target));
+    const { id, conversation = "" } = received;
+    const headers = endToEndHeaders(raw.headers);
+    const { signal } = ended;
+    const sent = { body: raw.delivery.rawBody, timeoutMs: TIME_LIMIT_MS, dispatcher, signal };
+    void queue.run(conversation, async () => {
+      if (signal.aborted) return;
+      const end = await postDelivery(forward, headers, sent);
+      onEvent({ type: "forward", id, at: new Date().toISOString(), url: formatUrl(forward), ...end });
     });
   });
   const listener = await startListener({ host, port: options.port }, toNodeListener(receiver));
@@ -82,38 +83,4 @@ async function rejectLoop(forward: string, listener: Listener): Promise<void> {
     `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command itself listens; ` +
       "pass a different URL, or a different --port",
   );
-}
-
-/** The time limit of the target: long enough for a short stop at a breakpoint. */
-const TIME_LIMIT_MS = 60_000;
-
-/** The body of a response is not used; a longer one costs its connection. */
-const RESPONSE_LIMIT_BYTES = 64 * 1024;
-
-/** Posts a delivery once. Does not follow a redirect. Never rejects. */
-async function forwardOnce(
-  id: number,
-  sent: Pick<PostOptions, "headers" | "body">,
-  { url, dispatcher, signal }: { url: string; dispatcher: Dispatcher; signal: AbortSignal },
-): Promise<ForwardEvent> {
-  const startMs = performance.now();
-  const outcome = await postOnce(new URL(url), {
-    ...sent,
-    limitBytes: RESPONSE_LIMIT_BYTES,
-    timeoutMs: TIME_LIMIT_MS,
-    signal,
-    dispatcher,
-  }).then(
-    ({ status }) => ({ status, reason: "" }),
-    (error: unknown) => ({ status: null, reason: describePostError(error) }),
-  );
-  const durationMs = Math.round(performance.now() - startMs);
-  return { type: "forward", id, at: new Date().toISOString(), url: formatUrl(url), ...outcome, durationMs };
-}
-
-function describePostError(error: unknown): string {
-  if (!(error instanceof PostError)) throw error;
-  if (error.failure === "aborted") return "ended by Ctrl-C";
-  const isRefused = connectionCode(error) === "ECONNREFUSED";
-  return error.message + (isRefused ? "; is your program running, and on this port?" : "");
 }

@@ -28,7 +28,7 @@ const pulumi = (script: string): Files => ({ "bin/pulumi": `#!/bin/sh\n${script}
 /** Returns the findings by the name of their check. */
 async function examine(from = ".") {
   vi.stubEnv("PATH", join(folder, "bin"));
-  const findings = await runChecks({ folder: join(folder, from), signal: new AbortController().signal });
+  const findings = await runChecks(join(folder, from), new AbortController().signal);
   return Object.fromEntries(findings.map(({ name, ...finding }) => [name, finding]));
 }
 

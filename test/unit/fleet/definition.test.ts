@@ -47,19 +47,18 @@ test("a fleet's definition gets defaults, and keeps its own values", async () =>
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("all problems of a definition, its list and its files are reported at once", async () => {
+test("all problems of a definition are reported at once, and then those of its list", async () => {
   const list = join(folder, "fleet.yaml");
-  const entries = [`baseUrl: ${SECRET}?${SECRET}`, "baseUrl: https://platform.example/b"];
-  await writeFile(list, `workspaces:\n- name: acme\n  ${entries[0]}\n- name: b b\n  ${entries[1]}\n`);
-  const problems = await problemsOf({
+  await writeFile(list, `workspaces:\n- { name: b b, baseUrl: ${SECRET}?${SECRET} }\n`);
+  const wrong = {
     name: "Production",
     stacks: 0,
-    workspaces: list,
     webhook: "program.ts",
     project: "a/b",
     secretsProvider: "",
     stack: 1,
-  });
+  };
+  const problems = await problemsOf({ ...wrong, workspaces: list });
   expect(problems.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
     "name: must be 1 to 64 of a-z",
     "stacks: must be a whole number from 1 to 999",
@@ -67,10 +66,12 @@ test("all problems of a definition, its list and its files are reported at once"
     "project: must be 1 to 100 of A-Z",
     "secretsProvider: must not be empty",
     "stack: is not a known field",
-    `${list}:3:12: workspaces[0].baseUrl: must be an absolute http or https URL`,
-    `${list}:4:9: workspaces[1].name: must be 1 to 64 of A-Z`,
   ]);
   expect(problems[0]).toContain('got "Production"; for example "production"');
+  expect(await problemsOf(definitionOf({ workspaces: list }))).toEqual([
+    expect.stringContaining(`${list}:2:11: workspaces[0].name: must be`),
+    expect.stringContaining(`${list}:2:25: workspaces[0].baseUrl: must be`),
+  ]);
 });
 
 test.each([

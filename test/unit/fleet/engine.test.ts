@@ -41,7 +41,7 @@ async function openEngine(webhook = stringKeyWebhook, environment: Record<string
   const fleet = await resolveFleet({ name: "test", workspaces, webhook, folder, secretsProvider });
   await mkdir(fleet.folder, { recursive: true });
   const engine = new Engine(fleet, environment);
-  const stack = { name: "test-0-of-1", index: 0, workspaces: [...fleet.workspaces] };
+  const stack = { name: "test-0-of-1", workspaces: [...fleet.workspaces] };
   const task = { stack, webhooks: callWebhook(fleet, [stack]), signal: NEVER, onEvent: () => undefined };
   return (action: StackTask["action"], exists = true) =>
     engine.run({ ...task, action, exists, callsPerOrigin: 3 });

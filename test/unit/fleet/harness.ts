@@ -132,36 +132,32 @@ export interface TestFleet {
   reopen(change: Partial<FleetDefinition>): Promise<TestFleet>;
 }
 
-/** Creates a fleet of four stacks on a fake engine. */
+/** Opens a fleet of four stacks on a fake engine. */
 export async function openTestFleet(
-  workspaces: readonly ListedWorkspace[] = listOf(NAMES),
+  change: Partial<FleetDefinition> = {},
+  engine = new FakeEngine(),
 ): Promise<TestFleet> {
-  return openIn(
-    { name: "test", stacks: 4, workspaces, webhook: randomKeyWebhook, folder: await makeFolder() },
-    new FakeEngine(),
-  );
-}
-
-/** Creates it with these workspaces deployed, and an empty list of tasks. */
-export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
-  const fleet = await openTestFleet(listOf(names));
-  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
-  fleet.engine.takeTasks();
-  return { ...fleet, first: namesIn(fleet, 0)[0] ?? "" };
-}
-
-async function openIn(definition: FleetDefinition, engine: FakeEngine): Promise<TestFleet> {
+  const defaults = { name: "test", workspaces: listOf(NAMES), webhook: randomKeyWebhook };
+  const definition = { ...defaults, folder: change.folder ?? (await makeFolder()), stacks: 4, ...change };
   const fleet = await resolveFleet(definition);
   await mkdir(fleet.folder, { recursive: true });
-  const stacks = placeWorkspaces(fleet.name, fleet.workspaces, fleet.stacks ?? 4);
+  const stacks = placeWorkspaces(fleet.name, fleet.workspaces, definition.stacks);
   const events: FleetEvent[] = [];
   return {
     context: { fleet, stacks, engine: engine as unknown as Engine },
     engine,
     events,
     onEvent: (event) => void events.push(event),
-    reopen: (change) => openIn({ ...definition, ...change }, engine),
+    reopen: (more) => openTestFleet({ ...definition, ...more }, engine),
   };
+}
+
+/** Opens one with these workspaces deployed, and an empty list of tasks. */
+export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
+  const fleet = await openTestFleet({ workspaces: listOf(names) });
+  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
+  fleet.engine.takeTasks();
+  return { ...fleet, first: namesIn(fleet, 0)[0] ?? "" };
 }
 
 export const stackAt = (index: number): string => `test-${index}-of-4`;

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { startEmulator, type Emulator, type EmulatorOptions } from "../../../provider/emulator/index.ts";
+import { describe, expect, it } from "vitest";
+import { startEmulator, type EmulatorOptions } from "../../../provider/emulator/index.ts";
 import { planFleet } from "../../../provider/fleet/plan.ts";
 import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
@@ -10,28 +10,19 @@ import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./
 const API_KEY = "the-api-key-of-all";
 const OURS = "https://chat.example/webhooks/apichat";
 
-async function startService(options: EmulatorOptions): Promise<Emulator> {
+/** Starts an emulator, and a fleet of its workspaces. */
+async function openOn(options: EmulatorOptions, fields: Partial<ListedWorkspace> = {}) {
   const emulator = await startEmulator(options);
   afterTests(() => emulator.close());
-  return emulator;
-}
-
-const registered = (name: string, webhook_url: string) => ({
-  name,
-  apiKey: API_KEY,
-  registration: { webhook_url, webhook_verification_key: "a-verification-key" },
-});
-
-const listAt = (emulator: Emulator, fields: Partial<ListedWorkspace> = {}): ListedWorkspace[] =>
-  [...emulator.workspaces.values()].map(({ name, baseUrl }) => ({
+  const workspaces = [...emulator.workspaces.values()].map(({ name, baseUrl }) => ({
     name,
     baseUrl,
     webhookUrl: OURS,
     apiKey: API_KEY,
     ...fields,
   }));
-
-const gets = ({ requests }: Emulator): number => requests.length;
+  return { ...(await openTestFleet({ workspaces })), emulator };
+}
 
 describe("a plan, on a fake engine", () => {
   it("previews each stack, names workspaces that left the list, and writes nothing", async () => {
@@ -82,11 +73,9 @@ describe("a plan, on a fake engine", () => {
 });
 
 describe("a plan, on the emulator", () => {
-  afterEach(() => void vi.unstubAllEnvs());
-
   it("fails if the key is rejected, as up would, and reports each workspace", async () => {
-    const emulator = await startService({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
-    const { context, onEvent, events } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
+    const workspaces = [{ name: "acme", apiKey: API_KEY }];
+    const { context, onEvent, events } = await openOn({ workspaces }, { apiKey: "another-key" });
     const plan = await planFleet(context, { onEvent });
     expect(plan).toMatchObject({
       outcome: "failed",
@@ -98,26 +87,24 @@ describe("a plan, on the emulator", () => {
   });
 
   it("stops after too many rejected keys, and queries nothing if it was interrupted", async () => {
-    const emulator = await startService({ workspaces: NAMES.map((name) => ({ name, apiKey: API_KEY })) });
-    const { context } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
+    const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
+    const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
-    expect(interrupted).toMatchObject({
-      outcome: "stopped",
-      stoppedBy: "interrupted",
-    });
-    expect(gets(emulator)).toBe(0);
+    expect(interrupted).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted" });
+    expect(emulator.requests.length).toBe(0);
     const plan = await planFleet(context, { stopAfterFailures: 2 });
     expect(plan).toMatchObject({ outcome: "stopped", creates: { unknown: NAMES.length } });
     expect(plan.stoppedBy).toBe("2 failures, the most allowed");
-    expect(gets(emulator)).toBeLessThan(NAMES.length);
+    expect(emulator.requests.length).toBeLessThan(NAMES.length);
   });
 
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],
   ])("recognises our URL with %s in its query, which a report hides", async (_, query, expected) => {
-    const emulator = await startService({ workspaces: [registered("acme", OURS + query)] });
-    const { context } = await openTestFleet(listAt(emulator, { webhookUrl: `${OURS}?token=0123456789` }));
+    const registration = { webhook_url: OURS + query, webhook_verification_key: "a-verification-key" };
+    const workspaces = [{ name: "acme", apiKey: API_KEY, registration }];
+    const { context } = await openOn({ workspaces }, { webhookUrl: `${OURS}?token=0123456789` });
     expect((await planFleet(context, {})).creates).toMatchObject(expected);
   });
 });

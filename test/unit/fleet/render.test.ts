@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { renderReport } from "../../../provider/cli/fleet/render.js";
+import { renderReport, toMarkdown, type AnyReport } from "../../../provider/cli/fleet/render.js";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { DriftReport, FleetPlan, RotationReport } from "../../../provider/fleet/index.js";
-import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { driftReport, fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+
+const render = (report: AnyReport): string => renderReport(report, "node fleet.ts");
 
 describe("the summary of a run", () => {
   test("groups failures by reason, and prints the next command", () => {
@@ -17,8 +19,7 @@ describe("the summary of a run", () => {
       ],
       skipped: [{ stack: "production-2-of-2", workspaces: 15 }],
     });
-    expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
-      .toBe(`Fleet production, up: stopped in 12.3 s
+    expect(render(report)).toBe(`Fleet production, up: stopped in 12.3 s
 
 STACK              OUTCOME      CREATE  UPDATE  DELETE  SAME  FAILED  SECONDS
 production-0-of-2  done         3       0       0       1     0       2.0
@@ -32,7 +33,7 @@ the stack     production-1-of-2  the engine ended
 
 Stopped: 2 failures, the most allowed.
 Not started: 1 stack with 15 workspaces.
-After fixing this, continue with: node my-fleet.ts up
+After fixing this, continue with: node fleet.ts up
 `);
   });
 
@@ -42,7 +43,7 @@ After fixing this, continue with: node my-fleet.ts up
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
       return { workspace: `w${index}`, stack: "s", message: `apiKey: ${text}`, error };
     });
-    expect(renderReport(fleetReport({ outcome: "failed", failures }), "text")).toContain(`
+    expect(render(fleetReport({ outcome: "failed", failures }))).toContain(`
 w0, w1  s      apiKey: is missing
 w2      s      apiKey: is too long
 `);
@@ -51,7 +52,7 @@ w2      s      apiKey: is too long
   test.each(["done", "failed"] as const)(
     "mentions that a %s shard leaves the index stack unchanged",
     (outcome) => {
-      const text = renderReport(fleetReport({ outcome, shard: "2/4" }), "text");
+      const text = render(fleetReport({ outcome, shard: "2/4" }));
       expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
       expect(text).toContain(
         "Shard 2/4 leaves the index stack as it was. When every shard is done, run node fleet.ts up without --shard.",
@@ -65,27 +66,26 @@ w2      s      apiKey: is too long
       { stacks: ["production-1-of-2"], outcome: "stopped" },
     ];
     const rotation = { ...fleetReport(), action: "rotate" as const, rotation: "2026-12", waves };
-    expect(renderReport(rotation, "text")).toContain(`Rotation 2026-12 of the fleet production
+    expect(render(rotation)).toContain(`
+The rotation is named 2026-12.
 
 WAVE  OUTCOME   STACKS
 1     verified  production-0-of-2
 2     stopped   production-1-of-2
 `);
     const same = { ...rotation, stacks: [stackReport("production-0-of-2", { same: 4 })] };
-    expect(renderReport(same, "text")).toContain("All 4 workspaces already had the key of this rotation.");
+    expect(render(same)).toContain("All 4 workspaces already had the key of this rotation.");
   });
 
   test("escapes untrusted text, for a terminal and for the code block of a summary", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
-    const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
+    const text = render(fleetReport({ outcome: "failed", failures: drive }));
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
     expect(text).toContain("a\\u001b[2J  s\\u000d\\u009b  x\\u2028y\\u202ez\n");
 
     const failures = [{ workspace: "````", stack: "<b>", message: "x\n```\n# head @everyone" }];
-    const report = fleetReport({ outcome: "failed", failures });
-    expect(renderReport(report, "markdown")).toBe(
-      `\`\`\`\`\`text\n${renderReport(report, "text")}\`\`\`\`\`\n`,
-    );
+    const fenced = render(fleetReport({ outcome: "failed", failures }));
+    expect(toMarkdown(fenced)).toBe(`\`\`\`\`\`text\n${fenced}\`\`\`\`\`\n`);
   });
 });
 
@@ -93,7 +93,7 @@ const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "
 
 describe("a plan", () => {
   test("shows each stack, existing registrations of new webhooks, and workspaces that left the list", () => {
-    expect(renderReport(fleetPlan(), "text")).toBe(`Plan of the fleet production: done in 12.3 s
+    expect(render(fleetPlan())).toBe(`Fleet production, plan: done in 12.3 s
 
 STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  FAILED  SECONDS
 production-0-of-2  done     3       0       0       1     0       2.0
@@ -119,23 +119,9 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
     [{ stacks: [stackReport("s", {}, { keys })] }, "In addition to the webhooks: 2 keys to create.\n"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],
   ])("shows of %j: %s", (more, expected) => {
-    expect(renderReport(fleetPlan(more), "text")).toContain(expected);
-    expect(renderReport(fleetPlan(), "text")).not.toContain(expected);
-    expect(JSON.parse(renderReport(fleetPlan(more), "json"))).toEqual(fleetPlan(more));
+    expect(render(fleetPlan(more))).toContain(expected);
+    expect(render(fleetPlan())).not.toContain(expected);
   });
-});
-
-const driftReport = (more: Partial<DriftReport>): DriftReport => ({
-  fleet: "production",
-  action: "watch",
-  startedAt: "2026-11-21T22:00:00.000Z",
-  seconds: 4,
-  outcome: "drift",
-  checked: 60,
-  workspaces: [],
-  failures: [],
-  skipped: [],
-  ...more,
 });
 
 describe("the report of a watch", () => {
@@ -144,18 +130,18 @@ describe("the report of a watch", () => {
   const orList = "or put the workspace back into the list";
   const properties: DriftReport["workspaces"][number]["properties"] = [
     { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
-    { property: "webhookVerificationKey", expected: "the key", actual: "other key" },
+    { property: "webhookVerificationKey", expected: "[secret]", actual: "[secret]" },
   ];
-  test("names workspace, property, both values and the repair; never a key", () => {
+  test("names workspace, property, both values and the repair", () => {
     const kinds = ["gone", "not-deployed", "to-be-removed"] as const;
     const workspaces = [
       { ...place, kind: "changed" as const, properties },
       ...kinds.map((kind) => ({ ...place, kind, properties: [] })),
     ];
     const report = driftReport({ workspaces });
-    expect(renderReport(report, "text")).toBe(`Fleet production: drift
+    expect(render(report)).toBe(`Fleet production, watch: drift in 12.3 s
 
-60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 4 with drift.
+60 workspaces checked at 2026-11-21T22:00:00.000Z; 4 with drift.
 
 WORKSPACE  STACK  PROPERTY                EXPECTED                   ACTUAL                 REPAIR
 acme       s      webhookUrl              https://chat.example/a     https://old.example/a  ${up} --refresh
@@ -168,11 +154,11 @@ acme       s      webhook                 removed: it left the list  still deplo
 
   test("shows a takeover once, with both URLs and the command that removes the other webhook", () => {
     const report = driftReport({ workspaces: [{ ...place, kind: "taken-over", properties }] });
-    const text = renderReport(report, "text", { program: "node prod.ts" });
+    const text = render(report);
     expect(text).toContain("webhook   https://chat.example/a  https://old.example/a with a different key");
     expect(text).toContain(
       "npx --package pulumi-apichat apichat webhook delete --base-url 'https://platform.example/acme' " +
-        "--webhook-url 'https://old.example/a'; then node prod.ts up --refresh\n",
+        "--webhook-url 'https://old.example/a'; then node fleet.ts up --refresh\n",
     );
   });
 });

@@ -32,7 +32,7 @@ test("a plan distinguishes the states of workspaces, shows no secrets, and only 
       entry("refused", "acme", { apiKey: OTHER_API_KEY }),
       entry("gone", "acme", { baseUrl: gone }),
     ],
-    { apiKey: API_KEY, requestSeconds: 1, onAnswer: () => (answers += 1) },
+    { apiKey: API_KEY, requestSeconds: 3, onAnswer: () => (answers += 1) },
   );
   expect(rows).toMatchObject([
     { name: "acme", state: "same-bot", detail: "reaches the same workspace as acme-again" },

@@ -1,12 +1,38 @@
-import { describe, expect, test } from "vitest";
-import { checkWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
-import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  checkWorkspaces,
+  readPlannedWorkspaces,
+  readWorkspaceList,
+} from "../../../provider/workspace-list/read.js";
+import { makeFolder } from "../../support/folder.ts";
+import { failureOf } from "../client/harness.ts";
 
+const SECRET = "secret-word-0123456789";
+const ADDRESS = "https://platform.example";
 const WEBHOOK = "https://chat.example/hook";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+/** Reads a list from a file. */
+async function read(fileName: string, content: string, reader = readWorkspaceList) {
+  const path = join(await makeFolder(), fileName);
+  await writeFile(path, content);
+  return reader(path);
+}
+
+/** Returns the lines of the error, from the file's name on, without the hint. Checks that they contain no secret. */
+async function problemsOf(content: string, reader = readWorkspaceList): Promise<string[]> {
+  const { code, operation, message } = await failureOf(read("list.yaml", content, reader));
+  expect({ code, operation }).toEqual({ code: "invalid_config", operation: "check" });
+  expect(message).not.toContain(SECRET);
+  return message.split("\n").map((line) => line.replace(/^.*?(?=list\.yaml)/, "").replace(/;.*/, ""));
+}
 
 describe("a list of workspaces in YAML or JSON", () => {
   test("applies the values at the top to each workspace without its own", async () => {
-    setVariable("FLEET_API_KEY", SECRET);
+    vi.stubEnv("FLEET_API_KEY", SECRET);
     const list = {
       webhookUrl: WEBHOOK,
       apiKeyEnv: "FLEET_API_KEY",
@@ -20,67 +46,75 @@ describe("a list of workspaces in YAML or JSON", () => {
       { name: "globex", baseUrl: `${ADDRESS}/globex`, webhookUrl: `${WEBHOOK}/2`, apiKey: "own-key" },
     ];
     expect(await read("fleet.json", JSON.stringify(list))).toStrictEqual(expected);
-    expect(await read("fleet.yaml", JSON.stringify(list, null, 2), "plan")).toStrictEqual(expected);
+    expect(await read("fleet.yaml", JSON.stringify(list, null, 2), readPlannedWorkspaces)).toStrictEqual(
+      expected,
+    );
   });
 
   test("requires a webhook URL for a plan, but not for a fleet", async () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     const more = `${text}\n  - name: globex\n    baseUrl: ${ADDRESS}/globex`;
-    for (const list of [text, more, `${more}\n    webhookUrl: ${WEBHOOK}`]) {
-      expect(await problemsOf("fleet.yaml", list, "plan")).toEqual([
-        "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing",
-      ]);
-    }
+    expect(await problemsOf(more, readPlannedWorkspaces)).toEqual([
+      "list.yaml: webhookUrl is missing for acme, globex",
+    ]);
+    expect(await problemsOf(`${more}\n    webhookUrl: ${WEBHOOK}`, readPlannedWorkspaces)).toEqual([
+      "list.yaml: webhookUrl is missing for acme",
+    ]);
   });
 
   test("accepts only names that a resource, a path and a log can have", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
-    const problems = await problemsOf("fleet.json", text);
+    const problems = await problemsOf(text);
     expect(problems.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
       names.map((_, index) => String(index)),
     );
   });
 
   test("reads only variables whose name contains API_KEY", async () => {
-    setVariable("PULUMI_CONFIG_PASSPHRASE", SECRET);
+    vi.stubEnv("PULUMI_CONFIG_PASSPHRASE", SECRET);
     const workspace = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme\n`;
     const entry = `${workspace}    apiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n`;
     const top = `webhookUrl: ${WEBHOOK}\napiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n${workspace}`;
     const problem =
       "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY";
-    expect(await problemsOf("fleet.yaml", `webhookUrl: ${WEBHOOK}\n${entry}`)).toEqual([
-      `fleet.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
+    expect(await problemsOf(`webhookUrl: ${WEBHOOK}\n${entry}`)).toEqual([
+      `list.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
     ]);
-    expect(await problemsOf("fleet.yaml", top)).toEqual([`fleet.yaml:2:12: apiKeyEnv: ${problem}`]);
+    expect(await problemsOf(top)).toEqual([`list.yaml:2:12: apiKeyEnv: ${problem}`]);
   });
 
-  test("reports all problems at once, even if an entry is not an object", async () => {
-    const text = [
+  test("reports all problems at once, and then clashes of entries", async () => {
+    const clashing = (name: string): string =>
+      `  - name: ${name}\n    baseUrl: ${ADDRESS}/acme\n    apiKey: one-key\n`;
+    const rest = `${clashing("acme")}${clashing("globex")}${clashing("acme").replace("/acme", "/other")}`;
+    const wrong = [
       "webhookUrl: chat.example/hook",
       "workspaces:",
       "  - name: acme",
       `    baseUrl: ${ADDRESS}/acme`,
       "    surplus: 1",
+      "  - name: b b",
+      `    baseUrl: ${ADDRESS}/b`,
       "    apiKey: one-key",
       "    apiKeyEnv: NO_API_KEY",
       `  - ${SECRET}`,
-      "  - name: acme",
-      `    baseUrl: ${ADDRESS}/acme`,
-      "    apiKey: one-key",
-    ].join("\n");
-    expect(await problemsOf("fleet.yaml", text)).toEqual([
-      'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
-      'fleet.yaml:3:11: workspaces[0].name: "acme" is also the name of workspaces[2]',
-      'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
-      "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
-      "fleet.yaml:6:13: workspaces[0].apiKey: cannot be combined with apiKeyEnv",
-      "fleet.yaml:7:16: workspaces[0].apiKeyEnv: must be the name of an environment variable that is set",
-      "fleet.yaml:8:5: workspaces[1]: must be an object, got a string",
-      'fleet.yaml:9:11: workspaces[2].name: "acme" is also the name of workspaces[0]',
-      'fleet.yaml:10:14: workspaces[2].baseUrl: reaches the same workspace as "acme", with the same API key',
+    ];
+    expect(await problemsOf(wrong.join("\n"))).toEqual([
+      'list.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
+      "list.yaml:5:5: workspaces[0].surplus: is not a known field",
+      'list.yaml:6:11: workspaces[1].name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+      "list.yaml:8:13: workspaces[1].apiKey: cannot be combined with apiKeyEnv",
+      "list.yaml:9:16: workspaces[1].apiKeyEnv: must be the name of an environment variable that is set",
+      "list.yaml:10:5: workspaces[2]: must be an object, got a string",
+    ]);
+    expect(await problemsOf(`workspaces:\n${rest}`)).toEqual([
+      'list.yaml:2:11: workspaces[0].name: "acme" is also the name of workspaces[2]',
+      'list.yaml:3:14: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key',
+      'list.yaml:6:14: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key',
+      'list.yaml:8:11: workspaces[2].name: "acme" is also the name of workspaces[0]',
     ]);
   });
 });
@@ -99,12 +133,12 @@ describe("two entries with one address", () => {
     ["of a variable that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
     ["that the second has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
   ])("are one workspace if they share an API key: %s", async (_, top, first, second) => {
-    setVariable("SAME_API_KEY", SECRET);
+    vi.stubEnv("SAME_API_KEY", SECRET);
     const text = list(top, first, second);
     const lines = text.split("\n").flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
-    expect(await problemsOf("fleet.json", text)).toEqual([
-      `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
-      `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
+    expect(await problemsOf(text)).toEqual([
+      `list.yaml:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
+      `list.yaml:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
     ]);
   });
 
@@ -122,7 +156,7 @@ describe("the workspaces that a program passes", () => {
     expect(checkWorkspaces([sound])).toStrictEqual([sound]);
     const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
     expect(() => checkWorkspaces(wrong)).toThrow(
-      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*\n.*\nworkspaces\[1\]\.name: "acme" is also the name of workspaces\[0\]; rename one of them$/,
+      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*$/,
     );
     expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
   });
