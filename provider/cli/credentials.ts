@@ -158,7 +158,7 @@ export class Credentials {
   }
 }
 
-/** How to get what the project in this folder may have. Empty without one. */
+/** How to get the settings that the project in this folder may have. Empty without one. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +

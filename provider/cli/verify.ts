@@ -104,7 +104,7 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
 
-/** Whether the endpoint may get deliveries: `--yes`, or somebody agrees. Throws a UsageError without a terminal. */
+/** Whether to send deliveries: with `--yes`, or after a confirmation. Throws a UsageError without a terminal. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
   const what = "deliveries as messages of contact 7 in conversation 1";

@@ -29,7 +29,7 @@ export interface MessageClientOptions extends ClientOptions {
   flowApiKey: string;
   /** How the flow API key is sent. Default `bearer`: a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
-  /** Which failed attempts are retried. Default `unsent`: those after which the message counts as not accepted. */
+  /** Which failed attempts are retried. Default `unsent`: only if the message counts as not accepted. */
   retry?: MessageRetry;
 }
 
@@ -55,7 +55,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "text" }, options);
   }
 
-  /** Sends the press of a button, as a delivery offered it. */
+  /** Sends the press of a button that a delivery offered. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "button" }, options);
   }
@@ -65,7 +65,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "image" }, options);
   }
 
-  /** Sends an audio, by its URL. */
+  /** Sends an audio file, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "audio" }, options);
   }

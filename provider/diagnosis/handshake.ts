@@ -163,7 +163,7 @@ const isHtml = (core: string, contentType: string): boolean =>
   /^(<\?xml[^>]*>\s*)?<(!doctype|html|head|body)\b/i.test(core) ||
   (/\bhtml\b/i.test(contentType) && core.startsWith("<"));
 
-/** The text within JSON's quotes or the single ones of other notations. */
+/** The text inside JSON's double quotes, or inside single quotes. */
 function unquote(core: string): string {
   if (/^'.*'$/s.test(core)) return core.slice(1, -1);
   const value = jsonOrText(core);

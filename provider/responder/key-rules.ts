@@ -1,4 +1,4 @@
-/** A separate entry file: the rules for verification keys. A resource needs nothing else of this room. */
+/** A separate entry file: the rules for verification keys. A resource needs nothing else from this module. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";

@@ -141,7 +141,7 @@ function* problemsTogether({
         path: ["workspaces"],
         message: `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
       };
-    // Reported as not a workspace, and not as one without keys.
+    // The schema reports that it is not an object, so do not also report missing keys.
     if (!isMap(workspace)) continue;
     const keys = derived + count(workspace["verificationKeys"]);
     const keysText = keys === 0 ? NO_KEY : problemOfKeyCount(keys);
@@ -291,7 +291,7 @@ export async function readPlace(
   return { ...config, dataDir: resolve(dirname(resolve(file)), config.dataDir) };
 }
 
-/** Parses the workspaces one after the other: 30,000 at once block for 0.3 s. */
+/** Parses the workspaces one after the other, because 30,000 at once would block for 0.3 s. */
 async function requireConfig(file: string): Promise<FileConfig> {
   const given = parseJson(file, await readTextFile(file, "configuration"));
   const values = isMap(given) ? given : {};

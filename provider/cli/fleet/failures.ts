@@ -22,12 +22,12 @@ export function describeCause({ message, error }: FleetFailure): string {
   return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
 }
 
-/** Groups failures that differ only in the workspace, in the order of the first of each. */
+/** Groups failures that differ only in the workspace. The groups are in the order of their first failures. */
 export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[][] => [
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
+/** Returns the same text for failures of one cause. A workspace and a whole stack never share one. */
 function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

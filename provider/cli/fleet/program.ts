@@ -101,7 +101,7 @@ without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes the index stack is not read. Before it is written, the number is the maximum.
+        // With --yes the index stack is not read. Before it exists, the number is the maximum.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -184,7 +184,7 @@ const botUrlsCommand = (source: FleetSource): Command =>
         printResult(output, botUrls, () => formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
-        // None at all is a failure: a script would continue without.
+        // Having none is a failure, because a script would continue without them.
         return EXIT.failed;
       },
     },

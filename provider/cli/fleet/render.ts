@@ -24,7 +24,7 @@ export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 export type Format = "text" | "markdown" | "json";
 
 export interface RenderOptions {
-  /** Paints for where it is shown, for `text`. Default: without colours. */
+  /** Adds colours where the output supports them; only for `text`. Default: without colours. */
   paint?: Paint;
   /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
   program?: string;
@@ -131,7 +131,7 @@ const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): strin
 
 function describeEnd(report: FleetReport | RotationReport, { program }: Place): (string | false)[] {
   const { action, outcome, shard } = report;
-  // An index that is not written is still the previous run's.
+  // If the index was not written, it is still the one of the previous run.
   const index =
     shard !== undefined &&
     ["up", "destroy"].includes(action) &&
@@ -264,7 +264,7 @@ const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): strin
   property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
 const MAX_NAMES = 20;
-/** The most stacks next to names of workspaces. */
+/** How many stacks a row lists beside the names of its workspaces. */
 const MAX_STACKS = 3;
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */

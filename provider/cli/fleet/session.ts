@@ -27,7 +27,7 @@ async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: nu
   }
 }
 
-/** `npm run` passes on a Ctrl-C that the terminal has sent too, so two this close are one. In milliseconds. */
+/** `npm run` forwards a Ctrl-C that the terminal also sends, so two this close count as one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
 export interface Stop {

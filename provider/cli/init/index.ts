@@ -142,7 +142,7 @@ async function findPackage(): Promise<{ own: string; source?: string; clone?: st
     return { own, source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
   }
   const above = dirname(modules);
-  // There is none if pnpm has put the package there.
+  // The file does not exist if pnpm installed the package.
   const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
   const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];

@@ -45,7 +45,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   );
 }
 
-/** An injected fault is the reason; what follows from it comes after it. */
+/** Names an injected fault first, then what it caused. */
 const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
   [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 
