@@ -42,7 +42,7 @@ for (const name of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 try {
   const time = "half a minute from its cache, else about four minutes";
   await unless(isInstalled, `Installing the dependencies with npm: ${time}`, install);
-  await unless(isBuilt, "Compiling dist/ and plugin/: some seconds", build);
+  await unless(isBuilt, "Compiling dist/ and plugin/: a few seconds", build);
   const [engine, ...options] = process.argv.slice(2);
   if (engine === "--engine") await run(NODE, ["tools/engine/main.ts", ...options], "inherit");
 } catch (error) {

@@ -185,7 +185,7 @@ export async function readGiven(source: Source, path: string | undefined): Promi
   if (warning !== undefined) warn(warning);
   // A key may look like a number or a word of JSON, but not like a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
-    throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);
+    throw new UsageError(`${fileFlag}: ${path} contains JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
 }
 

@@ -24,7 +24,7 @@ export function verifyCommand(): Command {
       "--deliveries",
       "also send deliveries, good and bad ones, and check how the endpoint handles each",
     )
-    .option("--yes", "with --deliveries: do not ask")
+    .option("--yes", "with --deliveries: do not prompt")
     .option("--json", "print the whole diagnosis as JSON");
   return addCredentialOptions(command, ["verificationKey", "earlierKey"])
     .addHelpText("after", HELP)
@@ -37,7 +37,7 @@ say which one the service uses, so one that passes is enough. The page "Diagnosi
 warnings.
 
 With --deliveries, the endpoint treats valid deliveries as messages of contact 7 in conversation 1, so the
-command asks first. The page "An endpoint in any language" has the rule behind each check.
+command prompts first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat

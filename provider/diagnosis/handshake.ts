@@ -200,5 +200,5 @@ export function causeOfFailure(error: unknown): HandshakeCause {
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },
-  answering: { cause: "answer_unfinished", words: "no end of the answer" },
+  answering: { cause: "answer_unfinished", words: "the answer did not end" },
 };

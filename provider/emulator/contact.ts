@@ -32,6 +32,6 @@ export async function sendFromContact(
     timeoutMs: MAX_TIMER_MS,
   });
   if ("status" in response) return { status: response.status, body: jsonOrText(response.body) };
-  const text = `message: the bot of workspace "${name}" gave no response`;
+  const text = `message: the bot of workspace "${name}" did not respond`;
   throw new ApiChatError("unavailable", text, { operation: "message" });
 }

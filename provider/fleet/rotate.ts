@@ -95,7 +95,7 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
 }
 
 const NOT_ROTATED =
-  "the key does not follow the rotation; webhook must return another one, " +
+  "the key does not follow the rotation; webhook must return a different one, " +
   "as with webhookVerificationKey: { derivedFrom, rotations }";
 
 /** Runs one wave after the other. The first that is not done is the last. */

@@ -63,7 +63,7 @@ export class ResponderLifecycle {
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
     const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;
-    if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
+    if (wasRunning) printLine(name, `adopted the responder that already runs on ${dataDir}, pid ${pid}`);
     return { id: authorityOf(host, started.port), outs: toProcessState(inputs, started) };
   }
 
@@ -130,7 +130,7 @@ export class ResponderLifecycle {
     const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
     if (owner !== undefined) {
-      return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${owner} now`);
+      return printLine(name, `the responder keeps running: its folder ${dataDir} now belongs to ${owner}`);
     }
     const running = await findRunning(dataDir);
     if (running && running.instance !== instance) {

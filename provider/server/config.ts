@@ -43,7 +43,7 @@ const keySource = z.union(
 );
 
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
-  `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; ` +
+  `must be a key or a non-empty list of keys, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; ` +
   'each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }';
 
 // The path is not shown: its query may be a secret.
@@ -167,7 +167,7 @@ function* problemsTogether({
 }
 
 const NO_KEY =
-  "must be a key or a list of at least one, got nothing; give one, or derivedFrom and rotations for all workspaces";
+  "must be a key or a non-empty list of keys, got nothing; give one, or derivedFrom and rotations for all workspaces";
 
 const count = (values: unknown): number => [values ?? []].flat().length;
 

@@ -391,7 +391,7 @@ test("a responder under a new name without an alias keeps its own process and fo
   startRun();
   await destroy(created);
   expect(run.lines.at(-1)).toMatch(
-    /^chat: the responder stays: .* belongs to project\/dev-\w+\/renamed now$/,
+    /^chat: the responder keeps running: .* now belongs to project\/dev-\w+\/renamed$/,
   );
   expect(await read(renamed)).toEqual(renamed.outs);
   expect(await deliver(renamed)).toBe(200);

@@ -54,11 +54,11 @@ const rotateCommand = (source: FleetSource): Command =>
         "name of the rotation (default: the first of the definition, an unfinished one, or today)",
       )
       .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
-      .option("--yes", "do not ask"),
+      .option("--yes", "do not prompt"),
     {
       about: `The first wave is a single stack, the others --wave-size stacks each (default:
 --stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
-keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It asks on a terminal;
+keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It prompts on a terminal;
 without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
@@ -73,7 +73,7 @@ without one it needs --yes.`,
 const watchCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
-    new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
+    new Command("watch").description("check whether the service, the stacks and the list agree; changes nothing"),
     {
       about: `Reports each difference by workspace and property, with both values (for keys, only that they
 differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
@@ -94,7 +94,7 @@ const destroyCommand = (source: FleetSource): Command =>
     source,
     new Command("destroy")
       .description("remove all webhooks of the fleet, and its stacks")
-      .option("--yes", "do not ask for the number of webhooks"),
+      .option("--yes", "skip the prompt for the number of webhooks"),
     {
       about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
 without a terminal, pass --yes.`,
@@ -134,7 +134,7 @@ const stacksCommand = (source: FleetSource): Command =>
       .option("--json", "print JSON"),
     {
       about:
-        "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
+        "The name of a workspace and the number of stacks decide. Adding or removing a workspace does not move the others.",
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
         const stacks = fleet.stacks.map(({ name, workspaces }) => ({

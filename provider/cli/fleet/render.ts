@@ -169,7 +169,7 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
         `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
           listNames(removals, MAX_NAMES),
       keys !== "" && `In addition to the webhooks: ${keys}.`,
-      index === "stale" && "The index stack is stale: up writes it.",
+      index === "stale" && "The index stack is stale: up updates it.",
     ),
     describeFailures(failures, place),
     toLines(...describeStop(plan)),
@@ -194,7 +194,7 @@ function describeRotation(
     heading(`Rotation ${rotation} of the fleet ${fleet}`, place),
     toLines(
       isUnchanged &&
-        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
+        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, use a different name.`,
     ),
     toTable({ head: "WAVE OUTCOME STACKS", rows, of: "waves" }, place),
   ];

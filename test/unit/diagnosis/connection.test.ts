@@ -22,7 +22,7 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   [
     "no_answer",
     "answer_unfinished",
-    /no end of the answer/,
+    /the answer did not end/,
     async () => (await startServer((_, response) => response.writeHead(200).write("abc"))).url,
   ],
   ["unreachable", "closed_early", /./, () => serve((socket) => socket.once("data", () => socket.destroy()))],
