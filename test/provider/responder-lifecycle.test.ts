@@ -296,7 +296,7 @@ describe("delete", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("keeps waiting deliveries, with a warning", async () => {
+  test("keeps unforwarded deliveries, with a warning", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
