@@ -163,7 +163,7 @@ describe("flowApiKeyAs", () => {
   });
 
   test.each<unknown>(["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }])(
-    "%j is refused",
+    "%j is rejected",
     (flowApiKeyAs) => {
       expect(() => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never)).toThrow(
         expect.objectContaining({
