@@ -21,7 +21,7 @@ export function responderCommand(): Command {
       .option("--config <file>", "configuration of the responder (JSON)")
       // For HandshakeResponder: it then logs to responder.log in the data folder.
       .addOption(new Option("--instance <id>", "id of this process").argParser(parseInstance).hideHelp())
-      .option("--metrics-port <port>", "serve metrics for Prometheus on this port; needs prom-client", parsePort)
+      .option("--metrics-port <port>", "serve Prometheus metrics on this port; needs prom-client", parsePort)
       .option("--metrics-host <host>", 'address for the metrics (default: "127.0.0.1", this machine only)')
       .option("--log-deliveries", "log a line for each delivery, without its content")
       .option(

@@ -73,7 +73,7 @@ without one it needs --yes.`,
 const watchCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
-    new Command("watch").description("check whether the service, the stacks and the list agree; changes nothing"),
+    new Command("watch").description("check whether the service, stacks and list agree; changes nothing"),
     {
       about: `Reports each difference by workspace and property, with both values (for keys, only that they
 differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
