@@ -29,7 +29,7 @@ export interface MessageClientOptions extends ClientOptions {
   flowApiKey: string;
   /** How the flow API key is sent. Default `bearer`: a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
-  /** Which failed attempts are retried. Default `unsent`: only if the message counts as not accepted. */
+  /** Which failed attempts are retried. Default `unsent`: those after which the message counts as not accepted. */
   retry?: MessageRetry;
 }
 

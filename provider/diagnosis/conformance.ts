@@ -10,7 +10,7 @@ import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, READ_BYTES, sendHandshake } from "./handshake.js";
 
-/** How an endpoint handled one request of `schema/vectors.json`. */
+/** How an endpoint took one request of `schema/vectors.json`. */
 export interface EndpointCheck {
   /** The name of the request. */
   name: string;
@@ -41,9 +41,9 @@ export interface CheckEndpointOptions {
 }
 
 /**
- * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and reports how it
- * handled each: see docs/guide/endpoint.md. The endpoint treats the genuine ones as messages of contact 7 in
- * conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
+ * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and
+ * reports how it took each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of
+ * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
  * counts as accepted, any 4xx as rejected.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {

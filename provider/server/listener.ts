@@ -102,7 +102,7 @@ export async function startListener(
   };
 }
 
-/** The responses to invalid requests, as Node sends them, by error code. */
+/** The responses to what is no request, as Node sends them, by error code. */
 const BROKEN: Partial<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
@@ -139,7 +139,7 @@ class Connections {
   readonly #limit: number;
   /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
   readonly #responses = new Map<Socket, ServerResponse | undefined>();
-  /** For a response: the previous one on its connection, if it had not been sent when the request arrived. */
+  /** By a response: the one before it on its connection, if that was not sent when the request came. */
   readonly #previous = new WeakMap<ServerResponse, ServerResponse>();
 
   /** Connections that have sent something other than a valid request. */
@@ -168,7 +168,7 @@ class Connections {
     this.#responses.set(socket, response);
   }
 
-  /** Calls back, once for each connection, once all of its complete requests have a response. */
+  /** Calls back, once for each connection, when its complete requests have their responses. */
   afterResponse(socket: Socket, callback: () => void): void {
     if (this.#broken.has(socket)) return;
     this.#broken.add(socket);
@@ -220,7 +220,7 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
 
 const HTTP_PORT = 80;
 
-/** Whether a URL, called on this machine, reaches what listens on an address. Port NaN means an unknown port. */
+/** Whether a URL, called on this machine, reaches what listens on an address. Port NaN is not known. */
 export function reachesAddress(url: string, { host, port }: ListenAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "http:" || Number(parsed.port || HTTP_PORT) !== port) return false;

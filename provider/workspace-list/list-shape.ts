@@ -132,7 +132,7 @@ function findGaps(list: List): EntryProblem[] {
       ? [{ index, field: "webhookUrl", text }]
       : [],
   );
-  // The list may be for a fleet, without any webhook URL: report that in one line.
+  // A list of a fleet may have none: one line says it.
   return gaps.length === list.workspaces.length ? gaps.slice(0, 1) : gaps;
 }
 

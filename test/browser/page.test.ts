@@ -37,7 +37,7 @@ test("a draft survives a lost connection, and the page shows the state of a rest
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
-test("a workspace shows its old conversations and deliveries, despite a thousand newer ones", async () => {
+test("a workspace shows its old conversations and deliveries, in spite of a thousand newer ones", async () => {
   const { emulator, acme } = await startService({ flow: "echo" });
   const globex = emulator.addWorkspace({ name: "globex", apiKey: API_KEY });
   const say = (workspace: typeof acme, content: string, conversation: number): Promise<unknown> =>

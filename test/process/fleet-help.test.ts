@@ -80,7 +80,7 @@ describe("a usage error of a fleet's command line ends with 2", () => {
     expect(JSON.parse(stderr)).toEqual({ error: { code: "usage", message } });
   });
 
-  test("the error for a wrong list names its line and field", async () => {
+  test("a list that is wrong: its line and field are named", async () => {
     const { exitCode, stdout, stderr } = await run("watch", "broken.ts");
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .*broken\.yaml:2:28: workspaces\[0\]\.baseUrl/);

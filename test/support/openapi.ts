@@ -99,7 +99,7 @@ export function expectRecordsMatchOpenApi(
 /** Checks a request that the service sent to a webhook URL against the document. */
 export function expectMatchesWebhook(name: WebhookName, request: SentRequest): void {
   const { post } = openApi.webhooks[name];
-  if (!post) throw new Error(`the webhook ${name} is not a POST`);
+  if (!post) throw new Error(`the webhook ${name} is no POST`);
   const place = ["webhooks", name, "post"];
   const problems = [
     ...listParameterProblems(post, place, request),
@@ -155,7 +155,7 @@ function listRequestProblems(operation: Operation, place: readonly string[], req
   const isUnsigned =
     operation.security.length > 0 && !/^Bearer ./.test(String(request.headers["authorization"]));
   return [
-    ...(isUnsigned ? ["accepted without a bearer token"] : []),
+    ...(isUnsigned ? ["taken without a bearer token"] : []),
     ...listParameterProblems(operation, place, request),
     // A client need not name the type of its body: the service reads it as JSON in any case.
     ...listProblems([...place, "requestBody", "content", "application/json", "schema"], request.body),

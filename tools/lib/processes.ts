@@ -47,7 +47,7 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns no process where there is no /proc; what an engine left behind ends by itself after a few minutes. */
+/** Returns no process where there is no /proc; what an engine left behind ends by itself after some minutes. */
 async function findProcesses(
   file: "cmdline" | "environ",
   matches: (words: readonly string[]) => boolean,

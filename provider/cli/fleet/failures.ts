@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures of one cause. A workspace and a whole stack never share one. */
+/** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
 function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

@@ -54,7 +54,7 @@ const rotateCommand = (source: FleetSource): Command =>
         "name of the rotation (default: the first of the definition, an unfinished one, or today)",
       )
       .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount)
-      .option("--yes", "do not prompt"),
+      .option("--yes", "do not ask"),
     {
       about: `The first wave is a single stack, the others --wave-size stacks each (default:
 --stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
@@ -94,7 +94,7 @@ const destroyCommand = (source: FleetSource): Command =>
     source,
     new Command("destroy")
       .description("remove all webhooks of the fleet, and its stacks")
-      .option("--yes", "skip the prompt for the number of webhooks"),
+      .option("--yes", "do not ask for the number of webhooks"),
     {
       about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
 without a terminal, pass --yes.`,

@@ -24,7 +24,7 @@ export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 export type Format = "text" | "markdown" | "json";
 
 export interface RenderOptions {
-  /** Adds colours where the output supports them; only for `text`. Default: without colours. */
+  /** Paints for where it is shown, for `text`. Default: without colours. */
   paint?: Paint;
   /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
   program?: string;
@@ -131,7 +131,7 @@ const cellsOf = ({ seconds, ...ran }: CountedStack & { seconds: number }): strin
 
 function describeEnd(report: FleetReport | RotationReport, { program }: Place): (string | false)[] {
   const { action, outcome, shard } = report;
-  // If the index was not written, it is still the one of the previous run.
+  // An index that is not written is still the previous run's.
   const index =
     shard !== undefined &&
     ["up", "destroy"].includes(action) &&
@@ -169,7 +169,7 @@ function describePlan(plan: FleetPlan, place: Place): string[] {
         `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
           listNames(removals, MAX_NAMES),
       keys !== "" && `In addition to the webhooks: ${keys}.`,
-      index === "stale" && "The index stack is stale: up updates it.",
+      index === "stale" && "The index stack is stale: up writes it.",
     ),
     describeFailures(failures, place),
     toLines(...describeStop(plan)),
@@ -194,7 +194,7 @@ function describeRotation(
     heading(`Rotation ${rotation} of the fleet ${fleet}`, place),
     toLines(
       isUnchanged &&
-        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, use a different name.`,
+        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
     ),
     toTable({ head: "WAVE OUTCOME STACKS", rows, of: "waves" }, place),
   ];
@@ -264,7 +264,7 @@ const cellsOfProperty = ({ property, expected, actual }: DriftedProperty): strin
   property === "webhookVerificationKey" ? [property, "[secret]", "[secret]"] : [property, expected, actual];
 
 const MAX_NAMES = 20;
-/** How many stacks a row lists beside the names of its workspaces. */
+/** The most stacks next to names of workspaces. */
 const MAX_STACKS = 3;
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */

@@ -37,7 +37,7 @@ export const upCommand = (source: FleetSource): Command =>
       .description("show the plan, prompt, and bring every stack in line with the list")
       .option("--refresh", "query the service first, so that drift is repaired too")
       .option("--skip-plan", "prompt without a plan")
-      .option("--yes", "do not prompt")
+      .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `It prints the plan on stderr, then prompts. Without a terminal, pass --yes. Answering no exits

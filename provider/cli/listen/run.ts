@@ -85,7 +85,7 @@ async function rejectLoop(forward: string, listener: Listener): Promise<void> {
 /** The time limit of the target: long enough for a short stop at a breakpoint. */
 const TIME_LIMIT_MS = 60_000;
 
-/** How much of an unused response body is read: a longer one closes the connection. */
+/** The body of a response is not used; a longer one costs its connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /** Posts a delivery once. Does not follow a redirect. Never rejects. */

@@ -163,7 +163,7 @@ describe("flowApiKeyAs", () => {
   });
 
   test.each<unknown>(["cookie", {}, { header: "" }, { header: "a b" }, { header: "Host" }])(
-    "%j is rejected",
+    "%j is refused",
     (flowApiKeyAs) => {
       expect(() => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never)).toThrow(
         expect.objectContaining({
@@ -189,7 +189,7 @@ describe("apiKeyAs", () => {
     expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);
   });
 
-  test("body-and-bearer is rejected for a key that is invalid in a header", () => {
+  test("body-and-bearer is refused for a key that is invalid in a header", () => {
     expect(() => createTestClient("http://a.example", { apiKeyAs: "body-and-bearer" })).toThrow(
       expect.objectContaining({ code: "invalid_config" }),
     );

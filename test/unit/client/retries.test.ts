@@ -145,7 +145,7 @@ describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
     expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  const verb = isRepeatedIfLost ? "is repeated" : "is not repeated, and says that it may have been accepted,";
+  const verb = isRepeatedIfLost ? "is repeated" : "is not repeated, and says that it may be taken,";
   test.each(LOST)(`${verb} after %s`, async (_, start) => {
     const failing = await start();
     const error = await failureOf(call(failing));

@@ -40,7 +40,7 @@ describe("an update with", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("the live registration is restored if the service rejects a new URL and key", async () => {
+  test("a URL and a key that the service rejects restores the live registration", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const next = "next-key-0123456789";

@@ -45,7 +45,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   );
 }
 
-/** Names an injected fault first, then what it caused. */
+/** An injected fault is the reason; what follows from it comes after it. */
 const reasonOf = ({ fault }: Partial<Call> = {}, reason = ""): string =>
   [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 
