@@ -28,7 +28,7 @@ export const VerificationKey = guardDynamic(KEY_SPEC, verificationKeyLifecycle);
 
 const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
   ...WEBHOOK_SPEC,
-  // The engine puts the marks of the program on each property again, but not on a drift.
+  // The engine marks the program's own secrets again, but not those in a drift.
   secretsIn: (values) => [...WEBHOOK_SPEC.secretsIn(values), ...SECRETS_OF_DRIFT],
 };
 

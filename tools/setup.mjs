@@ -1,6 +1,6 @@
 /**
  * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after it
- * are passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all exist. Runs on Node 20 and
+ * are passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all of these exist. Runs on Node 20 and
  * without dependencies.
  */
 import { spawn } from "node:child_process";
@@ -42,7 +42,7 @@ for (const name of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 try {
   const time = "half a minute from its cache, else about four minutes";
   await unless(isInstalled, `Installing the dependencies with npm: ${time}`, install);
-  await unless(isBuilt, "Compiling dist/ and plugin/: some seconds", build);
+  await unless(isBuilt, "Compiling dist/ and plugin/: a few seconds", build);
   const [engine, ...options] = process.argv.slice(2);
   if (engine === "--engine") await run(NODE, ["tools/engine/main.ts", ...options], "inherit");
 } catch (error) {

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The share of its budget by which a room may exceed it, so that an honest line more fails nothing. */
+/** The share of its budget by which a room may exceed it, so that one more honest line does not fail. */
 const SLACK = 0.05;
 
 /**

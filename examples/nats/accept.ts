@@ -31,8 +31,8 @@ export function createAcceptor(queue: Queue, seed: string, rotations: string[]) 
       await publish()
         .catch(publish)
         .catch((cause: unknown) => {
-          console.error(`${workspace}: NATS does not take a delivery: ${String(cause)}`);
-          throw new UnavailableError("the queue does not take it", { retryAfterSeconds: 5, cause });
+          console.error(`${workspace}: NATS did not accept a delivery: ${String(cause)}`);
+          throw new UnavailableError("the queue did not accept it", { retryAfterSeconds: 5, cause });
         });
     },
   });

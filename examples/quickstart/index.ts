@@ -4,7 +4,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 const key = new VerificationKey("key");
 
 // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set
-// a URL of your program to forward to, or register your own endpoint instead.
+// a URL of your program as the target of forwarding, or register your own endpoint instead.
 const responder = new HandshakeResponder("responder", {
   workspaces: { acme: { verificationKeys: key.keys } },
 });

@@ -4,10 +4,10 @@ import { orAborted } from "../lib/abort.js";
 import { EXIT, note } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
-/** The answer to a (y/N) question that agrees. */
+/** The answer that confirms a (y/N) question. */
 const YES = /^y(es)?$/i;
 
-/** Asks, unless `yes`. Returns whether the answer was `agreed`; if not, prints `otherwise`. Rejects with the signal. */
+/** Prompts, unless `yes`. Returns whether the answer was `agreed`, else prints `otherwise`. Rejects with the signal. */
 export async function confirm(
   question: string,
   {
@@ -22,7 +22,7 @@ export async function confirm(
   return isAgreed;
 }
 
-/** Asks on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
+/** Prompts on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
@@ -56,7 +56,7 @@ const readLine = (lines: Interface): Promise<string> =>
     lines.once("close", () => resolve(""));
   });
 
-/** Throws a UsageError if nobody could answer a question of this command. */
+/** Throws a UsageError if there is no terminal on which this command could prompt. */
 export function requireTerminal(command: string): void {
   if (process.stdin.isTTY && process.stderr.isTTY) return;
   throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);

@@ -165,7 +165,7 @@ export class Credentials {
   }
 }
 
-/** How to get what the project in this folder may have. Empty without one. */
+/** How to get the settings that the project in this folder may have. Empty without one. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
@@ -184,7 +184,7 @@ export async function readGiven(source: SecretSource, path: string | undefined):
   if (warning !== undefined) warn(warning);
   // A key may look like a number or a word of JSON, but not like a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
-    throw new UsageError(`${fileFlag}: ${path} has JSON; name a file that contains only the ${label}`);
+    throw new UsageError(`${fileFlag}: ${path} contains JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
 }
 

@@ -13,7 +13,7 @@ import { UsageError } from "./usage-error.js";
 const DEFAULT_LIMIT = 100;
 const ROWS_A_READ = 100;
 
-/** The data folder, named itself or by the configuration of its responder, and a workspace of it. */
+/** The data folder, named directly or by its responder's configuration, and one of its workspaces. */
 interface PlaceOptions {
   dataDir?: string;
   config?: string;
@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change. Prints and returns its count, under the name that scripts read. */
+/** Makes a change. Returns how many it affected, and prints that number under `name` for scripts. */
 async function change(
   options: PlaceOptions,
   name: string,

@@ -39,7 +39,7 @@ const paintOn =
 export const paint = paintOn(process.stdout);
 export const paintOnStderr = paintOn(process.stderr);
 
-/** In the locale that writes a date as ISO 8601 does. */
+/** Uses a locale that writes dates as in ISO 8601. */
 const STARTED_ON = new Date().toLocaleDateString("sv");
 
 /** The local time of an event, with its date if the process did not start on that day. */
@@ -51,7 +51,7 @@ export const note = (text: string): void => void process.stderr.write(`${toPlain
 
 export const warn = (line: string): void => note(`warning: ${line}`);
 
-/** Ends the process once everything that it printed is written: a slow reader of a pipe takes it later. */
+/** Ends the process once everything that it printed is written, because the reader of a pipe may be slow. */
 export async function endProcess(code: number): Promise<void> {
   const written = [process.stdout, process.stderr].map(
     (stream) => new Promise<void>((done) => void stream.write("", () => done())),

@@ -24,7 +24,7 @@ Examples:
   $ apichat responder --config /etc/apichat/responder.json
 
 Help topics: apichat help credentials, apichat help open-points.
-The commands of a fleet are those of its program: node fleet.ts --help.
+A fleet has its own command line: node fleet.ts --help.
 ${ENDINGS}`;
 
 export const apichatProgram = (): Command =>

@@ -52,7 +52,7 @@ function reportUsageError(command: Command, line: string): void {
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-/** Commander quotes `--api-kye=the-key` and surplus arguments as a whole, and a URL with its query. */
+/** Hides values that may be secret: commander quotes `--api-kye=the-key`, surplus arguments and whole URLs. */
 const hideValues = (line: string): string =>
   line
     .replace(/^(too many arguments.* but got \d+): .*$/s, "$1")

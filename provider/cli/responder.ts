@@ -21,12 +21,12 @@ export function responderCommand(): Command {
       .option("--config <file>", "configuration of the responder (JSON)")
       // For HandshakeResponder: it then logs to responder.log in the data folder.
       .addOption(new Option("--instance <id>", "id of this process").argParser(parseInstance).hideHelp())
-      .option("--metrics-port <port>", "serve metrics for Prometheus there; needs prom-client", parsePort)
-      .option("--metrics-host <host>", 'address for them (default: "127.0.0.1", this machine only)')
+      .option("--metrics-port <port>", "serve Prometheus metrics on this port; needs prom-client", parsePort)
+      .option("--metrics-host <host>", 'address for the metrics (default: "127.0.0.1", this machine only)')
       .option("--log-deliveries", "log a line for each delivery, without its content")
       .option(
         "--drain-seconds <seconds>",
-        "after SIGTERM, accept this much longer while the ready path answers 503 (default: 0)",
+        "after SIGTERM, keep accepting for this long while the ready path answers 503 (default: 0)",
         parseWaitingSeconds,
       )
       .addHelpText("after", HELP)

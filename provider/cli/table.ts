@@ -4,7 +4,7 @@ import { paint, type Paint } from "./output.js";
 interface TableOptions {
   /** The colours of words that are a whole cell, such as the name of a result. */
   colours?: Readonly<Record<string, "green" | "yellow" | "red" | "gray">>;
-  /** Paints for where the table is shown. Default: stdout. */
+  /** Adds colours where the output supports them. Default: stdout. */
   paint?: Paint;
 }
 

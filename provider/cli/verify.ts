@@ -24,7 +24,7 @@ export function verifyCommand(): Command {
       "--deliveries",
       "also send deliveries, good and bad ones, and check how the endpoint handles each",
     )
-    .option("--yes", "with --deliveries: do not ask")
+    .option("--yes", "with --deliveries: do not prompt")
     .option("--json", "print the whole diagnosis as JSON");
   return addCredentialOptions(command, ["verificationKey", "earlierKey"])
     .addHelpText("after", HELP)
@@ -37,7 +37,7 @@ say which one the service uses, so one that passes is enough. The page "Diagnosi
 warnings.
 
 With --deliveries, the endpoint treats valid deliveries as messages of contact 7 in conversation 1, so the
-command asks first. The page "An endpoint in any language" has the rule behind each check.
+command prompts first. The page "An endpoint in any language" has the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
@@ -103,7 +103,7 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
 
-/** Whether the endpoint may get deliveries: `--yes`, or somebody agrees. Throws a UsageError without a terminal. */
+/** Whether to send deliveries: with `--yes`, or after a confirmation. Throws a UsageError without a terminal. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
   const what = "deliveries as messages of contact 7 in conversation 1";

@@ -52,7 +52,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "text" }, options);
   }
 
-  /** Sends the press of a button, as a delivery offered it. */
+  /** Sends the press of a button that a delivery offered. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "button" }, options);
   }
@@ -62,7 +62,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "image" }, options);
   }
 
-  /** Sends an audio, by its URL. */
+  /** Sends an audio file, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "audio" }, options);
   }

@@ -37,7 +37,7 @@ export interface SendMediaOptions extends MessageAddress {
 
 /** The options of one call. */
 export interface SendOptions {
-  /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
+  /** Ends this call; the promise rejects with the signal's reason. The service may have accepted the message. */
   signal?: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export interface MessageReceipt {
   attempts: number;
 }
 
-/** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */
+/** A message by its kind, with the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
       /** Which of the other options the message has. */

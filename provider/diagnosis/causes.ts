@@ -52,11 +52,11 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     isLasting: true,
   },
   tls_failed: {
-    hint: "let the endpoint speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
+    hint: "enable TLS 1.2 or later at the endpoint, with a certificate that public clients trust, for this host name",
   },
   tls_untrusted: {
     finding: "the certificate's issuer is not trusted",
-    hint: "let the endpoint send its whole certificate chain, from an authority that public clients trust",
+    hint: "make the endpoint send its whole certificate chain, from an authority that public clients trust",
   },
   tls_self_signed: {
     finding: "the certificate is self-signed",
@@ -83,8 +83,8 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   redirect: {
     hint: "register the final URL; the service may not follow redirects, and a redirected POST may lose its body",
   },
-  not_found: { hint: "check the path of the URL, and let the endpoint answer POST there" },
-  method_not_allowed: { hint: "let the endpoint answer POST at this path; the handshake is not a GET" },
+  not_found: { hint: "check the path of the URL, and accept POST there" },
+  method_not_allowed: { hint: "accept POST at this path; the handshake is not a GET" },
   other_status: {
     hint: "answer the handshake with status 200; it is a POST with hub_mode, hub_verify_token and hub_challenge",
   },
@@ -104,7 +104,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   token_refused: {
     finding: "it rejects the token",
     hint:
-      `${SAME_KEY}, and restart it if it reads its keys at its start only; ` +
+      `${SAME_KEY}, and restart it if it reads its keys only at its start; ` +
       "if the keys are the same, decode hub_verify_token once, not twice, before you compare it",
   },
   signature_demanded: {

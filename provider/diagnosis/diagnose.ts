@@ -26,7 +26,7 @@ export interface DiagnoseOptions {
   verificationKey: string;
   /**
    * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and
-   * nothing is sent. Without it such a URL is a warning.
+   * nothing is sent. Without it, such a URL only causes a warning.
    */
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */
@@ -54,7 +54,7 @@ export interface PassedHandshake {
 export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
   /** Tells the two outcomes apart. */
   passed: false;
-  /** Why it failed, of the encoding that says most. */
+  /** Why the most informative encoding failed. */
   cause: HandshakeCause;
   /** What was seen, in one line. */
   reason: string;
@@ -85,7 +85,7 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
-/** In the order in which they are tried: the first two at once, each other one if all before it fail. */
+/** In the order in which they are tried: the first two at once, then each one only if all before it failed. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
 async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
@@ -144,7 +144,7 @@ async function findTelling(sent: readonly Sent[], { probe = false }: DiagnoseOpt
 
 const CAUSES_BY_WEIGHT = Object.keys(HANDSHAKE_RULES);
 
-/** How much a step tells of the endpoint; -1 if it passed. */
+/** How much a step reveals about the endpoint; -1 if it passed. */
 const weigh = ({ step }: Sent): number => CAUSES_BY_WEIGHT.indexOf(step.cause ?? "");
 
 function fail(

@@ -163,7 +163,7 @@ const isHtml = (core: string, contentType: string): boolean =>
   /^(<\?xml[^>]*>\s*)?<(!doctype|html|head|body)\b/i.test(core) ||
   (/\bhtml\b/i.test(contentType) && core.startsWith("<"));
 
-/** The text within JSON's quotes or the single ones of other notations. */
+/** The text inside JSON's double quotes, or inside single quotes. */
 function unquote(core: string): string {
   if (/^'.*'$/s.test(core)) return core.slice(1, -1);
   const value = jsonOrText(core);
@@ -200,5 +200,5 @@ export function causeOfFailure(error: unknown): HandshakeCause {
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },
-  answering: { cause: "answer_unfinished", words: "no end of the answer" },
+  answering: { cause: "answer_unfinished", words: "the answer did not end" },
 };

@@ -7,7 +7,7 @@ import type { EmulatorState, WorkspaceState } from "./state.js";
 
 /**
  * The response of `bot_url` to a contact's message, also of `POST /_emulator/workspaces/{name}/messages`.
- * There a status of 400 and above is the status of that response too.
+ * If the status is 400 or above, the response of that route has the same status.
  */
 export interface SentMessage {
   /** The HTTP status. */
@@ -32,6 +32,6 @@ export async function sendFromContact(
     timeoutMs: MAX_TIMER_MS,
   });
   if ("status" in response) return { status: response.status, body: jsonOrText(response.body) };
-  const text = `message: the bot of workspace "${name}" gave no response`;
+  const text = `message: the bot of workspace "${name}" did not respond`;
   throw new ApiChatError("unavailable", text, { operation: "message" });
 }

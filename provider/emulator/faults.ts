@@ -62,7 +62,7 @@ const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]
  *   once, but its response counts only after the delay.
  * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
  *   signature is for the whole body.
- * - `close-before`, `close-after`: not sent, or sent and its response lost.
+ * - `close-before`: not sent. `close-after`: sent, but its response is lost.
  * - `wrong-signature`: signed with a different key.
  * - `duplicate`: sent a second time right after, with the same bytes and headers, as a separate delivery.
  * - `reorder`: sent after the next delivery of its conversation, or alone if there is none within a second.
@@ -87,7 +87,7 @@ export const faultRule = z
     operation: z.enum(FAULT_OPERATIONS),
     /** Only calls of this workspace. Default: all workspaces. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
-    /** How many calls the fault applies to. Default 1; with `every` unlimited. */
+    /** How many calls the fault applies to. Default 1; unlimited with `every`. */
     times: z.int().min(1).optional(),
     /** The fault applies to every n-th matching call. Default 1: every call. */
     every: z.int().min(1).optional(),
@@ -100,7 +100,7 @@ export const faultRule = z
     { path: ["fault"], error: "is not a fault of this operation" },
   );
 
-/** A fault to inject. `every: 1` alone is for all calls. */
+/** A fault to inject. `every: 1` alone applies to all calls. */
 export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */

@@ -83,7 +83,7 @@ export function isSameKey(presented: unknown, key: string): boolean {
   return given.length === right.length && timingSafeEqual(given, right);
 }
 
-/** A missing or wrong key, where the scheme is known: every 401 of HTTP should name one. */
+/** Returns the 401 for a missing or wrong key where the scheme is known: HTTP requires a 401 to name one. */
 export function rejectKey(message: string): HttpError {
   return new HttpError(401, message, { headers: { "www-authenticate": "Bearer" } });
 }

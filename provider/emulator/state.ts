@@ -202,7 +202,7 @@ interface Changed<Workspace, Talk> {
   workspace: Workspace;
   /** The conversation, new or changed. */
   conversation: Talk;
-  /** The new message, or a reply whose delivery has gone on. */
+  /** The new message, or a reply whose delivery has progressed. */
   message: MessageRecord;
   /** The handshake, begun or ended. */
   handshake: HandshakeRecord;
@@ -215,7 +215,7 @@ interface Changed<Workspace, Talk> {
 }
 
 /**
- * Something is new or has changed, as the memory or as the control API has it, such as
+ * A new or changed item, as it is in memory or in the control API, such as
  * `{ type: "message", message }`.
  */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
@@ -287,7 +287,7 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
  */
 export const HISTORY_LIMIT = 10_000;
 
-/** Adds a record to a list of limited length. Cuts seldom, because each cut moves the whole list. */
+/** Adds a record to a list of limited length. Cuts rarely, because each cut moves the whole list. */
 export function keep<T>(list: T[], record: T): void {
   list.push(record);
   if (list.length >= HISTORY_LIMIT * 1.1) list.splice(0, list.length - HISTORY_LIMIT);

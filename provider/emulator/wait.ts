@@ -112,7 +112,7 @@ function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): str
   return `the last of ${seen.length}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
 }
 
-/** Contains no text of a message, URL or key. */
+/** Describes a record without message texts, URLs and keys. */
 function describe(record: RecordTypes[Kind]): string {
   const about = `${record.id} of workspace "${record.workspace}"`;
   if ("from" in record) return `${about} from the ${record.from}`;

@@ -130,7 +130,7 @@ export async function resetState(
   const ended: Promise<void>[] = [];
   for (const workspace of state.directory.values()) {
     for (const { queue } of workspace.conversations.values()) ended.push(queue.end());
-    // In place: callers have the lists.
+    // In place, because callers hold the lists.
     workspace.handshakes.length = 0;
     workspace.deliveries.length = 0;
     workspace.conversations.clear();

@@ -64,7 +64,7 @@ export interface Failure {
   facts: Facts;
   /** What to do next; empty if there is nothing to say. */
   hints: readonly Hint[];
-  /** How many requests were sent, of `handshake_failed` how many rounds; 0 if none was. */
+  /** How many requests were sent, or how many rounds for `handshake_failed`; 0 if none was. */
   attempts: number;
   /** An attempt may have taken effect although its response does not say so. */
   mayHaveTakenEffect?: boolean;
@@ -75,7 +75,7 @@ export interface Failure {
 }
 
 /**
- * Why a handshake fails, and the rule that it breaks then: from the least to the most informative about the endpoint.
+ * Each cause of a failed handshake with the rule that it breaks, from the least to the most informative.
  * If several encodings fail, the last one here is reported. A rejection tells more than a 200 with any body, which many
  * endpoints return for an encoding that they do not understand.
  */

@@ -135,8 +135,8 @@ const HINTS = {
   take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
   own_webhook: {
     program:
-      "If it is this stack's own, of a resource that was renamed, " +
-      "give this one the previous name as an alias; of a resource that is no longer declared, " +
+      "If it belongs to a renamed resource of this stack, " +
+      "give this one the previous name as an alias; if it belongs to one that is no longer declared, " +
       "remove that one first: pulumi destroy --target <urn>",
     command_line: "",
   },

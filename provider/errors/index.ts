@@ -62,7 +62,7 @@ export class ApiChatError extends Error {
   }
 }
 
-/** `invalid_config` for fields, whose problems show no value. `where` says what has them, such as a client. */
+/** `invalid_config` for fields, whose problems show no value. `where` names their owner, such as a client. */
 export const invalidFields = (
   problems: readonly FieldProblem[],
   { where = "", ...details }: Partial<ApiChatErrorDetails> & { where?: string } = {},

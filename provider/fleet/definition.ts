@@ -73,9 +73,9 @@ export function wholeNumberShape(min: number, max = Number.MAX_SAFE_INTEGER): z.
 
 const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'leave it out for "apichat-fleet"');
 
-/** The workspaces of a list that is given are checked by their own shape. */
+/** The entries of a list in the definition are checked by their own shape. */
 const definitionShape = z.strictObject({
-  // A Pulumi stack has it in its name.
+  // It is part of the names of Pulumi stacks.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
   stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom<FleetDefinition["workspaces"]>(

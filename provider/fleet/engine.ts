@@ -141,7 +141,7 @@ export class Engine {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. The marker stays if the engine was killed, now or in an earlier `up` that no other has completed. */
+  /** Runs an `up`. The marker stays if the engine was killed, now or in an earlier `up` that was never completed. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);

@@ -31,8 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * A new stack would give its workspaces new keys. A killed engine can leave a state as a copy only, if it was
- * about to rewrite it for another `PULUMI_DIY_BACKEND_GZIP`.
+ * A new stack would give its workspaces new keys. If an engine is killed while it rewrites a state for a changed
+ * `PULUMI_DIY_BACKEND_GZIP`, only a copy may be left.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -112,7 +112,7 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
   };
 }
 
-/** Writes the bot URLs to the index stack, even after failures, unless it has them. Returns why that failed. */
+/** Writes the bot URLs to the index stack, even after failures, unless it already has them. Returns why that failed. */
 export async function updateIndex(
   { fleet, engine, existing }: Backend,
   previous: FleetIndex,

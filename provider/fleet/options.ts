@@ -42,7 +42,7 @@ export type FleetEvent =
       type: "run-started";
       /** The command. */
       action: FleetAction;
-      /** How many stacks it runs on; of a wave, their names. */
+      /** How many stacks it runs on; in the event of a wave, their names. */
       stacks: number;
       /** How many workspaces these have. */
       workspaces: number;

@@ -49,7 +49,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a whole project, for those who run `pulumi` themselves. Throws `invalid_config` over a different one. */
+/** Writes a whole project for running `pulumi` directly. Throws `invalid_config` if a different one is there. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,

@@ -46,7 +46,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     stdio: ["ignore", "pipe", "pipe"],
     // A Ctrl-C on the terminal reaches this process alone: a second one would end the engine at once.
     detached: !isWindows,
-    // On Windows a hidden console has that effect; a detached process has none, and its children open some.
+    // On Windows, a hidden console does the same; children of a detached process would open visible ones.
     windowsHide: true,
   });
   // First of all: a command that cannot be started has no streams, and says so in an event.

@@ -27,13 +27,13 @@ export interface RotationWave {
 
 /**
  * How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It
- * contains no keys. The workspaces of a stack that is done have the new key, those of one that was not
- * started the old key, which the receiver keeps. Run the same rotation again to settle the others.
+ * contains no keys. Workspaces in a finished stack have the new key. Workspaces in a stack that was not started have
+ * the old key, which the receiver keeps. For the others, run the same rotation again.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation; the same name continues it. */
   rotation: string;
-  /** In their order; those that were not started are `stopped`. */
+  /** In order; waves that were not started are `stopped`. */
   waves: RotationWave[];
 }
 
@@ -94,7 +94,7 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
 }
 
 const NOT_ROTATED =
-  "the key does not follow the rotation; webhook must return another one, " +
+  "the key does not follow the rotation; webhook must return a different one, " +
   "as with webhookVerificationKey: { derivedFrom, rotations }";
 
 /** Runs one wave after the other. The first that is not done is the last. */

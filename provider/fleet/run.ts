@@ -27,7 +27,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   action: Action;
   options: FilledOptions;
   places: readonly PlacedStack[];
-  /** Whether it has all stacks. If not, it leaves the index stack alone: two such runs at once would both write it. */
+  /** Whether it has all stacks. If not, it does not write the index stack: two such runs at once would both do so. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
   /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
@@ -100,7 +100,7 @@ class RunStop {
     this.emit({ type: "stopping", why });
   }
 
-  /** Ends the run if `onEvent` throws: engines must not go on without it. */
+  /** Ends the run if `onEvent` throws: engines must not continue without it. */
   emit(event: FleetEvent): void {
     try {
       this.#onEvent?.(event);
@@ -168,7 +168,7 @@ export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["sk
   workspaces: workspaces.length,
 });
 
-/** Reports a failure, and ends the run if it has the most that its options allow. */
+/** Reports a failure, and ends the run at the limit that its options set. */
 export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, count: number): void {
   const most = options.stopAfterFailures;
   stop.emit({ type: "failure", failure });
@@ -192,7 +192,7 @@ export function toFleetReport<Action extends FleetAction>(
     outcome: isStopped ? "stopped" : failures.length > 0 ? "failed" : "done",
     startedAt: new Date(startedAt).toISOString(),
     seconds: (Date.now() - startedAt) / 1000,
-    // A run that had nothing left when it was to stop was not stopped.
+    // If nothing was left to do when the stop came, the run was not stopped.
     ...(isStopped && stop.why !== undefined && { stoppedBy: stop.why }),
   };
 }

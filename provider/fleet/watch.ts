@@ -38,7 +38,7 @@ export async function watchFleet(context: FleetContext, options: RunOptions = {}
     run,
     await runStacks(run, { action: "preview", refresh: true }),
   );
-  // A preview creates a missing stack, so those that do not exist yet are reported without one.
+  // A preview would create a missing stack, so missing stacks are reported without a preview.
   const missing = run.stacks.filter(({ name }) => !run.existing.has(name)).map(toUndeployed);
   const workspaces = findDrift(run, [...stacks, ...missing]);
   return {
@@ -62,7 +62,7 @@ function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace
   const listed = new Map(fleet.workspaces.map(({ name, baseUrl }) => [name, baseUrl]));
   const found = new Map<string, DriftedWorkspace>();
   for (const { stack, webhooks, keys } of seen) {
-    // A key counts if its webhook is as declared.
+    // Keys come first, so that a difference of the webhook replaces the one of its key.
     const reports: WebhookReport[] = [...keys, ...webhooks];
     for (const { workspace, change, drift } of reports) {
       const baseUrl = listed.get(workspace);

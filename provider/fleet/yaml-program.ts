@@ -58,7 +58,7 @@ export function toYaml(
   return { variables, resources, outputs: { botUrls } };
 }
 
-/** The schema has a list of seeds. Only random keys have a rotation of this kind. */
+/** In the schema, the seeds are a list. Only random keys have a rotation of this kind. */
 function toKeyInputs({ derivedFrom, ...args }: KeyArguments, rotation: string | undefined): object {
   if (derivedFrom === undefined) return { ...args, rotation };
   return { ...args, derivedFrom: [derivedFrom].flat() };

@@ -127,7 +127,7 @@ async function resolveWorkspaces(workspaces: unknown, derivation: Derivation): P
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Returns the derived keys, and after them those that the workspace lists: seed and subject do not enter the state. */
+/** Returns the derived keys, then the keys that the workspace lists. Seed and subject do not enter the state. */
 async function resolveKeys(
   given: unknown,
   { subject, derivedFrom, rotations }: Derivation & { subject: unknown },

@@ -117,8 +117,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 /**
- * The alias of the process for one of its component. The engine passes aliases on only while the component
- * itself is new, and it is registered by then if an `up` without the alias has failed.
+ * Returns the alias of the process for an alias of its component. The engine passes aliases on only while the component
+ * itself is new, but after a failed `up` without the alias it no longer is.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
@@ -174,7 +174,7 @@ class ProcessResource extends pulumi.CustomResource {
         // As unknown as the seed, because check adds derived keys.
         verificationKeys: pulumi.all([pulumi.secret(verificationKeys), seed]).apply(([keys]) => keys),
       })),
-      // Named, so that the SDK makes outputs of them; check and create give the values.
+      // Named, so that the SDK makes outputs of them; check and create provide the values.
       dataDir: args.dataDir,
       pid: undefined,
       instance: undefined,

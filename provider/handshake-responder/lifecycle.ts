@@ -27,7 +27,7 @@ const requireVersion = (state: ProcessState): void =>
 /**
  * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what the run's
  * program declares, so it sees two resources for one folder, and it sees that a resource to be deleted is only the old
- * name of one that lives: the engine creates a renamed resource first and deletes the old one last.
+ * name of one that still exists: the engine creates a renamed resource first and deletes the old one last.
  */
 export class ResponderLifecycle {
   /** By resource: the folder that the program declares. */
@@ -63,12 +63,12 @@ export class ResponderLifecycle {
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
     const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;
-    if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${pid}`);
+    if (wasRunning) printLine(name, `adopted the responder that already runs on ${dataDir}, pid ${pid}`);
     return { id: authorityOf(host, started.port), outs: toProcessState(inputs, started) };
   }
 
   /**
-   * An empty result tells the engine that the process has ended, or that another one has its place. A process
+   * An empty result tells the engine that the process has ended, or that another one has replaced it. A process
    * on another machine cannot be inspected, so its state stays as it is, with a warning.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
@@ -125,12 +125,12 @@ export class ResponderLifecycle {
     return [...this.#folders].find(([other, folder]) => folder === dataDir && other !== name)?.[0];
   }
 
-  /** If the folder belongs to another resource now, or another responder runs there, both stay. */
+  /** Keeps process and folder if the folder now belongs to another resource, or another responder runs there. */
   async #end(state: ProcessState): Promise<void> {
     const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
     if (owner !== undefined) {
-      return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${owner} now`);
+      return printLine(name, `the responder keeps running: its folder ${dataDir} now belongs to ${owner}`);
     }
     const running = await findRunning(dataDir);
     if (running && running.instance !== instance) {

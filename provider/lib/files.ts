@@ -32,7 +32,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** How often a rename is tried on Windows, with growing pauses of two seconds in total. */
+/** How many times a rename is attempted on Windows, with growing pauses of two seconds in total. */
 const RENAMES = 14;
 
 /** On Windows a file that another process has open at that moment, such as a virus scanner, cannot be replaced. */
@@ -106,7 +106,7 @@ export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 /** No run lasts this long, in milliseconds. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes what runs have left in a folder more than a day ago: what has such a name, with all that is in it. */
+/** Removes files and folders with such a name that runs left in a folder more than a day ago. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.

@@ -2,7 +2,7 @@ import type { HandshakeEncoding } from "../errors/index.js";
 import { appendQuery } from "./url.js";
 
 export interface EncodedHandshake {
-  /** With the parameters behind its own query, where they travel in it. */
+  /** In the encoding `query`, the parameters follow its own query. */
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -42,7 +42,7 @@ const parametersOf = (token: string, challenge: string): HandshakeFields => [
   ["hub_challenge", challenge],
 ];
 
-/** It begins a line, and no value of a handshake has a line break: it cannot be in one. */
+/** Begins a line, so it cannot occur in a value of a handshake: those have no line breaks. */
 const BOUNDARY = "------------------------apichat-handshake";
 
 const MULTIPART_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 /** How long work may keep the event loop from other work, in milliseconds. */
 const SLICE_MS = 10;
 
-/** Yields the items. Lets other work have its turn before it begins, and whenever using them has taken a slice. */
+/** Yields the items. Lets other work run first, and again each time a slice of time has passed. */
 export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
   await setImmediate();
   let endMs = performance.now() + SLICE_MS;

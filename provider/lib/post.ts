@@ -161,7 +161,7 @@ const PROXY_VARIABLES = {
   "https:": ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"],
 } as const;
 
-/** The code of a connection that a proxy refuses, or that does not reach the proxy. */
+/** The code of a connection that a proxy rejects, or that does not reach the proxy. */
 export const PROXY_FAILED = "ERR_PROXY";
 
 /** Names the environment's proxy if that is why a connection failed. */

@@ -13,7 +13,7 @@ const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
 
-/** The number of characters by which candidates for a piece are found. */
+/** How many characters of a piece must match to make a text a candidate for it. */
 const HEAD_CHARACTERS = 8;
 
 /** Redacts the secrets that it was created for. It never throws. */

@@ -32,7 +32,7 @@ export interface SqliteOptions {
   migrations: readonly string[];
   /** Run on each opening. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
-  /** Run before those, and only in a file without tables. */
+  /** Run before `pragmas`, and only in a file without tables. */
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
@@ -41,8 +41,8 @@ export interface SqliteOptions {
 }
 
 /**
- * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process opens as it
- * is. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
+ * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process opens
+ * without repair. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // A process was killed or runs. To close a connection that writes would move its log into a file that
-      // is rejected.
+      // A process was killed or still runs. Closing a writable connection would move its log into the file, even if the
+      // file is then rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();

@@ -76,7 +76,7 @@ type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 export const validatedBy = <T>(describe: DescribeProblems<unknown>): z.ZodType<T> =>
   z.unknown().superRefine(refineWith(describe)) as z.ZodType<T>;
 
-/** The same for `superRefine` of a schema that checks the type itself. */
+/** Returns the same check for the `superRefine` of a schema that has already checked the type. */
 export const refineWith =
   <T>(describe: DescribeProblems<T>) =>
   (value: T, context: z.RefinementCtx): void => {

@@ -74,8 +74,8 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
 }
 
 /**
- * The offset of the value at a path, or of its name if `isKey`. If it is missing, its parent's, in the order of the
- * parent's end: a misspelt name comes before the missing one.
+ * The offset of the value at a path, or of its name if `isKey`. A missing value has its parent's offset, but is ordered
+ * by the parent's end, so that a misspelt name comes first.
  */
 function findPlace(
   document: Document,

@@ -27,7 +27,7 @@ export function warnOfConfig(values: PropertyValues, urn: string): void {
   if (!DEFAULT_PROVIDER.test(name)) return;
   const keys = Object.keys(values).map((key) => `apichat:${key}`);
   const file = readStackFile(stack);
-  // The engine marks no secrets in what it has checked, so this looks for a value in the line of the key.
+  // The engine does not mark secrets here, so this looks for an unencrypted value in the key's line.
   const isSecret = (key: string): boolean =>
     !new RegExp(`^ +["']?${key}["']?:[ \\t]*[^\\s{]`, "m").test(file);
   for (const { text, hint } of warningsOfConfiguration(keys, isSecret))

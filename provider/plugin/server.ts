@@ -214,11 +214,11 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts in any property, because two may have been swapped. Beside the program's own values, a URL of the
- * state whose query a refresh has hidden stays readable: a conflict must name it.
+ * Redacts in any property, because two may have been swapped. If the program's own values are in the request, a URL of
+ * the state whose query is already hidden stays readable, because a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
-  // The record of what was set is marked as a whole, although most of its values are no secrets.
+  // The record of what was set is marked as a whole, although most of its values are not secret.
   const marked = GETTERS.flatMap((getter) => decodeValues(request[getter]?.(), "applied").secretTexts);
   const isShown = (text: string): boolean =>
     request.getNews !== undefined && text.includes("?") && hideQuery(text) === text;

@@ -66,7 +66,7 @@ export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, h
 /** A query may hold a token, so a URL that has one is kept as a secret. */
 export function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.Input<string | undefined> {
   if (url === undefined) return undefined;
-  // Without an Output in between, which a program of hundreds of webhooks would feel.
+  // Without an Output, whose cost a program of hundreds of webhooks would notice.
   if (typeof url === "string") return mayHoldQuery(url) ? pulumi.secret(url) : url;
   return pulumi
     .output(url)

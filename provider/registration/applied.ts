@@ -68,7 +68,7 @@ export const showsOurKey = (seen: Registration, { webhookVerificationKey: key, a
 export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }: Ours): boolean =>
   digest(webhookVerificationKey, apiKey) === applied.apiKey;
 
-/** Keyed with the verification key, which is secret in the state, so that values cannot be tried out. */
+/** Keyed with the verification key, which is secret in the state, so that values cannot be guessed by trial. */
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 

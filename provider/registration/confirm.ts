@@ -13,8 +13,8 @@ export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * The first webhook of an origin finds out whether get-webhook returns the same as set-webhook; if so, the
-   * others are not looked at. If that fails, the next one finds out.
+   * The first webhook of an origin finds out whether get-webhook returns the same as set-webhook; if so, the others are
+   * not confirmed. If that call fails, the next webhook finds out.
    */
   async confirmOnce(
     origin: string,

@@ -3,7 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/** Asks `mayRemove` before each retry. Throws `protocol` if the service shows that something is left. */
+/** Calls `mayRemove` before each retry. Throws `protocol` if the service shows that something is left. */
 export async function remove(
   client: WorkspaceClient,
   baseUrl: string,

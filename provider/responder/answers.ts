@@ -22,7 +22,7 @@ export const STATUS_BY_CODE = {
   keys_unavailable: 500,
   /** The program's own handler has thrown. */
   handler_failed: 500,
-  /** The program's own handler cannot take a delivery now: it has thrown an UnavailableError. */
+  /** The program's own handler cannot accept a delivery now: it has thrown an UnavailableError. */
   unavailable: 503,
 } as const;
 

@@ -4,7 +4,7 @@ import type { FieldProblem } from "../errors/index.js";
 export interface DerivationOptions {
   /** The owner of the key, such as the workspace's name: text without control characters. */
   subject: string;
-  /** Names of rotations, the current one first, such as `["2026-12", "2026-09"]`. At least one, none twice. */
+  /** Names of rotations, the current one first, such as `["2026-12", "2026-09"]`. At least one, without repetition. */
   rotations: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A separate entry file: the rules for verification keys. A resource needs nothing else of this room. */
+/** A separate entry file: the rules for verification keys. A resource needs nothing else from this module. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";
@@ -16,7 +16,7 @@ const MASK_PATTERN = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\]
 /** Whether a string looks like a mask that services show in place of a key. */
 export const looksMasked = (text: string): boolean => MASK_PATTERN.test(text);
 
-/** Keys shorter than this can be guessed, in characters. */
+/** Keys with fewer characters than this can be guessed. */
 const SHORT_KEY_CHARACTERS = 16;
 const KEY_HINT = "make one with: openssl rand -hex 32";
 

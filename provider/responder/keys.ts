@@ -37,7 +37,7 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
     Array.isArray(keys) && keys.length > 0 && keys.every((key) => isKeyOrBody(key) && key.length > 0);
   const problem = isList
     ? problemOfKeyCount(keys.length)
-    : "pass a non-empty string or Uint8Array, or a list of at least one";
+    : "pass a non-empty string or Uint8Array, or a non-empty list of these";
   if (problem !== undefined) throw new TypeError(`verificationKeys: ${problem}`);
   return keys as KeyList;
 }

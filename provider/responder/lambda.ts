@@ -71,8 +71,8 @@ export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult
  * Load Balancers, which it recognises by the event. Rejects with a TypeError for any other event.
  *
  * The path is the one that the sender wrote, which is the webhook URL's: with the stage of API Gateway, if the URL has
- * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: let REST APIs pass
- * JSON as text or everything as binary, but transform nothing. Promises passed to `waitUntil` settle before the handler
+ * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: a REST API must pass
+ * JSON as text or everything as binary, and transform nothing. Promises passed to `waitUntil` settle before the handler
  * returns, because the runtime is frozen after that.
  *
  * @example

@@ -9,7 +9,7 @@ const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 /** Memory of a chunk in addition to its bytes: a sender may send a body byte by byte. */
 const CHUNK_BYTES = 200;
 
-/** With the bytes that each body takes. The one that is idle longest comes first. */
+/** The memory of each incomplete body, in bytes. The body that has been idle longest comes first. */
 const incomplete = new Map<IncomingMessage, number>();
 let unverifiedBytes = 0;
 

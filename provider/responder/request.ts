@@ -45,7 +45,7 @@ export function fromRequest(request: Request): IncomingRequest {
   };
 }
 
-/** Finds `waitUntil` in what a runtime passes in addition to the request: Workers give it in the last argument. */
+/** Finds `waitUntil` in what a runtime passes in addition to the request: Workers pass it in the last argument. */
 export function findWaitUntil(runtime: readonly unknown[]): WaitUntil | undefined {
   const context = runtime.findLast(
     (one): one is { waitUntil: WaitUntil } =>

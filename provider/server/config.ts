@@ -42,7 +42,7 @@ const keySource = z.union(
 );
 
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
-  `must be a key or a list of at least one, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; ` +
+  `must be a key or a non-empty list of keys, got ${Array.isArray(input) ? "an empty list" : kindOf(input)}; ` +
   'each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }';
 
 // The path is not shown: its query may be a secret.
@@ -138,7 +138,7 @@ function* problemsTogether({
         path: ["workspaces"],
         message: `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
       };
-    // Reported as not a workspace, and not as one without keys.
+    // The schema reports that it is not an object, so do not also report missing keys.
     if (!isMap(workspace)) continue;
     const keys = derived + count(workspace["verificationKeys"]);
     const keysText = keys === 0 ? NO_KEY : problemOfKeyCount(keys);
@@ -153,7 +153,7 @@ function* problemsTogether({
 }
 
 const NO_KEY =
-  "must be a key or a list of at least one, got nothing; give one, or derivedFrom and rotations for all workspaces";
+  "must be a key or a non-empty list of keys, got nothing; give one, or derivedFrom and rotations for all workspaces";
 
 const count = (values: unknown): number => [values ?? []].flat().length;
 
@@ -270,7 +270,7 @@ export async function readPlace(
   return { ...config, dataDir: resolve(dirname(resolve(file)), config.dataDir) };
 }
 
-/** Parses the workspaces one after the other: 30,000 at once block for 0.3 s. */
+/** Parses the workspaces one after the other, because 30,000 at once would block for 0.3 s. */
 async function requireConfig(file: string): Promise<FileConfig> {
   const given = parseJson(file, await readTextFile(file, "configuration"));
   const values = isMap(given) ? given : {};

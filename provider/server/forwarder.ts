@@ -79,8 +79,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that
-   * a workspace has kept counts from when it gets a target. A changed target is tried at once.
+   * Forwards by this plan from now on; attempts in progress finish with the previous plan. The age of the deliveries
+   * that a workspace has kept counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
     void this.#plans.run("plan", async () => {
@@ -186,7 +186,7 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
   [DELIVERY_ID_HEADER, id],
 ];
 
-/** The body of a response is not used. A longer one costs its connection. */
+/** How much of an unused response body is read: a longer one closes the connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /** Does not follow a redirect. A status counts even if the body of the response never ends. Never rejects. */

@@ -56,7 +56,7 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
 /** On Windows SIGHUP means that the console closes, and SIGBREAK is what a service manager sends. */
 const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 
-/** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
+/** How long a graceful stop may take, in milliseconds: everything that it waits for takes ten seconds at most. */
 const STOP_MS = 12_000;
 
 /** `process.exit` would wait for a file that cannot be read, such as a key's pipe. */

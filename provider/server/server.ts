@@ -52,7 +52,7 @@ type Undo = () => unknown;
 
 /**
  * Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another process has the
- * data folder, `unavailable` if the address is not available. Nothing of it is left running then.
+ * data folder, `unavailable` if the address is not available. Nothing is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const undos: Undo[] = [];
@@ -68,7 +68,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
   for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
-/** Notes in `undos` how to undo each step; the stop undoes them, the last one first. */
+/** Adds to `undos` how to undo each step; the stop runs them in reverse order. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   const loaded = await loadConfig(configFile);

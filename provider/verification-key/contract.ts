@@ -88,7 +88,7 @@ export function nextKeys(state: VerificationKeyState | undefined, inputs: Verifi
   return { current, keys: [current, ...others] };
 }
 
-/** Inputs of a derivation do not stay recorded; `rotation` and `initial` do. */
+/** Drops the inputs of an earlier derivation, and keeps `rotation` and `initial`. */
 export function toKeyState(
   inputs: VerificationKeyInputs,
   keys: Keys,

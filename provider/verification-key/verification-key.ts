@@ -19,8 +19,8 @@ export interface VerificationKeyArgs {
   /** The length of a new key in random bytes, from 16 to 64. Default 32. A change generates a new key. */
   bytes?: pulumi.Input<number | undefined>;
   /**
-   * A key that is already live, to be the first one. Stored as a secret. If it is changed later to a key that is not in
-   * `keys`, that key becomes the current one, instead of a new key. Removing it has no effect.
+   * A key that is already live, which becomes the first one. Stored as a secret. If it is changed later to a key that
+   * is not in `keys`, that key becomes the current one, instead of a new key. Removing it has no effect.
    */
   initial?: pulumi.Input<string | undefined>;
   /**

@@ -30,7 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/** Sets the timeout `limit` to the engine's (`customTimeouts`) for an operation if the program sets none. */
+/** Uses the engine's time limit of an operation (`customTimeouts`) as the timeout `limit` if the program sets none. */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

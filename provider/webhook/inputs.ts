@@ -116,7 +116,7 @@ function declareOnce(declared: Declared, context: OperationContext): FieldProble
   const names = joinQuotedNames([other, name]);
   const text =
     `${names} declare the same workspace (${formatUrl(baseUrl)} with the same API key), ` +
-    "but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if it does";
+    "but a workspace has only one webhook; remove one of them, and keep the one that pulumi stack lists, if any";
   return [{ field: "", text }];
 }
 

@@ -53,7 +53,7 @@ interface Found {
   ours: WebhookState | undefined;
 }
 
-/** Also adopts a registration of the same URL: of a run that lost the response, or of another program. */
+/** Also adopts a registration of the same URL, from a run that lost the response or from another program. */
 function createWebhook(inputs: WebhookInputs, context: OperationContext): Promise<WebhookState> {
   const { run } = context;
   const access = accessTo(inputs, context);
@@ -97,7 +97,7 @@ function printAdoptedOrReplaced(
   printLine(name, `adopted ${formatUrl(webhookUrl)}, which was already registered; ${what}`);
 }
 
-/** Also says that `onExisting: "replace"` can be removed: left in, it would replace the next one too. */
+/** Also says that `onExisting: "replace"` can be removed: if kept, it would replace the next one too. */
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 

@@ -31,7 +31,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
   if (line) await (line.kind === "warning" ? pulumi.log.warn : pulumi.log.info)(line.text, webhook);
   if (!conflict) return;
   const { message } = conflict.with({ subject: name });
-  // A replacement, which nothing tells from a create here, finds its own webhook, which is no conflict.
+  // A replacement looks like a create here, but finds its own webhook, which is not a conflict.
   if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
     return pulumi.log.warn(`unless this replaces it, pulumi up will fail: ${message}`, webhook);
   await pulumi.log.error(message, webhook);

@@ -74,7 +74,7 @@ export async function importWebhook(
   context: OperationContext,
 ): Promise<ReadResult> {
   const apiKey = context.run.requireApiKey(undefined);
-  // A bot URL does not contain the base URL, so that one must be configured.
+  // A bot URL does not contain the base URL, so the base URL must be configured.
   const botUrl = BOT_URL.test(id) ? id : undefined;
   const baseUrl = (botUrl && context.run.defaultBaseUrl()) ?? id;
   const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);

@@ -27,7 +27,7 @@ type Line = { at: number } & (Fact | { fact: "beat" });
 
 /**
  * Opens the log that all provider processes of one engine share: a file named by the engine's address, which each of
- * them is given. Each fact is one line, added with one write. Nothing is locked, and nothing is removed when the run
+ * them receives. Each fact is one line, added with one write. Nothing is locked, and nothing is removed when the run
  * ends: a gap in time shows where the facts of an earlier engine end. Without an engine, or if the file cannot be
  * created, the log is private to this process.
  */
@@ -71,7 +71,7 @@ class SharedLog implements RunLog {
     this.#write({ at: now(), ...fact });
   }
 
-  /** Throws an error of the file system if the disk is full: a run that cannot share its facts must not go on. */
+  /** Throws an error of the file system if the disk is full: a run that cannot share its facts must not continue. */
   #write(line: Line): void {
     const text = Buffer.from(`${JSON.stringify(line)}\n`);
     if (writeSync(this.#file, text) < text.length) throw new Error("the disk is full");
@@ -99,7 +99,7 @@ class SharedLog implements RunLog {
     return this.#facts;
   }
 
-  /** Throws if a write was cut off, as on a full disk: what it said is not known. */
+  /** Throws if a line was cut off, as by a full disk, because its fact is unknown. */
   #parse(line: string): Line {
     try {
       return JSON.parse(line) as Line;

@@ -13,7 +13,7 @@ export const SETTINGS = {
     config: "apichat:apiKey",
     environment: "APICHAT_API_KEY",
     missing:
-      "is missing; give the key that the platform's support issued as the argument apiKey, with: " +
+      "is missing; the platform's support issues it: pass it as the argument apiKey, with: " +
       "pulumi config set --secret apichat:apiKey, or as the environment variable APICHAT_API_KEY",
   },
 } as const;

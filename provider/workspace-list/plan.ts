@@ -26,7 +26,7 @@ type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: stri
 
 /**
  * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
- * without their own. `onAnswer` is called for each that has answered.
+ * without their own. `onAnswer` is called for each workspace that has answered.
  */
 export async function planWebhooks(
   listed: readonly PlannedWorkspace[],

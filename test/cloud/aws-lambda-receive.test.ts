@@ -87,7 +87,7 @@ describe("the receiving function", () => {
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     const result = await request(await signDelivery(BYTES, KEY));
     expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "5" } });
-    await expect.poll(() => receive.output()).toContain("The queue did not take a delivery: AccessDenied");
+    await expect.poll(() => receive.output()).toContain("The queue did not accept a delivery: AccessDenied");
   });
 
   test("accepts at most 700 KiB, which fit into a message of 1 MiB", async () => {

@@ -103,7 +103,7 @@ describe("the bundle in workerd", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toBe("30");
     expect(await codeOf(response)).toBe("unavailable");
-    expect(worker.logs.at(-1)).toContain("acme: the queue does not take a delivery: ");
+    expect(worker.logs.at(-1)).toContain("acme: the queue did not accept a delivery: ");
   });
 
   // unit/server/forward-request.test.ts has every status.

@@ -130,7 +130,7 @@ test("a responder is restarted on its port by an up with refresh after kill -9, 
   expect(await deliverTo(again.urls["acme"] ?? "", registeredKey())).toBe(200);
 });
 
-test("a responder is ended by destroy, which keeps waiting deliveries and warns of them", async () => {
+test("a responder is stopped by destroy, which keeps unforwarded deliveries and warns of them", async () => {
   expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
   const { output } = await stack.destroy();
   expect(await respondersOn(scene.backend.folder)).toEqual([]);

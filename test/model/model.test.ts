@@ -120,7 +120,7 @@ test(`every command keeps the promises of the documentation, from seed ${firstSe
       await world.close();
     }
   });
-  // This test takes some seconds in `npm test`.
+  // This test takes a few seconds in `npm test`.
   const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

@@ -1,6 +1,6 @@
 """What schemathesis cannot know from schema/openapi.json: keys that work, and which body belongs to which action.
 
-Every choice depends on the generated request alone, so that a failing one can be sent again and made smaller.
+Every choice depends on the generated request alone, so that a failing one can be sent again and reduced.
 """
 
 import os
@@ -37,7 +37,7 @@ def before_call(ctx, case, kwargs):
 
 
 def address_that_exists(case):
-    """Nearly always: what is generated otherwise is an address that nobody has."""
+    """Nearly always an existing address, because a generated one would almost never exist."""
     path = case.path_parameters or {}
     probe = getattr(getattr(case.meta, "phase", None), "data", None)
     wrong_method = getattr(probe, "scenario", None) == CoverageScenario.UNSPECIFIED_HTTP_METHOD
@@ -47,7 +47,7 @@ def address_that_exists(case):
 
 
 def title_as_content(body):
-    """A press of a button has its title in two fields, which no schema can say."""
+    """A press of a button has its title in two fields, which no schema can express."""
     pressed = body.get("submitted_values") if isinstance(body, dict) else None
     button = pressed[0] if isinstance(pressed, list) and pressed else None
     title = button.get("title") if isinstance(button, dict) else None
@@ -57,7 +57,7 @@ def title_as_content(body):
 
 
 def key_that_works(body):
-    """Three requests in four get the right key in place of a generated one or none; the others must be refused."""
+    """Three requests in four get the right key in place of a generated one or none; the others must be rejected."""
     given = body.get("ChaveApi", "none")
     if given == "" or not isinstance(given, str) or one_in(4, body):
         return body
@@ -65,14 +65,14 @@ def key_that_works(body):
 
 
 def reachable_webhook(body):
-    """No handshake leaves this machine: what is generated as host and path becomes a query of the one webhook."""
+    """No handshake leaves this machine: the generated host and path become a query of the only webhook."""
     url = body.get("webhook_url")
     start = REQUEST_URL.match(url) if isinstance(url, str) else None
     return {**body, "webhook_url": f"{WEBHOOK_URL}?{url[start.end() :]}"} if start else body
 
 
 def action_of_the_body(case, body):
-    """A body with a webhook goes to set-webhook, one without to one of the others."""
+    """Sends a body with a webhook to set-webhook, and one without to another action."""
     query = case.query or {}
     if not is_positive(case, "QUERY"):
         return
@@ -93,11 +93,11 @@ def registration_needs_the_key(ctx, response, case):
 
 @schemathesis.check
 def registration_answers_as_shown(ctx, response, case):
-    """The document lets through every reading of the specification; the emulator's own is the one shown there."""
+    """The document allows every reading of the specification; its examples show the emulator's own."""
     if "{workspace}" not in case.path or response.status_code != 200:
         return
     answer = response.json()
     fields = {"webhook_url", "webhook_verification_key", "webhook_status", "bot_url"}
     assert answer["status"] == "ok", "a 200 whose status is not ok"
     assert set(answer["data"]) == fields, "not the four fields of a webhook configuration"
-    assert all(isinstance(value, str) for value in answer["data"].values()), "a field that is no text"
+    assert all(isinstance(value, str) for value in answer["data"].values()), "a field that is not text"

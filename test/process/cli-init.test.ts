@@ -56,7 +56,7 @@ describe("apichat init", () => {
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
       usageError(
-        /has index\.ts, \.gitignore already, so nothing was written.* npx --package pulumi-apichat apichat init/,
+        /already has index\.ts, \.gitignore, so nothing was written.* npx --package pulumi-apichat apichat init/,
       ),
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);

@@ -290,7 +290,7 @@ describe("delete", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("keeps waiting deliveries, with a warning", async () => {
+  test("keeps unforwarded deliveries, with a warning", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
@@ -385,7 +385,7 @@ test("a responder under a new name without an alias keeps its own process and fo
   startRun();
   await destroy(created);
   expect(run.lines.at(-1)).toMatch(
-    /^chat: the responder stays: .* belongs to project\/dev-\w+\/renamed now$/,
+    /^chat: the responder keeps running: .* now belongs to project\/dev-\w+\/renamed$/,
   );
   expect(await read(renamed)).toEqual(renamed.outs);
   expect(await deliver(renamed)).toBe(200);

@@ -18,7 +18,7 @@ const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr
 /** The package's own arguments contain --single-process, with which a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
-/** Starts the Chromium of this machine, or else the one that npm installed, which takes some seconds to unpack. */
+/** Starts the Chromium of this machine, or else the one that npm installed, which takes a few seconds to unpack. */
 export async function startBrowser(): Promise<RunningBrowser> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));
   const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 5 });

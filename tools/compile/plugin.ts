@@ -15,8 +15,8 @@ const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
   bundle: true,
-  // Names are kept, because errors are identified by them. With keepNames every function would cost a
-  // call at the start.
+  // Names are kept, because errors are identified by them. keepNames would add a call for each
+  // function at the start.
   minifySyntax: true,
   minifyWhitespace: true,
   // CommonJS, because an executable without an extension must run on every Node.

@@ -63,7 +63,7 @@ async function buildHost(language: Language, signal: AbortSignal): Promise<strin
   const [title, folder, name, version, script]: Host = hosts[language];
   const module = new URL(`${folder}/`, import.meta.url);
   const tool = { module, package: name, binary: hostName(language), version, ...(script && { script }) };
-  const work = `Building the engine's ${title} host with Go: some seconds to 3 minutes, once per machine`;
+  const work = `Building the engine's ${title} host with Go: a few seconds to 3 minutes, once per machine`;
   try {
     return await resolveGoTools({ name: `host-${language}`, title: work, tools: [tool] }, signal);
   } catch (error) {

@@ -10,7 +10,7 @@ import { resolveEngine } from "./resolve.ts";
 const command = new Command("npm run engine --")
   .description("Finds a Pulumi engine, or builds one, and prints the path of its pulumi.")
   .addOption(
-    new Option("--languages <name...>", "also its hosts of these; python adds an environment with the SDK")
+    new Option("--languages <name...>", "also the hosts of these languages; python adds an SDK environment")
       .choices(languages)
       .default([], "Node.js only"),
   );

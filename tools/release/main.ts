@@ -57,8 +57,8 @@ await runTool(async () => {
   else await stamp(source, repository);
   await node("Installing and compiling: one to four minutes", "tools/setup.mjs");
   if (repository !== undefined) {
-    await node("Writing the schemas: some seconds", "tools/schema/generate.ts");
-    await node("Compiling: some seconds", "tools/setup.mjs");
+    await node("Writing the schemas: a few seconds", "tools/schema/generate.ts");
+    await node("Compiling: a few seconds", "tools/setup.mjs");
   }
   if (only.includes("npm")) {
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: source, signal });

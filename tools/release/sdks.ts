@@ -34,7 +34,7 @@ export async function packSdks(
 ): Promise<void> {
   const { signal } = options;
   const version = await versionOf(source);
-  await withProgress("Generating the SDKs: some seconds to 4 minutes", (update) =>
+  await withProgress("Generating the SDKs: a few seconds to 4 minutes", (update) =>
     run(process.execPath, ["tools/sdk/main.ts", "--language", ...languages], {
       cwd: source,
       signal,

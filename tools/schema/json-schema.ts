@@ -30,7 +30,7 @@ const compilerOptions = {
   skipLibCheck: true,
 };
 
-/** Generates every `schema/*.schema.json` from the TypeScript types, by file name. Takes some seconds. */
+/** Generates every `schema/*.schema.json` from the TypeScript types, by file name. Takes a few seconds. */
 export function generateJsonSchemas(): Map<string, string> {
   const program = TJS.getProgramFromFiles([inClone("schema/index.ts")], compilerOptions, clone);
   const [strictly, tolerantly] = [true, false].map((noExtraProps) =>

@@ -63,7 +63,7 @@ function refusalFor(reason: string): JsonObject {
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Refusal" },
-        examples: { refused: { summary: "A refusal", value: { status: "error", message: reason } } },
+        examples: { refused: { summary: "An error", value: { status: "error", message: reason } } },
       },
     },
   };

@@ -39,7 +39,7 @@ export const checks: Record<SdkLanguage, Check> = {
     },
   },
   nodejs: {
-    title: "Compiling it for Node.js: some seconds",
+    title: "Compiling it for Node.js: a few seconds",
     run: async (options) => {
       const compiled = await compileNode(join(sdkFolder, "nodejs"), options.signal);
       await run("node", ["-e", "require(process.argv[1]).Provider.name", compiled], options);

@@ -72,7 +72,7 @@ function isDistribution({ directory, command }: Engine): boolean {
 /** Builds Pulumi's generators, which the hosts that the tools build for these languages lack. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
-  const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
+  const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
   return join(await resolveGoTools({ name: "sdk-generator", title, tools }, signal), "generate-sdk");
 }
 

@@ -53,7 +53,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     const outcome = await postDelivery(options.target, delivery);
     if (outcome.kind === "done") return outcome;
     const attempt = record.attributes.ApproximateReceiveCount;
-    console.error(`Delivery ${delivery.id} was not taken (attempt ${attempt}): ${outcome.reason}`);
+    console.error(`Delivery ${delivery.id} was not accepted (attempt ${attempt}): ${outcome.reason}`);
     if (outcome.kind === "retry") return outcome;
     // The target will never accept it, so its conversation need not wait for the last attempt.
     await options.deadLetters.send({
@@ -84,6 +84,6 @@ async function pause(
     await queue.delay(receiptHandle, pauseSeconds);
   } catch (error) {
     // The queue then delivers the record again after its own visibility timeout.
-    console.error("The pause of a delivery could not be set:", String(error));
+    console.error("Could not set the delay of a delivery:", String(error));
   }
 }

@@ -29,8 +29,8 @@ export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler 
         try {
           await queue.send(toQueueMessage(delivery, request));
         } catch (error) {
-          console.error("The queue did not take a delivery:", String(error));
-          throw new UnavailableError("the queue did not take it", { cause: error });
+          console.error("The queue did not accept a delivery:", String(error));
+          throw new UnavailableError("the queue did not accept it", { cause: error });
         }
       },
     }),

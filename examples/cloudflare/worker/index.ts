@@ -29,7 +29,7 @@ async function enqueue(letter: Letter, env: Env): Promise<void> {
   try {
     await env.DELIVERIES.send(letter, { contentType: "json" });
   } catch (error) {
-    console.error(`${letter.workspace}: the queue does not take a delivery: ${String(error)}`);
-    throw new UnavailableError("the queue does not take it", { retryAfterSeconds: 30, cause: error });
+    console.error(`${letter.workspace}: the queue did not accept a delivery: ${String(error)}`);
+    throw new UnavailableError("the queue did not accept it", { retryAfterSeconds: 30, cause: error });
   }
 }

@@ -51,5 +51,5 @@ def sign(key: bytes, body: bytes) -> bytes:
 
 
 def equal(given: str, expected: bytes) -> bool:
-    """In constant time. compare_digest takes text beyond ASCII only as bytes."""
+    """In constant time. compare_digest accepts text beyond ASCII only as bytes."""
     return hmac.compare_digest(given.encode(errors="replace"), expected)

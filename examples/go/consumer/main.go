@@ -14,7 +14,7 @@ func main() {
 		botUrls := workspaces.GetOutput(pulumi.String("bot_url"))
 
 		ctx.Export("bot_url", botUrls)
-		// What a service that posts messages takes in its environment: give it to your container or function.
+		// Environment variables for a service that posts messages: pass them to your container or function.
 		ctx.Export("environment", pulumi.Map{"APICHAT_BOT_URLS": pulumi.JSONMarshal(botUrls)})
 		return nil
 	})

@@ -14,7 +14,7 @@ func main() {
 		}
 
 		// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-		// program to forward to, or register your own endpoint instead.
+		// program as the target of forwarding, or register your own endpoint instead.
 		responder, err := apichat.NewResponder(ctx, "responder", &apichat.ResponderArgs{
 			Workspaces: apichat.ResponderWorkspaceMap{
 				"acme": apichat.ResponderWorkspaceArgs{VerificationKeys: key.Keys},

@@ -5,7 +5,7 @@ import pulumi_apichat as apichat
 key = apichat.VerificationKey("key")
 
 # For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-# program to forward to, or register your own endpoint instead.
+# program as the target of forwarding, or register your own endpoint instead.
 responder = apichat.Responder("responder", workspaces={"acme": {"verification_keys": key.keys}})
 
 # The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.

@@ -4,7 +4,7 @@ import { ApiChatWebhook, Responder, VerificationKey } from "pulumi-apichat-sdk";
 const key = new VerificationKey("key");
 
 // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set
-// a URL of your program to forward to, or register your own endpoint instead.
+// a URL of your program as the target of forwarding, or register your own endpoint instead.
 const responder = new Responder("responder", { workspaces: { acme: { verificationKeys: key.keys } } });
 
 // The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.

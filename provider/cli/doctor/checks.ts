@@ -24,7 +24,7 @@ export async function runChecks(folder: string, signal: AbortSignal): Promise<Fi
     checkPulumi(projectFile, signal),
     projectFile && checkPlugin(projectFile, signal).catch(failPlugin),
   ]);
-  // An older Node does not come this far.
+  // An older Node never gets this far.
   const node: Finding = { name: "Node.js", status: "ok", text: process.version };
   return [node, ...findings.flatMap((finding) => finding || [])];
 }
@@ -63,7 +63,7 @@ const execute = promisify(execFile);
 /** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
 async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
-  // Every program except one of Node.js that does not name the plugin.
+  // Every program except a Node.js program that does not name the plugin.
   if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
   const name = "plugin";
   const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";

@@ -15,7 +15,7 @@ interface OutputOptions {
   yes?: boolean | undefined;
 }
 
-/** Whose command line it is. */
+/** The fleet behind a command line. */
 export interface FleetSource {
   /** How the command line is called, such as `node fleet.ts`. */
   name: string;
@@ -32,7 +32,7 @@ interface CommandSpec<Options> {
   examples: readonly string[];
   /** Ends its help. Default: the exit codes that most commands have. */
   endings?: string;
-  /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
+  /** Whether it prompts before it changes anything, and so needs a terminal or `--yes`. */
   asks?: boolean;
   /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
   work: (session: Session, options: Options) => Promise<number>;
@@ -94,7 +94,7 @@ function createSession(
     run,
     print,
     report: async (start: Start<AnyReport>): Promise<number> => print(await run(start)),
-    /** Asks, unless `--yes` was given: see {@link confirm}. */
+    /** Prompts, unless `--yes` was given: see {@link confirm}. */
     confirm: (question: string, agreed?: RegExp): Promise<boolean> =>
       confirm(question, { yes: output.yes, agreed, otherwise: "nothing was changed", signal }),
   };

@@ -22,7 +22,7 @@ export function describeCause({ message, error }: FleetFailure): string {
   return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
 }
 
-/** Groups failures that differ only in the workspace, in the order of the first of each. */
+/** Groups failures that differ only in the workspace. The groups are in the order of their first failures. */
 export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[][] => [
   ...Map.groupBy(failures, causeOf).values(),
 ];

@@ -57,7 +57,7 @@ const rotateCommand = (source: FleetSource): Command =>
     {
       about: `The first wave is a single stack, the others --wave-size stacks each (default:
 --stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
-keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It asks on a terminal;
+keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It prompts on a terminal;
 without one it needs --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
@@ -72,7 +72,7 @@ without one it needs --yes.`,
 const watchCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
-    new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
+    new Command("watch").description("check whether the service, stacks and list agree; changes nothing"),
     {
       about: `Reports each difference by workspace and property, with both values (for keys, only that they
 differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
@@ -98,7 +98,7 @@ without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes the index stack is not read. Before it is written, the number is the maximum.
+        // With --yes the index stack is not read. Before it exists, the number is the maximum.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -131,7 +131,7 @@ const stacksCommand = (source: FleetSource): Command =>
       .option("--json", "print JSON"),
     {
       about:
-        "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
+        "The name of a workspace and the number of stacks decide. Adding or removing a workspace does not move the others.",
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
         const stacks = fleet.stacks.map(({ name, workspaces }) => ({
@@ -181,7 +181,7 @@ const botUrlsCommand = (source: FleetSource): Command =>
         printResult(output, botUrls, () => formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
-        // None at all is a failure: a script would continue without.
+        // Having none is a failure, because a script would continue without them.
         return EXIT.failed;
       },
     },

@@ -4,7 +4,7 @@ import { note } from "../output.js";
 import { causeOf, describeCause, lineOf } from "./failures.js";
 import { count, countChanges, duration } from "./render.js";
 
-/** While webhooks follow one another, a line says at this pace how many there were. */
+/** While many webhooks finish, a line with their number is printed at this interval. */
 const COUNT_MS = 5000;
 
 export class FleetProgress {
@@ -52,7 +52,7 @@ export class FleetProgress {
         return workspace === undefined ? line : `${workspace}: ${line}`;
       }
       case "stopping":
-        // After a Ctrl-C the line is already there.
+        // After a Ctrl-C this line has already been printed.
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
     }
     return undefined;

@@ -34,13 +34,13 @@ export const upCommand = (source: FleetSource): Command =>
   runCommand<UpCommandOptions>(
     source,
     new Command("up")
-      .description("show the plan, ask, and bring every stack in line with the list")
+      .description("show the plan, prompt, and bring every stack in line with the list")
       .option("--refresh", "query the service first, so that drift is repaired too")
       .option("--skip-plan", "prompt without a plan")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits
-with 1. If there is nothing to do, it does not ask. One failing workspace does not stop the others. After a
+      about: `It prints the plan on stderr, then prompts. Without a terminal, pass --yes. Answering no exits
+with 1. If there is nothing to do, it does not prompt. One failing workspace does not stop the others. After a
 run that was interrupted or had failures, run up again: what is done stays done.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json > up.json"],
       asks: true,

@@ -59,7 +59,7 @@ also writes programs in other languages.
 
 const HELP = `
 If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this
-machine. Without --webhook-url, it starts its own responder, which only a service on this machine can reach.
+machine. Without --webhook-url, the program starts its own responder, which only a service on this machine can reach.
 The command never prompts, and sends and installs nothing.
 
 Examples:
@@ -93,7 +93,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   const existing = files.filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; ` +
+      `${folder} already has ${existing.join(", ")}, so nothing was written; ` +
         `pass a different folder, such as ${commandLine()} init my-webhooks`,
     );
   }
@@ -143,7 +143,7 @@ async function findPackage(): Promise<{ own: string; source?: string; clone?: st
     return { own, source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
   }
   const above = dirname(modules);
-  // There is none if pnpm has put the package there.
+  // The file does not exist if pnpm installed the package.
   const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
   const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];

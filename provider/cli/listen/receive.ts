@@ -14,7 +14,7 @@ export interface ReceivedRequest extends Partial<ReceivedDelivery> {
   status: number;
   /** Why it was rejected; empty if it was accepted. */
   reason: string;
-  /** Whether its user agent is that of this package's own handshakes. */
+  /** Whether its user agent belongs to this package's own handshakes. */
   looksLikePreflight: boolean;
   /** How the parameters of the handshake were sent. */
   encoding?: string;
@@ -32,7 +32,7 @@ interface ReceivedDelivery {
 
 type Raw = { delivery: Delivery; headers: Iterable<readonly [string, string]> };
 
-/** A responder that reports each request before its response is sent; `raw` is given for accepted deliveries. */
+/** A responder that reports each request before its response is sent; `raw` is passed for accepted deliveries. */
 export function createReceiver(
   verificationKeys: string,
   onReceived: (received: ReceivedRequest, raw?: Raw) => void,

@@ -57,7 +57,7 @@ function addSamples(app: App): void {
  * browser history.
  */
 function addToken(app: App, token: string): void {
-  // The cookie is not the token itself, and the same after a restart.
+  // The cookie differs from the token, and stays the same after a restart.
   const ticket = createHash("sha256").update(`emulator page\n${token}`).digest("hex");
   app.get(PAGE_PATH, async (context, next) => {
     const given = context.req.query("token");

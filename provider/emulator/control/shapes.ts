@@ -66,7 +66,7 @@ export interface ControlError {
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each. A changed record is sent
+ * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each event. A changed record is sent
  * again, complete. After `reset` everything must be read again.
  */
 export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

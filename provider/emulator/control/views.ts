@@ -12,7 +12,7 @@ import {
 import { baseUrlOf, botUrlOf, readConfiguration } from "../workspaces.js";
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "./shapes.js";
 
-/** The reader of records: `reveal` shows it their secrets. */
+/** The state to show; with `reveal`, its secrets too. */
 export interface Viewer {
   state: EmulatorState;
   reveal: boolean;
@@ -130,7 +130,7 @@ function maskHeaders(headers: HttpMessage["headers"] | null, keyHeader: string):
   return Object.fromEntries(masked) as HttpMessage["headers"];
 }
 
-/** Includes a value without an end, in a body that was cut. */
+/** Includes a value that has no end because the body was cut. */
 const SECRET_FIELD =
   /"(ChaveApi|webhook_verification_key|hub_verify_token)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)/g;
 const SECRET_PARAMETER = /(^|[&?])(ChaveApi|webhook_verification_key|hub_verify_token)=[^&\s"]*/g;

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejected delivery is a verdict, not an error, and so is the emulator's end. */
+/** See `Workspace.deliver`. A rejected delivery is a verdict, not an error. So is the end of the emulator. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,

@@ -16,8 +16,8 @@ const MAX_DEPTH = 20;
 const MAX_CHARACTERS = 100_000;
 
 /**
- * A JSON object or list with a line for each entry; any other or longer text as it is. Every token stays as
- * it was written: escapes, digits, order of keys.
+ * Writes a JSON object or list with a line for each entry; returns any other or longer text unchanged. Keeps every
+ * token as it was written: escapes, digits, order of keys.
  */
 export function indentJson(text: string): string {
   if (text.length > MAX_CHARACTERS || !/^\s*[{[]/.test(text) || parseJson(text) === undefined) return text;

@@ -93,7 +93,7 @@ export function describeStatus(status: number): string {
     : `answered HTTP ${status}`;
 }
 
-/** Only the code: a message of the network layer may contain the URL with its query. */
+/** Returns only the code, because a message of the network layer may contain the URL with its query. */
 function describeCause(error: unknown): string {
   return connectionCode(error) || (error instanceof Error ? error.name : "the request failed");
 }

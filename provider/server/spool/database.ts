@@ -20,9 +20,9 @@ const PRAGMAS = `
 
 /**
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
- * and for each one without a conversation: those are all that may be forwarded, so the rest costs nothing
- * however long it is. `accepted_ms` and `buried_ms` are of the machine's clock. `due_ms`, `age_from_ms` and
- * `since_ms` are of running time, which counts only while a responder has the file open: `clock` has what it
+ * and for each one without a conversation: only those may be forwarded, so the rest costs nothing, however long it is.
+ * `accepted_ms` and `buried_ms` follow the machine's clock. `due_ms`, `age_from_ms` and `since_ms` follow running time,
+ * which counts only while a responder has the file open: `clock` has what it
  * was at the last commit, and when that was by the machine's clock. All are in milliseconds.
  */
 const TABLES = `

@@ -48,8 +48,8 @@ export class SpoolKeeper {
   }
 
   /**
-   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call
-   * fails alone, and then changes nothing. `bytes`: what they add.
+   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call that fails
+   * changes nothing, and does not affect the others. `bytes` is what they add.
    */
   run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));

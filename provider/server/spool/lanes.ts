@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** Of one workspace. It never has more than half of what is free. */
+  /** For one workspace, which never gets more than half of what is free. */
   perWorkspace: number;
   total: number;
 }
@@ -25,7 +25,7 @@ export class Lanes {
     this.#limits = limits;
   }
 
-  /** Has the due deliveries of a workspace looked for. */
+  /** Schedules a search for the due deliveries of a workspace. */
   wake(workspace: string): void {
     const lane = this.#lanes.get(workspace);
     if (lane) lane.lookMs = 0;
@@ -60,7 +60,7 @@ export class Lanes {
     lane.lookMs = 0;
   }
 
-  /** When to look again even if nothing happens until then, in running time. Infinity: never. */
+  /** Returns when to look again if nothing happens first, in running time; Infinity if never. */
   nextMs(): number {
     let nextMs = Infinity;
     for (const lane of this.#lanes.values())
@@ -69,8 +69,8 @@ export class Lanes {
   }
 
   /**
-   * So few that hanging targets never use all. A workspace whose last attempt timed out has one attempt at a
-   * time. All such workspaces together use at most half of all attempts.
+   * Returns how many attempts a workspace may begin: too few for hanging targets to use all. A workspace whose last
+   * attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
     if (!this.forwarded.has(workspace)) return 0;

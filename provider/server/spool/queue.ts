@@ -18,11 +18,11 @@ export interface DueDelivery extends Omit<StoredDelivery, "conversation"> {
 export interface FailedAttempt {
   failure: string;
   pauseMs: number;
-  /** How long a delivery is tried. 0: this attempt was the last. */
+  /** How long a delivery is retried; 0 if this attempt was the last. */
   maxAgeMs: number;
 }
 
-/** How long a workspace waits whose deliveries could not be read, in milliseconds. */
+/** How long a workspace waits after its deliveries could not be read, in milliseconds. */
 const UNREADABLE_PAUSE_MS = 1_000;
 
 /** Larger than most deliveries. */
@@ -42,7 +42,7 @@ export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #lanes: Lanes;
   #lastPosition: number;
-  /** What follows from the changes of a transaction once that is committed. */
+  /** What to do once the changes of a transaction are committed. */
   #effects: (() => void)[] = [];
 
   constructor(database: DatabaseSync, limits: AttemptLimits) {
@@ -79,8 +79,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when
-   * its age is reached. Returns true after that one: the delivery is a dead letter.
+   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when its maximum
+   * age is reached. Returns true after the last attempt: it is now a dead letter.
    */
   fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { reschedule, bury } = this.#statements;
@@ -138,7 +138,7 @@ export class SpoolQueue extends SpoolFile {
     return taken;
   }
 
-  /** Returns how long until something is due, in milliseconds. Infinity: nothing will be. */
+  /** Returns how long until something is due, in milliseconds; Infinity if nothing will be. */
   pauseMs(): number {
     return Math.max(0, this.#lanes.nextMs() - this.nowMs());
   }

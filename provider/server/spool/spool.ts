@@ -34,7 +34,7 @@ class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. It is nobody else's until `complete`, `fail` or `release`. */
+/** A delivery to forward now. Nothing else gets it until `complete`, `fail` or `release`. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   attempts: number;
@@ -48,8 +48,8 @@ interface PendingCall {
 }
 
 /**
- * Opens the spool of a data folder. Creates a missing file (0600). The file of a killed process opens as it is. Only
- * the process that holds the folder may write; others may read.
+ * Opens the spool of a data folder. Creates a missing file (0600). The file of a killed process opens without repair.
+ * Only the process that holds the folder may write; others may read.
  * Rejects with a SqliteError or an error of the file system.
  */
 export async function openSpool(dataDir: string, options: Partial<typeof DEFAULTS> = {}): Promise<Spool> {
@@ -65,8 +65,8 @@ export async function openSpool(dataDir: string, options: Partial<typeof DEFAULT
 
 /**
  * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process.
- * SQLite works in its own thread. What it is asked for while it works is its next batch: one
- * transaction, and one wait for the disk. With the outcomes it hands out what is due.
+ * SQLite works in its own thread. Calls that arrive while it works form its next batch: one transaction, and one wait
+ * for the disk. It returns the due deliveries with the outcomes.
  */
 export class Spool {
   readonly limits: AttemptLimits;
@@ -103,9 +103,9 @@ export class Spool {
   }
 
   /**
-   * Resolves once a delivery is on the disk and may be acknowledged. Rejects with a SqliteError, and then
-   * nothing of it is stored, unless it is `failed`: the disk has failed or a file was removed, and it may be
-   * forwarded anyway. `full`: the reserve on the disk would shrink.
+   * Resolves once a delivery is on the disk and may be acknowledged. If it rejects with a SqliteError, nothing is
+   * stored. The exception is `failed`: the disk has failed or a file was removed, and the delivery may still be
+   * forwarded. `full` means that the reserve on the disk would shrink.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     return this.ask(
@@ -137,7 +137,7 @@ export class Spool {
 
   /**
    * Calls a method of {@link SpoolQueue} in the next batch. Resolves with its result once what it changed is
-   * on the disk. Rejects with a SqliteError, and then it has changed nothing.
+   * on the disk. If it rejects with a SqliteError, nothing has changed.
    */
   ask<Name extends CallName>(
     name: Name,

@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
 /** The bytes that deliveries leave free, because a delete or a reschedule writes to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The maximum share of a small volume that is the reserve. */
+/** The share of a volume that the reserve takes at most, for small volumes. */
 const RESERVE_SHARE = 1 / 4;
 
 /** The share of the reserve that is a file, so that no other program takes it. */
@@ -56,8 +56,7 @@ export class SpoolVolume {
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. What the disk has is then unknown, and what follows
-   * depends on that.
+   * Set once the disk has failed or a file is gone. Its contents are then unknown, and later writes depend on them.
    */
   #failure: SqliteError | undefined;
 
@@ -71,7 +70,7 @@ export class SpoolVolume {
 
   /**
    * `full` if less than the reserve is free, `busy` while another process keeps the log of an earlier process
-   * from being emptied, `failed` as {@link findFailure} does.
+   * from being emptied, `failed` if {@link findFailure} returns that.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -110,7 +109,7 @@ export class SpoolVolume {
       this.#failure ??= new SqliteError("failed", `${error.message}: restart the responder`, error);
   }
 
-  /** Makes room for a write on a full disk: the reserve's file goes, and the log's space is used again. */
+  /** Makes room for a write on a full disk: removes the reserve's file, and lets the log's space be reused. */
   makeRoom(): void {
     releaseReserve(this.#path);
     this.#checkpoint();
@@ -118,7 +117,7 @@ export class SpoolVolume {
 
   /**
    * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains
-   * deleted rows. What cannot be done now is done later. While space is short free pages and the log stay, so
+   * deleted rows. What cannot be done now is done later. While space is short, free pages and the log stay, so
    * that no other program takes what deletes and reschedules need.
    */
   tidy(): void {
@@ -136,7 +135,7 @@ export class SpoolVolume {
     }, this.#tidyAfterMs);
   }
 
-  /** The next writes reuse the log's space then. Never throws, never waits. */
+  /** Lets the next writes reuse the log's space. Never throws, never waits. */
   #checkpoint(): void {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
@@ -183,7 +182,7 @@ export class SpoolVolume {
     }
   }
 
-  /** `isShort`: less than the reserve is free on the volume and in the spool's file. */
+  /** `isShort` means that less than the reserve is free on the volume and in the spool's file. */
   #measure(addedBytes = 0): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
     // Some network file systems do not report their size: 0 blocks.

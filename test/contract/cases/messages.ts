@@ -32,7 +32,7 @@ export const messageCases: ContractCase[] = [
     { ...signed, body: '{"type":"text","conv_id":9007199254740993}' },
   ),
   caseOf(
-    "x-flow-ns and x-action are passed to the handler, in any case of their names",
+    "x-flow-ns and x-action are passed to the handler, whatever the case of their names",
     delivered("text", text, { flowNs: "f123", action: "messages" }),
     {
       ...signed,

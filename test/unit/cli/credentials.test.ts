@@ -50,7 +50,7 @@ describe("a credential", () => {
     const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
     const found = open({ apiKeyFile }).findSecret("apiKey");
     await expect(found).rejects.toThrow(
-      /^--api-key-file: \S+keys.json has JSON; name a file that contains only /,
+      /^--api-key-file: \S+keys.json contains JSON; name a file that contains only /,
     );
   });
 

@@ -25,7 +25,7 @@ async function importWithProxy(proxy: Record<string, string | undefined>) {
 }
 
 test.each<[string, RegExp, () => Promise<string>]>([
-  ["refuses", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
+  ["rejects", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
   [
     "does not listen",
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,

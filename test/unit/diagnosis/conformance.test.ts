@@ -138,7 +138,7 @@ const BAD_TOKENS = vectors.handshakes.filter(({ accepted, name }) => !accepted &
 const A_SIGNED_HANDSHAKE = "signed delivery with the fields of a handshake and a wrong token";
 const namesOf = (list: readonly { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Takes the token for a right one if the condition holds. */
+/** Treats the token as right if the condition holds. */
 const trustIf = (isTrusted: (token: unknown, request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     const given = RIGHT.parameters(request);

@@ -22,7 +22,7 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   [
     "no_answer",
     "answer_unfinished",
-    /no end of the answer/,
+    /the answer did not end/,
     async () => (await startServer((_, response) => response.writeHead(200).write("abc"))).url,
   ],
   ["unreachable", "closed_early", /./, () => serve((socket) => socket.once("data", () => socket.destroy()))],
@@ -108,7 +108,7 @@ describe("a TLS connection", () => {
 
 describe("a loopback or private address", () => {
   test.each(["http://127.0.0.1:9/", "http://localhost:9/", "http://10.1.2.3/", "http://[fd00::1]/"])(
-    "fails a public service at once: %s",
+    "fails at once for a public service: %s",
     async (url) => {
       const diagnosis = await diagnoseFailure(url, { serviceUrl: "https://93.184.216.34/" });
       expect(diagnosis).toMatchObject({

@@ -69,7 +69,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     ["truncated", expect.stringContaining("terminated"), true],
     ["close-before", expect.stringContaining("fetch failed"), false],
     ["close-after", expect.stringContaining("fetch failed"), true],
-  ])("%j causes the response %j, and takes effect: %s", async (fault, expected, isMade) => {
+  ])("%j causes the response %j; the operation takes effect: %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
     emulator.injectFault({ operation, fault });
     expect([await outcomeOf(perform())]).toMatchObject([expected]);

@@ -31,7 +31,7 @@ test.each<[string, object, object]>([
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-test("a function receives one message of a conversation after the other, however long it takes", async () => {
+test("a function receives the messages of a conversation one at a time, however long it takes", async () => {
   const asked: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const flow: Flow = async ({ message }) => {

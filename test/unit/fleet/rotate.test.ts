@@ -27,7 +27,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const { context, engine } = await fleet.reopen({ webhook: webhookWith(webhookVerificationKey) });
     const { code, message } = await failureOf(rotateFleet(context, options));
     expect(code).toBe("invalid_config");
-    expect(message).toMatch(/^webhook: for \w+, .*webhook must return another one/);
+    expect(message).toMatch(/^webhook: for \w+, .*webhook must return a different one/);
     expect(engine.takeBegun()).toEqual([]);
   });
 
@@ -35,7 +35,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);
-    expect(failures[0]?.message).toContain("webhook must return another one");
+    expect(failures[0]?.message).toContain("webhook must return a different one");
     expect(engine.takeBegun()).toEqual([`up ${stackAt(0)}`, `preview ${stackAt(0)}`]);
   });
 

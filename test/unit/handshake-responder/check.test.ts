@@ -143,7 +143,7 @@ test.each<[object, reason: RegExp]>([
   [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
   [
     acme({ verificationKeys: undefined }),
-    /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
+    /^workspaces.acme.verificationKeys: must be a key or a non-empty list .* got nothing/,
   ],
   [
     acme({ forwardTO: "x" }),

@@ -126,8 +126,8 @@ describe("a wrong configuration", () => {
     ["workspaces: must have at least one", { workspaces: {} }],
     ["workspaces: a name must be 1 to 64", { workspaces: { "a/b": ACME } }],
     ["workspaces.acme: must be an object", { workspaces: { acme: KEY } }],
-    [`${KEYS}: must be a key or a list of at least one, got nothing`, acme({ verificationKeys: undefined })],
-    [`${KEYS}: must be a key or a list of at least one, got an empty list`, acme({ verificationKeys: [] })],
+    [`${KEYS}: must be a key or a non-empty list of keys`, acme({ verificationKeys: undefined })],
+    [`${KEYS}: must be a key or a non-empty list of keys, got an empty list`, acme({ verificationKeys: [] })],
     [`${KEYS}: must be at most 32 keys, got 33`, acme({ verificationKeys: MANY_KEYS })],
     [
       `${KEYS}: must be at most 32 keys, got 33, derived ones included`,

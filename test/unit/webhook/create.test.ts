@@ -56,14 +56,14 @@ test("create registers the webhook, and returns its inputs and the registration"
   expect(lines).toEqual([]);
 });
 
-test("if get-webhook returns what set-webhook did, only one of several creates reads its result", async () => {
+test("only one of several creates confirms with get-webhook, if that returns the same as set-webhook", async () => {
   const { args, emulator, actions } = await startAcme();
   const { baseUrl } = emulator.workspace("other");
   await Promise.all([create(args), create({ ...args, name: "other", baseUrl, apiKey: OTHER_KEY })]);
   expect(actions().filter((action) => action === "get-webhook")).toHaveLength(2 + 1);
 });
 
-test("if get-webhook differs from set-webhook, every create reads its result (mocked service)", async () => {
+test("every create confirms with get-webhook, if that differs from set-webhook (mocked service)", async () => {
   const registered = new Map<string, object>();
   const { url, requests } = await startServer(({ path, body }, response) => {
     const [name = "", action] = path.split("?action=");

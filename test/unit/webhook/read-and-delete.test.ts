@@ -219,7 +219,7 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   ["adopted it, with shared facts", adopt, none, false],
   ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
   ["adopted it and later set it", setSince, unshared, false],
-  ["adopted it with another key, and set it", adoptWithOtherKey, unshared, false],
+  ["adopted it, and set its different key", adoptWithOtherKey, unshared, false],
 ])(
   "if the providers of a run cannot share their facts, delete is safe for a resource that %s",
   async (_, prepare, log, stays) => {

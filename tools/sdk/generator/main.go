@@ -15,7 +15,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
-// What each generated file says made it.
+// The name of the generator in each generated file.
 const tool = "pulumi-apichat"
 
 // The schema refers to no other package, so nothing is ever loaded.

@@ -73,7 +73,7 @@ function FaultForm() {
 const faultRuleOf = ({ operation, workspace, kind = "", value, times }: Fields): object => ({
   operation,
   workspace: workspace || undefined,
-  // With neither the emulator takes one call.
+  // With neither of the two, the fault would apply to one call only.
   every: times ? undefined : 1,
   times: times ? Number(times) : undefined,
   fault: value === undefined ? kind : { [kind]: Number(value) },
@@ -82,7 +82,7 @@ const faultRuleOf = ({ operation, workspace, kind = "", value, times }: Fields):
 function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
   const { id, left, matched, ...rule } = fault;
   function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): Promise<unknown> {
-    // The button disappears with its fault, and the focus would go to the start of the page.
+    // The button disappears with its fault, which would move the focus to the start of the page.
     currentTarget.closest("section")?.querySelector<HTMLElement>("form button")?.focus();
     return send("DELETE", ["faults", id]);
   }

@@ -13,7 +13,7 @@ public class App {
             var botUrls = workspaces.requireOutput("bot_url");
 
             ctx.export("bot_url", botUrls);
-            // What a service that posts messages takes in its environment: give it to your container or function.
+            // Environment variables for a service that posts messages: pass them to your container or function.
             ctx.export("environment", Output.of(Map.of("APICHAT_BOT_URLS", botUrls.applyValue(new Gson()::toJson))));
         });
     }

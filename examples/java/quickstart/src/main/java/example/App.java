@@ -16,7 +16,7 @@ public class App {
             var key = new VerificationKey("key");
 
             // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL
-            // of your program to forward to, or register your own endpoint instead.
+            // of your program as the target of forwarding, or register your own endpoint instead.
             var accepted = ResponderWorkspaceArgs.builder()
                 .verificationKeys(key.keys())
                 .build();
