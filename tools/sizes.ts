@@ -17,29 +17,29 @@ const SLACK = 0.05;
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 31,
   "provider/dynamic.ts": 46,
-  "provider/plugin/": 862,
-  "provider/errors/": 522,
-  "provider/lib/": 1411,
+  "provider/plugin/": 857,
+  "provider/errors/": 524,
+  "provider/lib/": 1422,
   "provider/pulumi/": 449,
   "provider/registration/": 811,
   "provider/webhook/": 1460,
   "provider/verification-key/": 381,
-  "provider/handshake-responder/": 978,
-  "provider/client/": 901,
-  "provider/diagnosis/": 993,
-  "provider/responder/": 1527,
-  "provider/server/": 3063,
-  "provider/workspace-list/": 304,
-  "provider/emulator/": 3830,
+  "provider/handshake-responder/": 979,
+  "provider/client/": 888,
+  "provider/diagnosis/": 968,
+  "provider/responder/": 1457,
+  "provider/server/": 2960,
+  "provider/workspace-list/": 256,
+  "provider/emulator/": 3825,
   "provider/emulator/page/": 1833,
-  "provider/fleet/": 2037,
-  "provider/cli/": 3649,
-  "schema/": 733,
-  "tools/": 4065,
-  "test/": 29_060,
+  "provider/fleet/": 2012,
+  "provider/cli/": 3618,
+  "schema/": 723,
+  "tools/": 4070,
+  "test/": 27_907,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 26_065;
+const PROVIDER_AND_SCHEMA = 25_500;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

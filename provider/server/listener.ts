@@ -113,7 +113,8 @@ class Connections {
 
   accept(socket: Socket): void {
     if (this.#responses.size >= this.#limit) {
-      const loser = this.#find(isIdle) ?? this.#find(isIncomplete) ?? socket;
+      const loser =
+        this.#find(isIdle) ?? this.#find((response) => response?.req.complete === false) ?? socket;
       this.#responses.delete(loser);
       loser.destroy();
       if (loser === socket) return;
@@ -140,8 +141,6 @@ class Connections {
 }
 
 const isIdle = (response: ServerResponse | undefined): boolean => response?.writableFinished ?? true;
-
-const isIncomplete = (response: ServerResponse | undefined): boolean => response?.req.complete === false;
 
 export function describeListenFailure(
   error: NodeJS.ErrnoException,

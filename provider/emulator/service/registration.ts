@@ -143,11 +143,9 @@ function presentConfiguration(
   return {
     ...configuration,
     webhook_url: normalizeUrl ? toNormalUrl(url) : url,
-    webhook_verification_key: maskKey ? toMaskedKey(key) : key,
+    webhook_verification_key: maskKey ? `${key.slice(0, 2)}********${key.slice(-2)}` : key,
   };
 }
-
-const toMaskedKey = (key: string): string => `${key.slice(0, 2)}********${key.slice(-2)}`;
 
 /** Parsing lowers the host and drops a default port. */
 function toNormalUrl(text: string): string {
