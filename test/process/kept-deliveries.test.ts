@@ -75,6 +75,10 @@ describe("a delivery that a responder keeps", () => {
     await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 0 });
     expect(receiver.received).toHaveLength(3);
 
+    expect(await run("responder", "replay", ...place)).toMatchObject({
+      stderr: expect.stringMatching(/^error: pass either ids of dead letters or --all/),
+      exitCode: 2,
+    });
     expect(await run("responder", "replay", String(first?.["id"]), "nope\u0007", ...place)).toMatchObject({
       exitCode: 1,
       stdout: "",

@@ -245,7 +245,6 @@ describe("a start that fails", () => {
     ["responder --config x --metrics-host 0.0.0.0", /^error: pass --metrics-port with --metrics-host;/],
     ["responder deliveries --data-dir x --config y", /^error: name the data folder: either/],
     ["responder dead-letters --data-dir /nowhere", /^error: no responder has run on \/nowhere yet/],
-    ["responder replay --data-dir /nowhere", /^error: pass either ids of dead letters or --all/],
     ["responder --instance a/b", /It must be 1 to 64 of/],
   ])("ends with 2 for a usage error: %s", async (words, message) => {
     const said = await run(...words.split(" "));
