@@ -37,8 +37,8 @@ export interface LambdaHttpEvent {
   /** What sent the event. */
   requestContext?:
     | {
-        /** Format 2.0: the request line, with its method. */
-        http?: { method: string } | undefined;
+        /** Format 2.0: the request line. */
+        http?: Pick<IncomingRequest, "method"> | undefined;
         /** Present if it was a load balancer. */
         elb?: object | undefined;
         /** The path with the stage of a REST API. */
