@@ -62,20 +62,19 @@ export async function deliverOnce(
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<number> {
-  const end = await noteIfSlow(
+  const {
+    status: httpStatus,
+    reason,
+    durationMs: ms,
+  } = await noteIfSlow(
     () => `waiting for ${formatUrl(to)} to respond`,
     () => postDelivery(to, headers, { body, timeoutMs: requestSeconds * 1000, signal }),
   );
-  const { status, reason, durationMs: ms } = end;
-  if (status === null) throw new Error(`${formatUrl(to)}: ${reason}`);
-  const isAccepted = status >= 200 && status <= 299;
+  if (httpStatus === null) throw new Error(`${formatUrl(to)}: ${reason}`);
+  const isAccepted = httpStatus >= 200 && httpStatus <= 299;
   const verdict = isAccepted ? "delivered" : "not accepted";
-  const hint = HINTS[status];
+  const hint = HINTS[httpStatus];
   const advice = hint === undefined ? "" : `hint: ${hint}\n`;
-  printResult(
-    { json },
-    { httpStatus: status, ms },
-    () => `${verdict}  HTTP ${status} in ${ms} ms\n${advice}`,
-  );
+  printResult({ json }, { httpStatus, ms }, () => `${verdict}  HTTP ${httpStatus} in ${ms} ms\n${advice}`);
   return isAccepted ? EXIT.done : EXIT.failed;
 }

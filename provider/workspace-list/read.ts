@@ -20,7 +20,8 @@ export async function readPlannedWorkspaces(path: string): Promise<PlannedWorksp
   const missing = listed.filter(({ webhookUrl }) => webhookUrl === undefined).map(({ name }) => name);
   if (missing.length === 0) return listed as PlannedWorkspace[];
   throw invalidConfig([
-    `${path}: webhookUrl is missing for ${listNames(missing)}; give it for each workspace, or once at the top of the list`,
+    `${path}: webhookUrl is missing for ${listNames(missing)}; ` +
+      "give it for each workspace, or once at the top of the list",
   ]);
 }
 

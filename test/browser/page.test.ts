@@ -60,7 +60,7 @@ test("a workspace shows its old conversations and deliveries, in spite of many n
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
 
-  // Of all workspaces, the newest would be those of acme.
+  // A list of all workspaces would begin with acme's.
   const ofGlobex = page.waitForRequest(/conversations\?workspace=globex/);
   await page.getByTestId("workspaces").getByRole("button", { name: "globex" }).click();
   await ofGlobex;

@@ -34,7 +34,7 @@ export async function findPython(signal: AbortSignal): Promise<Python | undefine
   return undefined;
 }
 
-/** Like {@link findPython}, but throws if there is none. */
+/** Returns what {@link findPython} finds. Throws if it finds none. */
 export async function requirePython(signal: AbortSignal): Promise<Python> {
   const found = await findPython(signal);
   if (found) return found;
