@@ -177,7 +177,8 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   if (isCreate && seen.isReplaced) return true;
   if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
   const names = [declared.name, ...declared.aliases];
-  return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
+  const isAnother = stored.some((one) => one.isPendingDelete || !names.includes(one.name));
+  return isUnrecorded || (isCreate && isAnother);
 }
 
 /** Whether base URL and API key last showed the bot. While nothing is registered, nothing else can show it. */
