@@ -17,7 +17,7 @@ import type { DeadLetterChoice } from "./spool/file.js";
 export const CONTROL_LIMITS = {
   /** A response of the control interface, and the start of a process until it responds. */
   answerMs: 10_000,
-  /** A change of everything that is kept. */
+  /** A reload of every workspace, or a change of everything that is kept. */
   changeMs: 240_000,
 };
 
@@ -122,7 +122,7 @@ export async function countKept(dataDir: string): Promise<number> {
 }
 
 async function command(instance: Instance, path: string, parameters?: object): Promise<unknown> {
-  const response = await ask(instance, path, parameters);
+  const response = await ask(instance, path, { parameters, timeoutMs: CONTROL_LIMITS.changeMs });
   if (response === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
   return response.value;
 }
@@ -131,12 +131,11 @@ async function command(instance: Instance, path: string, parameters?: object): P
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,
-  parameters?: object,
+  { parameters = {}, timeoutMs = CONTROL_LIMITS.answerMs }: { parameters?: object; timeoutMs?: number } = {},
 ): Promise<{ value?: unknown } | undefined> {
-  const timeoutMs = parameters ? CONTROL_LIMITS.changeMs : CONTROL_LIMITS.answerMs;
   const url = new URL(`http://${CONTROL_HOST}:${controlPort}${path}`);
   const headers = { authorization: `Bearer ${token}` };
-  const body = JSON.stringify(parameters ?? {});
+  const body = JSON.stringify(parameters);
   // Its own connection, and not through a proxy of the environment.
   const dispatcher = new Client(url.origin);
   try {

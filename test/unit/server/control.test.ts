@@ -51,6 +51,19 @@ describe("the control interface", () => {
   });
 });
 
+it("waits longer for a reload than for a response to a ping", async () => {
+  const { answerMs } = CONTROL_LIMITS;
+  onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
+  CONTROL_LIMITS.answerMs = 50;
+  const slow = await startListener((_req, res) => {
+    res.setHeader("x-apichat-instance", DEAD.instance);
+    setTimeout(() => res.end("{}"), 200);
+  });
+  const instance = { ...DEAD, controlPort: slow.port };
+  expect(await isResponding(instance)).toBe(false);
+  await requestReload(instance);
+});
+
 describe.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
