@@ -14,12 +14,11 @@ const OURS = "https://chat.example/webhooks/apichat";
 async function openOn(options: EmulatorOptions, fields: Partial<ListedWorkspace> = {}) {
   const emulator = await startEmulator(options);
   afterTests(() => emulator.close());
+  const common = { webhookUrl: OURS, apiKey: API_KEY, ...fields };
   const workspaces = [...emulator.workspaces.values()].map(({ name, baseUrl }) => ({
     name,
     baseUrl,
-    webhookUrl: OURS,
-    apiKey: API_KEY,
-    ...fields,
+    ...common,
   }));
   return { ...(await openTestFleet({ workspaces })), emulator };
 }

@@ -49,9 +49,7 @@ it("the watch gets the same secrets as a shard", () => {
 });
 
 let folder = "";
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => void (folder = await makeFolder()));
 /** Replaces a command with a shell script. */
 async function standIn(command: string, script: string): Promise<void> {
   await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);
@@ -77,22 +75,12 @@ const recordCalls = (issue: string): Promise<void> =>
 it.each([
   ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
   ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
-])(
-  "a shard passes the arguments of %s on, and the rotation's name as one argument",
-  async (COMMAND, ROTATION, words) => {
-    await standIn("node", `printf '%s\\n' "$@" > words`);
-    const ran = await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" });
-    expect(ran).toMatchObject({ exitCode: 0 });
-    expect((await readHere("words")).trimEnd().split("\n")).toEqual([
-      "fleet.ts",
-      ...words,
-      "--shard",
-      "1/4",
-      "--markdown-file",
-      join(folder, ".summary"),
-    ]);
-  },
-);
+])("a shard passes the arguments of %s and one for its rotation", async (COMMAND, ROTATION, words) => {
+  await standIn("node", `printf '%s\\n' "$@" > words`);
+  expect(await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" })).toMatchObject({ exitCode: 0 });
+  const rest = ["--shard", "1/4", "--markdown-file", join(folder, ".summary")];
+  expect((await readHere("words")).trimEnd().split("\n")).toEqual(["fleet.ts", ...words, ...rest]);
+});
 
 describe("the watch's steps in bash, with a fake node and a fake gh", () => {
   it.each([
@@ -112,9 +100,7 @@ describe("the watch's steps in bash, with a fake node and a fake gh", () => {
   it("opens an issue with a link to the report, and truncates a long report", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
-
     expect(await runWatchStep("Open or update the issue")).toMatchObject({ exitCode: 0 });
-
     expect(await readHere("calls")).toMatch(/issue create .*--body-file issue\.md/);
     const body = await readHere("issue.md");
     expect(body).toMatch(/^The whole report: https:\/\/github\.example\/run\/1\n\nü{20000,}$/);
@@ -124,10 +110,8 @@ describe("the watch's steps in bash, with a fake node and a fake gh", () => {
   it("updates an open issue, and closes it when the drift is gone", async () => {
     await recordCalls("17");
     await writeFile(join(folder, "drift.md"), "the report\n");
-
-    expect(await runWatchStep("Open or update the issue")).toMatchObject({ exitCode: 0 });
-    expect(await runWatchStep("Close the issue")).toMatchObject({ exitCode: 0 });
-
+    for (const step of ["Open or update the issue", "Close the issue"])
+      expect(await runWatchStep(step)).toMatchObject({ exitCode: 0 });
     const calls = await readHere("calls");
     expect(calls).toContain("issue edit 17 --body-file issue.md");
     expect(calls).toContain("issue close 17");
