@@ -53,9 +53,7 @@ describe("an aborted operation", () => {
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
     const isTrying = (): boolean => requests.length >= 4;
     const error = await failureOf(end(({ create }) => create(inputs), isTrying));
-    expect(error.summary).toMatch(
-      /^the run was ended, while waiting for \S+ to answer the handshake, attempt/,
-    );
+    expect(error.summary).toMatch(/^the run was ended, while waiting for \S+ to answer the handshake/);
     expect(actions()).toEqual(GET);
   });
 
