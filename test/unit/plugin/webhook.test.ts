@@ -148,14 +148,14 @@ const HIDDEN = "geheim-0123456789";
 /** The path of the workspace's address, which would appear in a text. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
-describe("a secret of the program or the configuration", () => {
-  /** Starts acme with URLs that are secret as a whole, including their paths. */
-  async function startHidden(): Promise<Acme & { given: Marked }> {
-    const started = await startAcme();
-    const webhookUrl = secret(`${started.args.webhookUrl}/${HIDDEN}`);
-    return { ...started, given: { baseUrl: secret(started.acme.baseUrl), webhookUrl } };
-  }
+/** Starts acme with URLs that are secret as a whole, including their paths. */
+async function startHidden(): Promise<Acme & { given: Marked }> {
+  const started = await startAcme();
+  const webhookUrl = secret(`${started.args.webhookUrl}/${HIDDEN}`);
+  return { ...started, given: { baseUrl: secret(started.acme.baseUrl), webhookUrl } };
+}
 
+describe("a secret of the program or the configuration", () => {
   test("is not in the error of a failed handshake", async () => {
     const started = await startHidden();
     const timeouts = { requestSeconds: 3, readySeconds: 0 };

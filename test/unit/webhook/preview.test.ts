@@ -1,4 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
+import type { MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/index.js";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
@@ -88,8 +89,8 @@ describe("the preview of a create", () => {
 
 test("a preview with a user's mocks sends no request", async () => {
   const { args, actions } = await startAcme();
-  const mocks = { call: () => ({}), newResource: () => ({ id: undefined, state: {} }) };
-  await runtime.setMocks(mocks, "project", "dev", true);
+  const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
+  await runtime.setMocks({ call: () => ({}), newResource }, "project", "dev", true);
   const { name, ...given } = args;
   const webhook = new ApiChatWebhook(name, given);
   expect(webhook.botUrl).toBe(webhook.id);
