@@ -10,7 +10,7 @@ import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { processesNaming } from "../../tools/lib/processes.ts";
 import { freePort, startTcpServer } from "../support/http.js";
 import { deliverTo } from "../support/responder.js";
-import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../support/responder-runs.js";
+import { acme, argsOf, isolateRuns, KEY, OTHER_KEY, type Values } from "../support/responder-runs.js";
 
 /**
  * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts uses the engine.
@@ -22,8 +22,6 @@ let responders: ResponderLifecycle;
 /** Starts the next run of the engine, in which nothing is declared yet. */
 const startRun = (): void => void (responders = new ResponderLifecycle());
 beforeEach(startRun);
-
-type Values = Record<string, unknown>;
 
 interface Created {
   id: string;
@@ -66,9 +64,7 @@ const readConfig = ({ outs }: Created): Promise<string> =>
 
 /** A process ends a moment after it has released its folder. */
 const expectPids = (pids: unknown, text = run.folder): Promise<void> =>
-  expect
-    .poll(async () => (await processesNaming(text)).map(({ pid }) => pid), { timeout: 10_000 })
-    .toEqual(pids);
+  vi.waitFor(async () => expect((await processesNaming(text)).map(({ pid }) => pid)).toEqual(pids), 10_000);
 
 async function end({ outs }: Created): Promise<void> {
   process.kill(outs.pid, "SIGKILL");
@@ -113,14 +109,8 @@ describe("create", () => {
     // Not an address of this machine, which the process reports.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
-      [
-        { host, ...acme({ verificationKeys: [host] }) },
-        /^.* did not start: cannot listen on \[redacted\] port 0.*$/,
-      ],
-      [
-        { port },
-        /^.*the responder did not start: cannot listen on .*the port is taken by another program.*$/,
-      ],
+      [{ host, ...acme({ verificationKeys: [host] }) }, /^.* did not start: .* on \[redacted\] port 0.*$/],
+      [{ port }, /^.* did not start: cannot listen on .*the port is taken by another program.*$/],
     ] as const) {
       await expectFailure(create(more), "unavailable", message);
       await expectPids([]);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { beforeEach, expect, it, vi } from "vitest";
 import { resolveFleet } from "../../../provider/fleet/definition.ts";
@@ -21,11 +21,8 @@ beforeEach(async () => {
 });
 
 /** Replaces `pulumi` with a shell script. */
-async function standIn(script: string): Promise<void> {
-  const path = join(folder, "pulumi");
-  await writeFile(path, `#!/bin/sh\n${script}\n`);
-  await chmod(path, 0o755);
-}
+const standIn = (script: string): Promise<void> =>
+  writeFile(join(folder, "pulumi"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 
 /** Writes a `pulumi` whose `up` runs this script, and whose states have these pending operations. */
 const answer = (up: string, operations = "[]", first = ":"): Promise<void> =>
@@ -51,9 +48,8 @@ it("creates a stack with the definition's secrets provider", async () => {
   await standIn(`echo "$@" >> ${folder}/calls`);
   const run = await openEngine();
   await run("up", false);
-  expect(await readFile(join(folder, "calls"), "utf8")).toMatch(
-    /^stack init --no-select --secrets-provider awskms:\/\/alias\/fleet --stack test-0-of-1 /,
-  );
+  const called = /^stack init --no-select --secrets-provider awskms:\/\/alias\/fleet --stack test-0-of-1 /;
+  expect(await readFile(join(folder, "calls"), "utf8")).toMatch(called);
 });
 
 it.each([

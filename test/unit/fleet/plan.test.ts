@@ -15,11 +15,8 @@ async function openOn(options: EmulatorOptions, fields: Partial<ListedWorkspace>
   const emulator = await startEmulator(options);
   afterTests(() => emulator.close());
   const common = { webhookUrl: OURS, apiKey: API_KEY, ...fields };
-  const workspaces = [...emulator.workspaces.values()].map(({ name, baseUrl }) => ({
-    name,
-    baseUrl,
-    ...common,
-  }));
+  const places = [...emulator.workspaces.values()];
+  const workspaces = places.map(({ name, baseUrl }) => ({ name, baseUrl, ...common }));
   return { ...(await openTestFleet({ workspaces })), emulator };
 }
 

@@ -13,7 +13,7 @@ const note = (workspace: string): FleetEvent => ({
   type: "note",
   stack: "a",
   workspace,
-  line: "it ends soon",
+  line: "the certificate ends soon",
 });
 
 const refused = (workspace: string): FleetEvent => {
@@ -47,7 +47,7 @@ test("the progress of a run has one line per event, counts consecutive webhooks,
   progress.take({ type: "stopping", why: "1 failure, the most allowed" });
   expect(stderr.mock.calls.map(([text]) => text).join("")).toBe(`rotate: 5 workspaces in 2 stacks
 a: 3 workspaces
-acme: it ends soon
+acme: the certificate ends soon
 2 of 5 workspaces
 failed: globex (a): a\\u001b[2Jb
 failed: acme (a): HTTP 401. Is the API key right?

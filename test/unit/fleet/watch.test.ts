@@ -25,7 +25,7 @@ it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
   ["not-deployed", { change: "same" }, "update"],
   ["to-be-removed", { change: "same" }, "delete"],
   ["gone", { change: "create", drift: gone }, "create"],
-])("a watch reports as %s a webhook with %j whose key has the change %j", async (kind, seen, change) => {
+])("a watch reports %s for a webhook with %j and a key with the change %j", async (kind, seen, change) => {
   const fleet = await openDeployed();
   see(fleet, seen, change && [{ workspace: fleet.first, change }]);
   const properties = seen.drift?.properties ?? [];

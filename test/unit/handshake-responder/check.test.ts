@@ -6,11 +6,9 @@ import { ResponderLifecycle } from "../../../provider/handshake-responder/lifecy
 import type { CheckResult } from "../../../provider/pulumi/check-and-diff.js";
 import { UNKNOWN } from "../../../provider/pulumi/unknown.js";
 import { DERIVED, SEED } from "../../support/derived-keys.js";
-import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
+import { acme, argsOf, isolateRuns, KEY, OTHER_KEY, type Values } from "../../support/responder-runs.js";
 
 const run = isolateRuns();
-
-type Values = Record<string, unknown>;
 
 const check = (more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<CheckResult<ProcessInputs>> =>
   new ResponderLifecycle().check(olds, argsOf(more));

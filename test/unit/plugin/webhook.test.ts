@@ -155,7 +155,7 @@ async function startHidden(): Promise<Acme & { given: Marked }> {
   return { ...started, given: { baseUrl: secret(started.acme.baseUrl), webhookUrl } };
 }
 
-describe("a secret of the program or the configuration", () => {
+describe("a secret", () => {
   test("is not in the error of a failed handshake", async () => {
     const started = await startHidden();
     const timeouts = { requestSeconds: 3, readySeconds: 0 };
@@ -167,7 +167,7 @@ describe("a secret of the program or the configuration", () => {
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("is not in the query of the other URL that a conflict shows after a refresh", async () => {
+  test("is not in a conflict after a refresh, which shows the other URL without its query", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
     const seen = await webhook.read(id, outs, inputs);

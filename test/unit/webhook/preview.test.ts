@@ -87,9 +87,10 @@ describe("the preview of a create", () => {
   });
 });
 
+const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
+
 test("a preview with a user's mocks sends no request", async () => {
   const { args, actions } = await startAcme();
-  const newResource = ({ inputs }: MockResourceArgs) => ({ id: undefined, state: inputs as object });
   await runtime.setMocks({ call: () => ({}), newResource }, "project", "dev", true);
   const { name, ...given } = args;
   const webhook = new ApiChatWebhook(name, given);

@@ -98,7 +98,7 @@ describe("read", () => {
 describe("delete", () => {
   test.each<[string, (acme: Acme["acme"], url: string) => void]>([
     ["our webhook", () => {}],
-    ["our webhook, its key changed", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
+    ["our webhook with a changed key", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
     ["our webhook, not verified", (acme) => acme.change({ webhook_status: "failed" })],
     ["our webhook, written differently", (acme, url) => acme.change({ webhook_url: `${url}/` })],
   ])("removes %s", async (_, change) => {
@@ -210,7 +210,7 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
   ["adopted it and later set it", setSince, unshared, false],
   ["adopted it, and set its different key", adoptWithOtherKey, unshared, false],
-])("without facts of other providers, delete is safe if the state %s", async (_, prepare, log, stays) => {
+])("without others' facts, delete is safe for a resource that %s", async (_, prepare, log, stays) => {
   const created = await startCreated();
   const state = await prepare(created);
   startRun({}, log);
