@@ -75,7 +75,7 @@ test("the workspaces have a URL each, with the port of the id", async () => {
 
 test("the workspaces have URLs that depend on the process, so webhooks are created after it", async () => {
   const { urls } = new HandshakeResponder("chat", {
-    publicUrl: pulumi.output("https://tunnel.example"),
+    publicUrl: "https://tunnel.example",
     workspaces: { acme: { verificationKeys: KEY } },
   });
   const dependent = urls as unknown as { allResources(): Promise<Set<pulumi.Resource>> };
@@ -92,7 +92,7 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
   [{ host: "0.0.0.0" }, "http://127.0.0.1:4567/acme", "http://127.0.0.1:4567/healthz"],
   [{ host: "::" }, "http://[::1]:4567/acme", "http://[::1]:4567/healthz"],
   [
-    { publicUrl: "https://tunnel.example/a" },
+    { publicUrl: pulumi.output("https://tunnel.example/a") },
     "https://tunnel.example/a/acme",
     "http://127.0.0.1:4567/healthz",
   ],
