@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +10,7 @@ import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { processesNaming } from "../../tools/lib/processes.ts";
 import { freePort, startTcpServer } from "../support/http.js";
 import { deliverTo } from "../support/responder.js";
-import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../support/responder-runs.js";
+import { acme, argsOf, isolateRuns, KEY, OTHER_KEY, type Values } from "../support/responder-runs.js";
 
 /**
  * Runs the lifecycle in this process, with real responders. test/engine/handshake-responder.test.ts uses the engine.
@@ -23,8 +22,6 @@ let responders: ResponderLifecycle;
 /** Starts the next run of the engine, in which nothing is declared yet. */
 const startRun = (): void => void (responders = new ResponderLifecycle());
 beforeEach(startRun);
-
-type Values = Record<string, unknown>;
 
 interface Created {
   id: string;
@@ -53,17 +50,11 @@ const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
 
 const destroy = ({ id, outs }: Created): Promise<void> => responders.delete(id, outs);
 
-const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
-  const { changes } = await responders.diff(id, outs, await checked(more, outs));
-  return changes;
-};
+const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> =>
+  (await responders.diff(id, outs, await checked(more, outs))).changes;
 
-/** Returns the failure of a step. */
-const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
-  work.then(
-    (value) => expect.fail(`it succeeded with ${JSON.stringify(value)}`),
-    (error: Error) => error,
-  );
+const expectFailure = (work: Promise<unknown>, code: string, message: RegExp): Promise<void> =>
+  expect(work).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
 
 const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
   deliverTo(`http://127.0.0.1:${outs.port}/acme`, key);
@@ -71,16 +62,13 @@ const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
 const readConfig = ({ outs }: Created): Promise<string> =>
   readFile(join(outs.dataDir, "config.json"), "utf8");
 
-const pidsOf = async (text = run.folder): Promise<number[]> =>
-  (await processesNaming(text)).map(({ pid }) => pid);
-
 /** A process ends a moment after it has released its folder. */
-const expectPids = (pids: unknown): Promise<void> =>
-  expect.poll(() => pidsOf(), { timeout: 10_000 }).toEqual(pids);
+const expectPids = (pids: unknown, text = run.folder): Promise<void> =>
+  vi.waitFor(async () => expect((await processesNaming(text)).map(({ pid }) => pid)).toEqual(pids), 10_000);
 
 async function end({ outs }: Created): Promise<void> {
   process.kill(outs.pid, "SIGKILL");
-  await vi.waitUntil(async () => (await pidsOf(outs.instance)).length === 0);
+  await expectPids([], outs.instance);
 }
 
 const expectGone = (folder: string): Promise<void> =>
@@ -120,15 +108,11 @@ describe("create", () => {
     const { port } = await startTcpServer();
     // Not an address of this machine, which the process reports.
     const host = "2001:db8:1:2:3:4:5:6";
-    for (const [more, printed] of [
-      [{ host, ...acme({ verificationKeys: [host] }) }, "cannot listen on [redacted] port 0"],
-      [{ port }, "the port is taken by another program"],
+    for (const [more, message] of [
+      [{ host, ...acme({ verificationKeys: [host] }) }, /^.* did not start: .* on \[redacted\] port 0.*$/],
+      [{ port }, /^.* did not start: cannot listen on .*the port is taken by another program.*$/],
     ] as const) {
-      const error = await failureOf(create(more));
-      expect(error).toMatchObject({ code: "unavailable", operation: "responder" });
-      expect(error.message).toContain("the responder did not start: cannot listen on ");
-      expect(error.message).toContain(printed);
-      expect(error.message).not.toContain("\n");
+      await expectFailure(create(more), "unavailable", message);
       await expectPids([]);
       expect(await readdir((await checked()).dataDir)).not.toContain("config.json");
     }
@@ -141,12 +125,11 @@ describe("a folder", () => {
   test("is rejected and unchanged if it has other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
-    const refusals = { "photo.jpg": "invalid_config", "config.json": "conflict" };
-    for (const [file, code] of Object.entries(refusals)) {
+    for (const [file, code] of Object.entries({ "photo.jpg": "invalid_config", "config.json": "conflict" })) {
       const dataDir = join(run.folder, `with-${file}`);
       await mkdir(dataDir, { mode: 0o755 });
       await writeFile(join(dataDir, file), "{}");
-      expect(await failureOf(create({ dataDir }))).toMatchObject({ code, problems: [{ field: "dataDir" }] });
+      await expect(create({ dataDir })).rejects.toMatchObject({ code, problems: [{ field: "dataDir" }] });
       run.lines.length = 0;
       await destroy({ ...created, outs: { ...created.outs, dataDir } });
       expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
@@ -160,15 +143,14 @@ describe("a folder", () => {
     const created = await createAtFixedPort({ dataDir });
     startRun();
     const before = await readConfig(created);
-    const error = await failureOf(create({ dataDir, ...OTHER_STACK }));
-    expect(error).toMatchObject({ code: "conflict" });
-    expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
+    const owner = /belongs to the stack project\/dev-[0-9a-f]{12};/;
+    await expectFailure(create({ dataDir, ...OTHER_STACK }), "conflict", owner);
     expect(await readConfig(created)).toBe(before);
     expect(await read(created)).toEqual(created.outs);
     // After a rename of the stack or a move to another backend, the folder's deliveries stay with the new stack.
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
-    expect(await failureOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
+    await expectFailure(update(created, { dataDir }), "conflict", owner);
     await destroy(moved);
     await expectGone(dataDir);
   });
@@ -195,14 +177,9 @@ describe("update", () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
-    for (const more of [
-      { port: port + 1 },
-      { host: "0.0.0.0" },
-      { dataDir: join(run.folder, "new") },
-      acme({ path: "/other" }),
-    ]) {
+    const dataDir = join(run.folder, "new");
+    for (const more of [{ port: port + 1 }, { host: "0.0.0.0" }, { dataDir }, acme({ path: "/other" })])
       expect([more, await diff(created, more)]).toEqual([more, true]);
-    }
     const change = { ...acme({ verificationKeys: [OTHER_KEY, KEY] }), publicUrl: "https://tunnel.example" };
     expect(await diff(created, change)).toBe(true);
     expect(run.lines).toEqual([]);
@@ -240,20 +217,14 @@ describe("update", () => {
     expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded: kept in")]);
   });
 
-  test.each<[string, (holderPort: number) => Values, reason: string]>([
-    ["a port in use", (port) => ({ port }), "the port is taken"],
-    [
-      "an address that cannot be used",
-      () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
-      "not an address of this machine",
-    ],
-  ])("fails for %s, and the previous process runs again", async (_what, more, reason) => {
-    const holder = await startTcpServer();
+  test.each<[string, (used: number) => Values, RegExp]>([
+    ["a port in use", (port) => ({ port }), /the port is taken/],
+    ["a wrong address", () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }), /not an address of/],
+  ])("fails for %s, and the previous process runs again", async (_, changeTo, reason) => {
+    const { port: used } = await startTcpServer();
     const created = await createAtFixedPort();
     const before = await readConfig(created);
-    const error = await failureOf(update(created, more(holder.port)));
-    expect(error).toMatchObject({ code: "unavailable" });
-    expect(error.message).toContain(reason);
+    await expectFailure(update(created, changeTo(used)), "unavailable", reason);
     const { instance, port } = created.outs;
     expect(await read(created)).toMatchObject({ instance, port });
     expect(await deliver(created)).toBe(200);
@@ -293,27 +264,20 @@ describe("delete", () => {
   test("keeps unforwarded deliveries, with a warning", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
-    expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
-    await destroy(created);
-    const counted = `chat: warning: 2 deliveries were not forwarded: kept in ${dataDir}.`;
-    expect(run.lines).toEqual([expect.stringContaining(counted)]);
-    expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
-    await rm(join(dataDir, "spool.sqlite-wal"), { force: true });
-    await writeFile(join(dataDir, "spool.sqlite"), "no database ".repeat(1_000));
-    await destroy(created);
-    expect(run.lines.at(-1)).toContain("deliveries may not have been forwarded: kept");
-    expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
+    expect(await deliver(created)).toBe(200);
+    const kept = `warning: 1 delivery was not forwarded: kept in ${dataDir}.`;
+    for (const warning of [kept, "deliveries may not have been forwarded: kept"]) {
+      await destroy(created);
+      expect(run.lines.splice(0)).toEqual([expect.stringContaining(warning)]);
+      expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
+      await writeFile(join(dataDir, "spool.sqlite"), "no database ".repeat(1_000));
+    }
   });
 
-  test("ends no other process of the folder, and no other process with the pid", async () => {
+  test("ends no other process that has the pid now", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
-    await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
-    expect(run.lines).toEqual([
-      expect.stringMatching(/warning: another responder runs on .*it keeps running$/),
-    ]);
     await end(created);
-    // The pid now belongs to a different process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
     const announced = JSON.stringify({ ...(await readInstance(dataDir)), pid: other.pid });
     await writeFile(join(dataDir, "instance.json"), announced);
@@ -334,7 +298,7 @@ test("a process that hangs makes read and delete fail until it responds again", 
   process.kill(created.outs.pid, "SIGSTOP");
   const hints = [{ id: "end_process", pid: created.outs.pid }];
   for (const work of [read, update, destroy])
-    expect(await failureOf(work(created))).toMatchObject({ code: "timeout", hints });
+    await expect(work(created)).rejects.toMatchObject({ code: "timeout", hints });
   process.kill(created.outs.pid, "SIGCONT");
   expect(await read(created)).toEqual(created.outs);
   await destroy(created);
@@ -352,9 +316,7 @@ describe("a process whose folder was removed", () => {
     const updated = await update(created, { publicUrl: "https://tunnel.example" });
     expect(updated.outs.port).toBe(created.outs.port);
     expect(await deliver(updated)).toBe(200);
-    expect(run.lines).toEqual([
-      expect.stringMatching(/^chat: the responder had ended; started again, pid \d+$/),
-    ]);
+    expect(run.lines).toEqual([expect.stringMatching(/^chat: the responder had ended; started again, pid/)]);
     await removeFolder(updated);
     await expectPids([]);
     await destroy(updated);
@@ -368,25 +330,19 @@ describe("a process whose folder was removed", () => {
     await expectPids([second.outs.pid]);
     await destroy(created);
     expect(await read(second)).toEqual(second.outs);
-    expect(run.lines.at(-1)).toMatch(
-      /warning: another responder runs on .* now \(pid \d+\); it keeps running$/,
-    );
+    expect(run.lines.at(-1)).toMatch(/warning: another responder runs on .* \(pid \d+\); it keeps running$/);
   });
 });
 
-const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
-
-test("a responder under a new name without an alias keeps its own process and folder when the previous resource is deleted", async () => {
+test("a responder with a new name but no alias keeps its process when the old resource is deleted", async () => {
   const dataDir = join(run.folder, "own");
   const created = await createAtFixedPort({ dataDir });
   startRun();
-  const renamed = await create({ ...RENAMED, dataDir });
+  const renamed = await create({ name: "renamed", instanceKey: "project/dev/renamed", dataDir });
   expect(renamed.outs.pid).toBe(created.outs.pid);
   startRun();
   await destroy(created);
-  expect(run.lines.at(-1)).toMatch(
-    /^chat: the responder keeps running: .* now belongs to project\/dev-\w+\/renamed$/,
-  );
+  expect(run.lines.at(-1)).toMatch(/^chat: the responder keeps running: .* belongs to project\/.*\/renamed$/);
   expect(await read(renamed)).toEqual(renamed.outs);
   expect(await deliver(renamed)).toBe(200);
   await destroy(renamed);

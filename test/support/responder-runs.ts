@@ -8,7 +8,7 @@ import { catchLines } from "./lines.ts";
 export const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
 
-type Values = Record<string, unknown>;
+export type Values = Record<string, unknown>;
 
 export interface Run {
   /** The test's own folder; a process that names it does not outlive the test. */

@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";
@@ -47,18 +46,9 @@ test("a fleet's definition gets defaults, and keeps its own values", async () =>
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("all problems of a definition are reported at once, and then those of its list", async () => {
-  const list = join(folder, "fleet.yaml");
-  await writeFile(list, `workspaces:\n- { name: b b, baseUrl: ${SECRET}?${SECRET} }\n`);
-  const wrong = {
-    name: "Production",
-    stacks: 0,
-    webhook: "program.ts",
-    project: "a/b",
-    secretsProvider: "",
-    stack: 1,
-  };
-  const problems = await problemsOf({ ...wrong, workspaces: list });
+test("all problems of a definition are reported at once, before its list is read", async () => {
+  const wrong = { name: "Production", stacks: 0, webhook: "program.ts", project: "a/b", stack: 1 };
+  const problems = await problemsOf({ ...wrong, secretsProvider: "", workspaces: "/none.yaml" });
   expect(problems.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
     "name: must be 1 to 64 of a-z",
     "stacks: must be a whole number from 1 to 999",
@@ -68,27 +58,15 @@ test("all problems of a definition are reported at once, and then those of its l
     "stack: is not a known field",
   ]);
   expect(problems[0]).toContain('got "Production"; for example "production"');
-  expect(await problemsOf(definitionOf({ workspaces: list }))).toEqual([
-    expect.stringContaining(`${list}:2:11: workspaces[0].name: must be`),
-    expect.stringContaining(`${list}:2:25: workspaces[0].baseUrl: must be`),
-  ]);
 });
 
 test.each([
   ["nothing", undefined, /^is missing; must be an object$/],
   ["a rotation twice", definitionOf({ rotations: ["a", "a"] }), /^rotations/],
   ["no workspace", definitionOf({ workspaces: [] }), /^workspaces: must have at least one entry$/],
-  [
-    "workspaces as an object",
-    definitionOf({ workspaces: {} }),
-    /^workspaces: must be a list or the path of a file/,
-  ],
+  ["workspaces as an object", definitionOf({ workspaces: {} }), /^workspaces: must be a list or the path/],
   ["no list", definitionOf({ workspaces: "/none.yaml" }), /^\/none\.yaml: cannot be read \(ENOENT\)/],
-  [
-    "a secret in a wrong field",
-    definitionOf({ secretsProvider: [SECRET] }),
-    /^secretsProvider: must be a string/,
-  ],
+  ["a misplaced secret", definitionOf({ secretsProvider: [SECRET] }), /^secretsProvider: must be a string/],
 ])("a definition is rejected for %s", async (_, definition, problem) => {
   expect(await problemsOf(definition)).toEqual([expect.stringMatching(problem)]);
 });

@@ -1,6 +1,6 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { beforeEach, describe, expect, it, test, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { resolveFleet } from "../../../provider/fleet/definition.ts";
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { openFleet } from "../../../provider/fleet/fleet.ts";
@@ -21,11 +21,8 @@ beforeEach(async () => {
 });
 
 /** Replaces `pulumi` with a shell script. */
-async function standIn(script: string): Promise<void> {
-  const path = join(folder, "pulumi");
-  await writeFile(path, `#!/bin/sh\n${script}\n`);
-  await chmod(path, 0o755);
-}
+const standIn = (script: string): Promise<void> =>
+  writeFile(join(folder, "pulumi"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 
 /** Writes a `pulumi` whose `up` runs this script, and whose states have these pending operations. */
 const answer = (up: string, operations = "[]", first = ":"): Promise<void> =>
@@ -49,23 +46,16 @@ async function openEngine(webhook = stringKeyWebhook, environment: Record<string
 
 it("creates a stack with the definition's secrets provider", async () => {
   await standIn(`echo "$@" >> ${folder}/calls`);
-  await (
-    await openEngine()
-  )("up", false);
-  expect(await readFile(join(folder, "calls"), "utf8")).toMatch(
-    /^stack init --no-select --secrets-provider awskms:\/\/alias\/fleet --stack test-0-of-1 /,
-  );
+  const run = await openEngine();
+  await run("up", false);
+  const called = /^stack init --no-select --secrets-provider awskms:\/\/alias\/fleet --stack test-0-of-1 /;
+  expect(await readFile(join(folder, "calls"), "utf8")).toMatch(called);
 });
 
 it.each([
   ["nothing for a stack without random keys", stringKeyWebhook, {}, "true"],
   ["each change of a stack with a random key", randomKeyWebhook, {}, "false"],
-  [
-    "each change if the environment enables them",
-    stringKeyWebhook,
-    { PULUMI_SKIP_CHECKPOINTS: "false" },
-    "false",
-  ],
+  ["each change if the environment says so", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes checkpoints for %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
@@ -94,25 +84,15 @@ it("rejects destroy after a killed up, until an up has adopted the created webho
   expect((await run("destroy")).failures[0]?.message).toMatch(/while it created acme, .* run up first/);
 });
 
-describe("the reason of a command that failed", () => {
-  test.each<[string, Partial<PulumiEnd>, RegExp]>([
-    [
-      "a lock of Pulumi Cloud",
-      { errors: "error: [409] Conflict: Another update" },
-      /^another run .*pulumi cancel --cwd \S+ --stack s1$/,
-    ],
-    ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
-    ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
-    [
-      "the file that a killed engine left empty",
-      { errors: "error: failed to load checkpoint: EOF" },
-      /^failed .*-empty -delete$/,
-    ],
-    ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
-  ])("is %s", (_, end, message) => {
-    const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
-    expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
-  });
+it.each<[string, Partial<PulumiEnd>, RegExp]>([
+  ["a lock", { errors: "error: [409] Conflict" }, /^another run .*pulumi cancel --cwd \S+ --stack s1$/],
+  ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
+  ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
+  ["an empty file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
+  ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
+])("names %s as the reason of a command that failed", (_, end, message) => {
+  const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
+  expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
 });
 
 it.each([

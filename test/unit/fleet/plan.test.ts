@@ -14,13 +14,9 @@ const OURS = "https://chat.example/webhooks/apichat";
 async function openOn(options: EmulatorOptions, fields: Partial<ListedWorkspace> = {}) {
   const emulator = await startEmulator(options);
   afterTests(() => emulator.close());
-  const workspaces = [...emulator.workspaces.values()].map(({ name, baseUrl }) => ({
-    name,
-    baseUrl,
-    webhookUrl: OURS,
-    apiKey: API_KEY,
-    ...fields,
-  }));
+  const common = { webhookUrl: OURS, apiKey: API_KEY, ...fields };
+  const places = [...emulator.workspaces.values()];
+  const workspaces = places.map(({ name, baseUrl }) => ({ name, baseUrl, ...common }));
   return { ...(await openTestFleet({ workspaces })), emulator };
 }
 

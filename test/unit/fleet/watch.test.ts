@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
-import { watchFleet } from "../../../provider/fleet/watch.ts";
+import { watchFleet, type DriftKind } from "../../../provider/fleet/watch.ts";
 import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
 /** Changes the preview of the first workspace in the first stack. */
@@ -15,51 +15,38 @@ function see(fleet: TestFleet, seen: Partial<WebhookReport>, keys?: StackReport[
 const gone: Drift = { kind: "gone", properties: [] };
 const takenOver: Drift = { ...CHANGED, kind: "taken-over" };
 
-describe("the watch of a fleet, on a fake engine", () => {
-  it.each([
-    ["changed", { change: "update", drift: CHANGED }],
-    ["gone", { change: "create", drift: gone }],
-    ["taken-over", { change: "update", drift: takenOver }],
-    ["not-deployed", { change: "create" }],
-    ["not-deployed", { change: "update" }],
-    ["to-be-removed", { change: "delete" }],
-  ] as const)("reports a webhook that is %s, with its properties", async (kind, seen) => {
-    const fleet = await openDeployed();
-    see(fleet, seen);
-    const properties = "drift" in seen ? seen.drift.properties : [];
-    expect(await watchFleet(fleet.context)).toMatchObject({
-      outcome: "drift",
-      workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind, properties }],
-    });
+it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
+  ["changed", { change: "update", drift: CHANGED }],
+  ["gone", { change: "create", drift: gone }],
+  ["taken-over", { change: "update", drift: takenOver }],
+  ["not-deployed", { change: "create" }],
+  ["not-deployed", { change: "update" }],
+  ["to-be-removed", { change: "delete" }],
+  ["not-deployed", { change: "same" }, "update"],
+  ["to-be-removed", { change: "same" }, "delete"],
+  ["gone", { change: "create", drift: gone }, "create"],
+])("a watch reports %s for a webhook with %j and a key with the change %j", async (kind, seen, change) => {
+  const fleet = await openDeployed();
+  see(fleet, seen, change && [{ workspace: fleet.first, change }]);
+  const properties = seen.drift?.properties ?? [];
+  expect(await watchFleet(fleet.context)).toMatchObject({
+    outcome: "drift",
+    workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind, properties }],
   });
+});
 
-  it.each([
-    ["update", "same", undefined, "not-deployed"],
-    ["delete", "same", undefined, "to-be-removed"],
-    ["create", "create", gone, "gone"],
-  ] as const)("reports a key that an up would %s, under its workspace", async (own, change, drift, kind) => {
-    const fleet = await openDeployed();
-    const key = { workspace: fleet.first, change: own };
-    see(fleet, { change, ...(drift && { drift }) }, [key]);
-    expect(await watchFleet(fleet.context)).toMatchObject({
-      outcome: "drift",
-      workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind }],
-    });
+it("a watch fails if a stack failed or was not started, and reports the drift of the others", async () => {
+  const fleet = await openDeployed();
+  see(fleet, { change: "update", drift: CHANGED });
+  fleet.engine.scripts.set(stackAt(1), failing(1));
+  expect(await watchFleet(fleet.context)).toMatchObject({
+    outcome: "failed",
+    workspaces: [{ workspace: fleet.first, kind: "changed" }],
+    failures: [{ stack: stackAt(1) }],
+    checked: NAMES.length - namesIn(fleet, 1).length,
   });
-
-  it("fails if a stack failed or was not started, and reports the drift of the others", async () => {
-    const fleet = await openDeployed();
-    see(fleet, { change: "update", drift: CHANGED });
-    fleet.engine.scripts.set(stackAt(1), failing(1));
-    expect(await watchFleet(fleet.context)).toMatchObject({
-      outcome: "failed",
-      workspaces: [{ workspace: fleet.first, kind: "changed" }],
-      failures: [{ stack: stackAt(1) }],
-      checked: NAMES.length - namesIn(fleet, 1).length,
-    });
-    const stopped = await watchFleet(fleet.context, { signal: AbortSignal.abort() });
-    expect(stopped).toMatchObject({ outcome: "failed", checked: 0 });
-    expect(stopped.skipped).toHaveLength(4);
-    expect(stopped.stoppedBy).toBe("interrupted");
-  });
+  const stopped = await watchFleet(fleet.context, { signal: AbortSignal.abort() });
+  expect(stopped).toMatchObject({ outcome: "failed", checked: 0 });
+  expect(stopped.skipped).toHaveLength(4);
+  expect(stopped.stoppedBy).toBe("interrupted");
 });

@@ -35,22 +35,15 @@ const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyW
   ...randomKeyWebhook(workspace, { rotations: [] }),
   ...more,
 });
+const withKey = (webhookVerificationKey: unknown) => withArguments({ webhookVerificationKey });
 
 test.each([
   ["nothing", () => undefined, /it must return an object/],
   ["a promise", () => Promise.resolve({}), /it must return an object that is not a promise/],
   ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
-  ["no key", withArguments({ webhookVerificationKey: undefined }), /webhookVerificationKey must be a string/],
-  [
-    "its own rotation",
-    withArguments({ webhookVerificationKey: { rotation: "2026-12" } }),
-    /webhookVerificationKey\.rotation must be absent/,
-  ],
-  [
-    "a promise within",
-    withArguments({ webhookVerificationKey: { derivedFrom: Promise.resolve("seed") } }),
-    /webhookVerificationKey must have plain values only/,
-  ],
+  ["no key", withKey(undefined), /webhookVerificationKey must be a string/],
+  ["its own rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must be absent/],
+  ["a promise within", withKey({ derivedFrom: Promise.resolve("seed") }), /must have plain values only/],
   [
     "an error",
     ({ apiKey }: { apiKey?: string }) => {

@@ -66,10 +66,8 @@ test("a workspace becomes a webhook and its key, and each secret is a variable",
 
 test("a rotation applies only to random keys", () => {
   const derived = { derivedFrom: SEED, rotations: ["r1"] };
-  const { resources } = toYaml(
-    Object.entries({ acme: withKey({ keep: 1 }), globex: withKey(derived) }),
-    "2026-12",
-  );
+  const webhooks = Object.entries({ acme: withKey({ keep: 1 }), globex: withKey(derived) });
+  const { resources } = toYaml(webhooks, "2026-12");
   expect(resources).toMatchObject({
     key0: { properties: { keep: 1, rotation: "2026-12" } },
     key1: { properties: { rotations: ["r1"] } },

@@ -129,9 +129,8 @@ const configure = async (args: Marked): Promise<void> =>
 
 async function invoke(args: Marked): Promise<Marked> {
   const fields = { tok: "apichat:index:getApiChatWebhook", args };
-  return valuesOf(
-    (await call<messages.InvokeResponse>("invoke", new messages.InvokeRequest(), fields)).getReturn(),
-  );
+  const answer = await call<messages.InvokeResponse>("invoke", new messages.InvokeRequest(), fields);
+  return valuesOf(answer.getReturn());
 }
 
 const cancel = async (): Promise<void> => void (await call("cancel", new empty.Empty()));
@@ -166,11 +165,8 @@ interface Created extends Acme {
 }
 
 /** A created webhook, at the start of the next run. */
-export async function startCreated(
-  more: Marked = {},
-  ...options: Parameters<typeof startAcme>
-): Promise<Created> {
-  const started = await startAcme(...options);
+export async function startCreated(more: Marked = {}): Promise<Created> {
+  const started = await startAcme();
   const inputs = await webhook.checked(programOf(started, more));
   const { id, outs } = await webhook.create(inputs);
   started.actions();

@@ -13,16 +13,9 @@ it("has the inputs of the classes, in the order of the documentation", () => {
 
 it("marks every key and seed as secret, and nothing else", () => {
   const places = walk(schema).filter(([, value]) => value["secret"] !== undefined);
-  const secrets = [
-    "apiKey",
-    "current",
-    "derivedFrom",
-    "initial",
-    "keys",
-    "verificationKeys",
-    "webhookVerificationKey",
-  ];
-  expect([...new Set(places.map(([name]) => name))].toSorted()).toEqual(secrets);
+  const keys = ["apiKey", "current", "initial", "keys", "verificationKeys", "webhookVerificationKey"];
+  const secrets = [...keys, "derivedFrom"];
+  expect(new Set(places.map(([name]) => name))).toEqual(new Set(secrets));
   const unmarked = walk(schema).filter(
     ([name, value]) => secrets.includes(name) && "description" in value && value["secret"] !== true,
   );

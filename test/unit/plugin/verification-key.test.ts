@@ -32,11 +32,8 @@ test("a random key is secret, unknown in a preview, and rotates in place", async
   expect((await key.diff(id, outs, inputs)).changes).toBe(false);
 
   const { difference, preview, values } = await change(created, { rotation: "2026-12", keep: 1 });
-  expect(difference).toMatchObject({
-    changes: true,
-    replaces: [],
-    detailed: { rotation: "ADD", keep: "ADD" },
-  });
+  const detailed = { rotation: "ADD", keep: "ADD" };
+  expect(difference).toMatchObject({ changes: true, replaces: [], detailed });
   expect(difference.diffs).toEqual(expect.arrayContaining(["rotation", "keep", "current", "keys"]));
   expect(preview).toEqual({ rotation: "2026-12", keep: 1, current: UNKNOWN, keys: UNKNOWN });
   expect(values["keys"]).toEqual([values["current"], current]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FOREIGN, GET, SET, startAcme } from "../webhook/harness.js";
+import { FOREIGN, GET, SET, startAcme, type Acme } from "../webhook/harness.js";
 import {
   clear,
   failureOf,
@@ -10,6 +10,7 @@ import {
   secret,
   secretsIn,
   startCreated,
+  startRun,
   UNKNOWN,
   webhook,
   type Marked,
@@ -25,17 +26,9 @@ test("create registers, and stores inputs and registration without the resource'
   const { id, outs } = await webhook.create(inputs);
   const { acme } = started;
   expect(id).toBe(acme.botUrl);
-  expect(clear(outs)).toEqual({
-    ...clear(inputs),
-    botUrl: acme.botUrl,
-    stateVersion: 1,
-    applied: {
-      url: started.args.webhookUrl,
-      botUrl: acme.botUrl,
-      apiKey: expect.any(String),
-      claimId: expect.any(String),
-    },
-  });
+  const record = { apiKey: expect.any(String), claimId: expect.any(String) };
+  const applied = { url: started.args.webhookUrl, botUrl: id, ...record };
+  expect(clear(outs)).toEqual({ ...clear(inputs), botUrl: id, stateVersion: 1, applied });
   expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
   expect(started.actions()).toEqual(SET);
 });
@@ -102,29 +95,20 @@ test("the preview of update knows all outputs, and warns of a failure", async ()
   const news = { ...inputs, preflight: "off" };
   const preview = await webhook.update(id, outs, news, { preview: true });
   expect(clear(preview)).toEqual({ ...clear(news), status: "verified", botUrl: acme.botUrl });
-  expect(plugin.lines).toMatchObject([
-    { severity: 2, message: expect.stringMatching(/will fail/) as string },
-  ]);
+  const message = expect.stringMatching(/will fail/) as string;
+  expect(plugin.lines).toMatchObject([{ severity: 2, message }]);
   expect(actions()).toEqual(GET);
 });
 
-test("read returns inputs and outputs with their marks, and nothing if the webhook is gone", async () => {
-  const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
+test("read keeps the program's marks, even for a URL in a drift, and returns nothing if the webhook is gone", async () => {
+  const { acme, args, id, inputs, outs } = await startCreated({ preflight: secret("warn") });
   expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
-  expect(actions()).toEqual(GET);
+  acme.change({ webhook_url: FOREIGN.webhook_url });
+  const seen = await webhook.read(id, outs, { ...inputs, webhookUrl: secret(args.webhookUrl) });
+  const hidden = ["webhookUrl", "drift.0.expected", "drift.0.actual", "preflight", ...SECRET_OUTPUTS];
+  expect(secretsIn(seen?.outs)).toEqual(hidden.toSorted());
   acme.removeRegistration();
   expect(await webhook.read(id, outs, inputs)).toBeUndefined();
-});
-
-test("read hides a URL in a drift if the program marks it as secret", async () => {
-  const started = await startAcme();
-  const given = programOf(started, { webhookUrl: secret(started.args.webhookUrl) });
-  const inputs = await checked(given);
-  const { id, outs } = await webhook.create(inputs);
-  started.acme.change({ webhook_url: FOREIGN.webhook_url });
-  const seen = await webhook.read(id, outs, inputs);
-  const hidden = ["webhookUrl", "drift.0.expected", "drift.0.actual", ...SECRET_OUTPUTS];
-  expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(hidden));
 });
 
 test("carries out a pending delete that has the type of the dynamic provider", async () => {
@@ -134,38 +118,90 @@ test("carries out a pending delete that has the type of the dynamic provider", a
   expect(acme.registration).toBeUndefined();
 });
 
-describe("an operation that takes too long", () => {
-  test("ends at the end of the run, and its state contains what may be registered", async () => {
-    const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
-    const other = resourceOf("ApiChatWebhook", "other");
-    const { baseUrl } = emulator.workspace("other");
-    const fault = { delayMs: 600_000, afterChange: true };
-    emulator.injectFault({ operation: "set-webhook", every: 1, fault });
-    const moved = `${endpoint.url}/moved`;
-    const begun = [
-      failureOf(webhook.update(id, outs, { ...inputs, webhookUrl: secret(moved), timeouts: {} })),
-      failureOf(other.create({ ...inputs, baseUrl, apiKey: secret("ak-other-0123456789"), timeouts: {} })),
-    ];
-    await expect.poll(() => acme.registration?.webhook_url).toBe(moved);
-    await expect.poll(() => emulator.workspace("other").registration).toBeDefined();
-    await plugin.cancel();
-    const [updated, created] = await Promise.all(begun);
-    const part = partOf(updated!)?.properties ?? {};
-    expect(clear(part)).toMatchObject({ webhookUrl: inputs["webhookUrl"], applied: { attempted: [moved] } });
-    expect(secretsIn(part)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
-    // Its bot is unknown, so there is no state; the next `up` adopts it.
-    expect(partOf(created!)).toBeUndefined();
-    for (const error of [updated, created])
-      expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
-    expect((await failureOf(plugin.invoke({ baseUrl, apiKey: "x" }))).details).toContain("the run was ended");
+test("an operation ends at the end of the run, and its state contains what may be registered", async () => {
+  const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
+  const other = resourceOf("ApiChatWebhook", "other");
+  const { baseUrl } = emulator.workspace("other");
+  const fault = { delayMs: 600_000, afterChange: true };
+  emulator.injectFault({ operation: "set-webhook", every: 1, fault });
+  const moved = `${endpoint.url}/moved`;
+  const begun = [
+    failureOf(webhook.update(id, outs, { ...inputs, webhookUrl: secret(moved), timeouts: {} })),
+    failureOf(other.create({ ...inputs, baseUrl, apiKey: secret("ak-other-0123456789"), timeouts: {} })),
+  ];
+  await expect.poll(() => acme.registration?.webhook_url).toBe(moved);
+  await expect.poll(() => emulator.workspace("other").registration).toBeDefined();
+  await plugin.cancel();
+  const [updated, created] = await Promise.all(begun);
+  const part = partOf(updated!)?.properties ?? {};
+  expect(clear(part)).toMatchObject({ webhookUrl: inputs["webhookUrl"], applied: { attempted: [moved] } });
+  expect(secretsIn(part)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
+  // Its bot is unknown, so there is no state; the next `up` adopts it.
+  expect(partOf(created!)).toBeUndefined();
+  for (const error of [updated, created])
+    expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
+  expect((await failureOf(plugin.invoke({ baseUrl, apiKey: "x" }))).details).toContain("the run was ended");
+});
+
+const HIDDEN = "geheim-0123456789";
+
+/** The path of the workspace's address, which would appear in a text. */
+const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
+
+/** Starts acme with URLs that are secret as a whole, including their paths. */
+async function startHidden(): Promise<Acme & { given: Marked }> {
+  const started = await startAcme();
+  const webhookUrl = secret(`${started.args.webhookUrl}/${HIDDEN}`);
+  return { ...started, given: { baseUrl: secret(started.acme.baseUrl), webhookUrl } };
+}
+
+describe("a secret", () => {
+  test("is not in the error of a failed handshake", async () => {
+    const started = await startHidden();
+    const timeouts = { requestSeconds: 3, readySeconds: 0 };
+    const webhookUrl = secret(`http://127.0.0.1:9/${HIDDEN}?token=1`);
+    const inputs = await checked(programOf(started, { ...started.given, webhookUrl, timeouts }));
+    const { details } = await failureOf(webhook.create(inputs));
+    expect(details).toContain("the handshake with [redacted]");
+    expect(details).not.toContain(HIDDEN);
+    expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("ends at the limit of customTimeouts", async () => {
-    const started = await startAcme();
-    started.emulator.injectFault({ operation: "get-webhook", every: 1, fault: { delayMs: 600_000 } });
-    const late = webhook.create(await checked(programOf(started, { timeouts: {} })), { timeout: 0.2 });
-    expect((await failureOf(late)).details).toMatch(
-      /0\.2 s of customTimeouts, while waiting for get-webhook at http\S+, attempt 1/,
-    );
+  test("is not in a conflict after a refresh, which shows the other URL without its query", async () => {
+    const { id, inputs, outs, acme } = await startCreated();
+    acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
+    const seen = await webhook.read(id, outs, inputs);
+    const { details } = await failureOf(webhook.update(id, seen?.outs ?? {}, inputs));
+    expect(details).toContain(`now has the webhook ${FOREIGN.webhook_url}?token=***, not`);
+    expect(details).not.toContain(HIDDEN);
+  });
+
+  test("is not in the line of an adoption and the warning of a delete", async () => {
+    const started = await startHidden();
+    const inputs = await checked(programOf(started, started.given));
+    const { outs, id } = await webhook.create(inputs);
+    await startRun();
+    await webhook.create(await checked(inputs));
+    started.acme.takeOver(FOREIGN);
+    await startRun();
+    await webhook.delete(id, outs);
+    const lines = plugin.lines.map(({ message }) => message).join("\n");
+    expect(lines).toContain("adopted [redacted]");
+    expect(lines).toContain("[redacted] now has the webhook");
+    expect(lines).not.toContain(HIDDEN);
+    expect(lines).not.toContain(pathOf(started));
+  });
+
+  test("is not in a failure if it is the base URL of the configuration", async () => {
+    const started = await startHidden();
+    const baseUrl = secret(started.acme.baseUrl);
+    await plugin.configure({ baseUrl, apiKey: secret("ak-wrong-0123456789") });
+    const { webhookUrl, webhookVerificationKey } = programOf(started, started.given);
+    const inputs = await checked({ webhookUrl, webhookVerificationKey });
+    for (const call of [webhook.create(inputs), plugin.invoke({})]) {
+      const { details } = await failureOf(call);
+      expect(details).toContain("HTTP 401");
+      expect(details).not.toContain(pathOf(started));
+    }
   });
 });

@@ -47,7 +47,7 @@ test.each<[string, Args, Args]>([
 });
 
 test("a changed initial becomes the current key, and diff names each change", async () => {
-  const state = await create({ initial: LIVE_KEY });
+  const state = await create(LIVE);
   const after = { initial: OTHER_KEY, rotation: "1", bytes: 16 };
   const { changed } = await VerificationKey.diff("id", state, await checked(after, { name: "acme" }));
   expect(changed).toEqual(["rotation", "bytes", "initial", "current", "keys"]);
@@ -56,6 +56,9 @@ test("a changed initial becomes the current key, and diff names each change", as
   expect(await hasChanges(next, after)).toBe(false);
 });
 
+const LIVE = { initial: LIVE_KEY };
+const ROTATED_AWAY = { ...LIVE, keep: 0, rotation: "1" };
+
 test.each<[string, Args[], Args]>([
   ["for the same arguments", [{ rotation: "1", keep: 1 }], { rotation: "1", keep: 1 }],
   ["when rotation is removed", [{ rotation: "1" }], {}],
@@ -63,17 +66,9 @@ test.each<[string, Args[], Args]>([
   ["when bytes is set to the default", [{}], { bytes: 32 }],
   ["when a changed keep drops no key", [{ keep: 2 }], { keep: 0 }],
   ["when an unknown keep cannot drop a key", [{}], { keep: UNKNOWN }],
-  ["when initial is removed", [{ initial: LIVE_KEY }], {}],
-  [
-    "when initial becomes an earlier key",
-    [{ initial: LIVE_KEY }, { initial: OTHER_KEY }],
-    { initial: LIVE_KEY },
-  ],
-  [
-    "when the program still names a dropped initial key",
-    [{ initial: LIVE_KEY }, { initial: LIVE_KEY, keep: 0, rotation: "1" }],
-    { initial: LIVE_KEY, keep: 0, rotation: "1" },
-  ],
+  ["when initial is removed", [LIVE], {}],
+  ["when initial becomes an earlier key", [LIVE, { initial: OTHER_KEY }], LIVE],
+  ["when the program still names a dropped initial key", [LIVE, ROTATED_AWAY], ROTATED_AWAY],
 ])("nothing changes %s", async (_, ups, again) => {
   const state = await upAll(ups);
   lines.length = 0;
@@ -95,9 +90,7 @@ test.each([
   [3, { keep: 3 }],
 ])("keeps the latest %i earlier keys with %j", async (kept, args) => {
   const states = [await create(args)];
-  for (const rotation of ["1", "2", "3", "4", "5"]) {
-    states.unshift(await up(states[0] ?? (await create()), { ...args, rotation }));
-  }
+  for (const rotation of "12345") states.unshift(await up(states[0]!, { ...args, rotation }));
   expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
 });
 
@@ -111,39 +104,28 @@ test("keep drops keys when it is lowered, and never restores them", async () => 
 });
 
 const NEW = "acme: a new key becomes the current one";
-const DROPPED = "acme: earlier keys dropped: 1; deliveries signed with them are rejected";
+const dropped = (count: number): string =>
+  `acme: earlier keys dropped: ${count}; deliveries signed with them are rejected`;
+const GAP =
+  "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated";
+const INITIAL = "acme: the key in initial becomes the current one";
 
 test.each<[Args, string[]]>([
-  [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
-  [{ keep: 0, rotation: "1" }, [DROPPED]],
-  [
-    { keep: 0, rotation: "2" },
-    [
-      NEW,
-      "acme: earlier keys dropped: 2; deliveries signed with them are rejected",
-      "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated",
-    ],
-  ],
-  [
-    { keep: 1, rotation: "1", initial: OTHER_KEY },
-    ["acme: the key in initial becomes the current one", DROPPED],
-  ],
+  [{ keep: 1, rotation: "2" }, [NEW, dropped(1)]],
+  [{ keep: 0, rotation: "1" }, [dropped(1)]],
+  [{ keep: 0, rotation: "2" }, [NEW, dropped(2), GAP]],
+  [{ keep: 1, rotation: "1", initial: OTHER_KEY }, [INITIAL, dropped(1)]],
 ])("a preview announces new and dropped keys without showing them: %j", async (args, said) => {
-  const state = await upAll([
-    { initial: LIVE_KEY, keep: 1 },
-    { keep: 1, rotation: "1" },
-  ]);
+  const first = { ...LIVE, keep: 1 };
+  const state = await upAll([first, { keep: 1, rotation: "1" }]);
   lines.length = 0;
   expect(await hasChanges(state, args)).toBe(true);
   expect(lines).toEqual(said);
 });
 
-test.each(["rotation", "bytes", "initial", "keep"])(
-  "a preview counts an unknown %s as a change",
-  async (property) => {
-    const state = await upAll([{}, { rotation: "1" }]);
-    lines.length = 0;
-    expect(await hasChanges(state, { rotation: "1", [property]: UNKNOWN })).toBe(true);
-    expect(lines).toEqual([]);
-  },
-);
+test.each(["rotation", "bytes", "initial", "keep"])("an unknown %s counts as a change", async (property) => {
+  const state = await upAll([{}, { rotation: "1" }]);
+  lines.length = 0;
+  expect(await hasChanges(state, { rotation: "1", [property]: UNKNOWN })).toBe(true);
+  expect(lines).toEqual([]);
+});

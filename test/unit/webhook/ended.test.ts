@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import { webhookLifecycle } from "../../../provider/webhook/lifecycle.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
@@ -31,42 +31,38 @@ async function end(work: (lifecycle: Lifecycle) => Promise<unknown>, when: () =>
   return ended;
 }
 
-describe("an aborted operation", () => {
-  test.each<[string, (on: Lifecycle, inputs: WebhookInputs, state: WebhookState) => Promise<unknown>]>([
-    ["create", ({ create }, inputs) => create(inputs)],
-    ["update", ({ update }, inputs, state) => update("", state, inputs)],
-    ["read", ({ read }, _, state) => read("", state)],
-  ])("writes nothing during its first get-webhook: %s", async (_, operation) => {
-    const { state, args, actions, emulator } = await startCreated();
-    const inputs = await checked(args);
-    emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 60_000 } });
-    const { length } = emulator.requests;
-    const isAsking = (): boolean => emulator.requests.length > length;
-    const error = await failureOf(end((on) => operation(on, inputs, state), isAsking));
-    expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
-    expect(actions()).toEqual(GET);
-  });
+test.each<[string, (on: Lifecycle, inputs: WebhookInputs, state: WebhookState) => Promise<unknown>]>([
+  ["create", ({ create }, inputs) => create(inputs)],
+  ["update", ({ update }, inputs, state) => update("", state, inputs)],
+  ["read", ({ read }, _, state) => read("", state)],
+])("an aborted %s writes nothing during its first get-webhook", async (_, operation) => {
+  const { state, args, actions, emulator } = await startCreated();
+  const inputs = await checked(args);
+  emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 60_000 } });
+  const { length } = emulator.requests;
+  const isAsking = (): boolean => emulator.requests.length > length;
+  const error = await failureOf(end((on) => operation(on, inputs, state), isAsking));
+  expect(error.summary).toMatch(/^the run was ended, while waiting for get-webhook at \S+, attempt 1$/);
+  expect(actions()).toEqual(GET);
+});
 
-  test("never calls set-webhook while it waits for the endpoint", async () => {
-    const { args, actions } = await startAcme();
-    const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
-    const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const isTrying = (): boolean => requests.length >= 4;
-    const error = await failureOf(end(({ create }) => create(inputs), isTrying));
-    expect(error.summary).toMatch(
-      /^the run was ended, while waiting for \S+ to answer the handshake, attempt/,
-    );
-    expect(actions()).toEqual(GET);
-  });
+test("an aborted create never calls set-webhook while it waits for the endpoint", async () => {
+  const { args, actions } = await startAcme();
+  const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
+  const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
+  const isTrying = (): boolean => requests.length >= 4;
+  const error = await failureOf(end(({ create }) => create(inputs), isTrying));
+  expect(error.summary).toMatch(/^the run was ended, while waiting for \S+ to answer the handshake/);
+  expect(actions()).toEqual(GET);
+});
 
-  test("keeps the registration while it waits for the status", async () => {
-    const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
-    const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const isWaiting = (): boolean => emulator.requests.length > SET.length;
-    const { id, state } = await unfinishedBy(end(({ create }) => create(inputs), isWaiting));
-    expect(id).toBe(acme.botUrl);
-    expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
-  });
+test("an aborted create keeps the registration while it waits for the status", async () => {
+  const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
+  const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
+  const isWaiting = (): boolean => emulator.requests.length > SET.length;
+  const { id, state } = await unfinishedBy(end(({ create }) => create(inputs), isWaiting));
+  expect(id).toBe(acme.botUrl);
+  expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
 });
 
 test("the engine's time limit limits the wait of a create, without being recorded", async () => {

@@ -150,9 +150,7 @@ export async function update(state: WebhookState, args: Args): Promise<WebhookSt
 }
 
 /** Reads the webhook of a state. Returns undefined if the registration is gone. */
-export async function read(
-  state: WebhookState,
-): Promise<{ id: string; props: WebhookState; inputs: WebhookInputs } | undefined> {
+export async function read(state: WebhookState) {
   const { id, props, inputs } = await resource.read(state.botUrl, state);
   return id && props && inputs ? { id, props, inputs } : undefined;
 }

@@ -35,11 +35,7 @@ describe("read", () => {
   test("returns changed URL, status and bot URL as drift, and keeps the record of the last set", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
-    acme.change({
-      webhook_url: webhookUrl,
-      webhook_status: "failed",
-      botBaseUrl: "https://bots.example",
-    });
+    acme.change({ webhook_url: webhookUrl, webhook_status: "failed", botBaseUrl: "https://bots.example" });
     const { botUrl } = acme;
     expect(await read(state)).toEqual({
       id: botUrl,
@@ -102,10 +98,7 @@ describe("read", () => {
 describe("delete", () => {
   test.each<[string, (acme: Acme["acme"], url: string) => void]>([
     ["our webhook", () => {}],
-    [
-      "our webhook with a different key",
-      (acme) => acme.change({ webhook_verification_key: "key-0123456789" }),
-    ],
+    ["our webhook with a changed key", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
     ["our webhook, not verified", (acme) => acme.change({ webhook_status: "failed" })],
     ["our webhook, written differently", (acme, url) => acme.change({ webhook_url: `${url}/` })],
   ])("removes %s", async (_, change) => {
@@ -172,18 +165,15 @@ describe("delete", () => {
 test.each([
   ["created", create, []],
   ["only declared", checked, GET],
-])(
-  "delete keeps the webhook of an old name if the resource is %s under a new one",
-  async (_, declare, calls) => {
-    const { state, args, acme, actions } = await startCreated();
-    await declare({ ...args, name: "renamed" });
-    actions();
-    await remove(state);
-    expect(actions()).toEqual(calls);
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
-  },
-);
+])("delete keeps the webhook of an old name if the new one is %s", async (_, declare, calls) => {
+  const { state, args, acme, actions } = await startCreated();
+  await declare({ ...args, name: "renamed" });
+  actions();
+  await remove(state);
+  expect(actions()).toEqual(calls);
+  expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
+});
 
 test("a delete before a replacement keeps the live webhook, and the create then sets the URL", async () => {
   const { state, args, acme, actions } = await startCreated();
@@ -220,18 +210,15 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
   ["adopted it and later set it", setSince, unshared, false],
   ["adopted it, and set its different key", adoptWithOtherKey, unshared, false],
-])(
-  "if the providers of a run cannot share their facts, delete is safe for a resource that %s",
-  async (_, prepare, log, stays) => {
-    const created = await startCreated();
-    const state = await prepare(created);
-    startRun({}, log);
-    lines.length = 0;
-    await remove(state);
-    expect(created.acme.registration !== undefined).toBe(stays);
-    expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
-  },
-);
+])("without others' facts, delete is safe for a resource that %s", async (_, prepare, log, stays) => {
+  const created = await startCreated();
+  const state = await prepare(created);
+  startRun({}, log);
+  lines.length = 0;
+  await remove(state);
+  expect(created.acme.registration !== undefined).toBe(stays);
+  expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
+});
 
 test("errors name a renamed resource as the program does", async () => {
   const { state, args, emulator } = await startCreated();
@@ -248,9 +235,8 @@ test("a declared replacement continues with a warning if a different API key fin
   acme.change({ apiKey: ROTATED });
   acme.removeRegistration();
   await remove(state);
-  expect(lines).toEqual([
-    expect.stringMatching(/^acme: warning: .* has no webhook, but this was checked with a different API key/),
-  ]);
+  const warning = /^acme: warning: .* has no webhook, but this was checked with a different API key/;
+  expect(lines).toEqual([expect.stringMatching(warning)]);
 });
 
 test("a declared replacement removes the webhook of the previous API key, if that key still works", async () => {

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import type { Fact } from "../../../provider/webhook/facts.ts";
@@ -15,19 +7,13 @@ import { makeFolder } from "../../support/folder.ts";
 
 const ADDRESS = "127.0.0.1:50123";
 const declared = (name: string): Fact => ({ fact: "declared", workspace: "w", resource: name, name });
-const held = (claimId: string): Fact => ({
-  fact: "held",
-  step: "write",
-  bot: "b",
-  claim: { claimId, resource: claimId, name: claimId },
-});
+const claim = (claimId: string) => ({ claimId, resource: claimId, name: claimId });
+const held = (claimId: string): Fact => ({ fact: "held", step: "write", bot: "b", claim: claim(claimId) });
 const released = (claimId: string): Fact => ({ fact: "released", bot: "b", claimId });
 
 let folder = "";
-beforeEach(async () => {
-  folder = join(await makeFolder(), "runs");
-});
-const pathOfLog = (): string => join(folder, readdirSync(folder)[0] ?? "");
+beforeEach(async () => void (folder = join(await makeFolder(), "runs")));
+const pathOfLog = (): string => join(folder, fs.readdirSync(folder)[0] ?? "");
 
 test.each([
   ["within a process", () => [memoryLog()] as const],
@@ -52,14 +38,14 @@ test("a different engine's facts are not read", () => {
 });
 
 test("facts of an earlier engine with the same address are ignored after a gap", () => {
-  mkdirSync(folder, { mode: 0o700 });
+  fs.mkdirSync(folder, { mode: 0o700 });
   openRunLog(ADDRESS, folder);
   const early = JSON.stringify({ at: 1, ...declared("earlier") });
-  writeFileSync(pathOfLog(), `${early}\n`);
+  fs.writeFileSync(pathOfLog(), `${early}\n`);
   const log = openRunLog(ADDRESS, folder);
   expect(log.read().declarerOf("w")).toBeUndefined();
   log.append(declared("now"));
-  appendFileSync(pathOfLog(), `${early}\n`);
+  fs.appendFileSync(pathOfLog(), `${early}\n`);
   log.append(declared("after"));
   expect(log.read().declarerOf("w", "after")).toBe("now");
   expect(log.read().declarerOf("w", "now")).toBe("after");
@@ -70,24 +56,24 @@ test("an incomplete line is ignored, and a damaged line is an error", () => {
   log.append(declared("acme"));
   log.read();
   const line = JSON.stringify({ at: 0, fact: "beat" });
-  appendFileSync(pathOfLog(), line.slice(0, 5));
+  fs.appendFileSync(pathOfLog(), line.slice(0, 5));
   expect(log.read().declarerOf("w")).toBe("acme");
-  appendFileSync(pathOfLog(), "\n");
+  fs.appendFileSync(pathOfLog(), "\n");
   expect(() => log.read()).toThrow(/has a line that was cut off/);
 });
 
 test("files older than a day are removed", () => {
   openRunLog(ADDRESS, folder);
   const before = pathOfLog();
-  utimesSync(before, 0, 0);
+  fs.utimesSync(before, 0, 0);
   openRunLog("127.0.0.1:50124", folder);
-  expect(readdirSync(folder).map((name) => join(folder, name))).not.toContain(before);
+  expect(fs.readdirSync(folder).map((name) => join(folder, name))).not.toContain(before);
 });
 
 test.each([
-  ["that others can read", () => (mkdirSync(folder), chmodSync(folder, 0o755))],
-  ["that is a link", () => symlinkSync(join(folder, ".."), folder)],
-  ["that is a file", () => writeFileSync(folder, "")],
+  ["that others can read", () => (fs.mkdirSync(folder), fs.chmodSync(folder, 0o755))],
+  ["that is a link", () => fs.symlinkSync(join(folder, ".."), folder)],
+  ["that is a file", () => fs.writeFileSync(folder, "")],
 ])("a folder %s is not used", (_, prepare) => {
   prepare();
   const log = openRunLog(ADDRESS, folder);

@@ -45,32 +45,28 @@ describe("a list of workspaces in YAML or JSON", () => {
       { name: "acme", baseUrl: `${ADDRESS}/acme`, webhookUrl: WEBHOOK, apiKey: SECRET },
       { name: "globex", baseUrl: `${ADDRESS}/globex`, webhookUrl: `${WEBHOOK}/2`, apiKey: "own-key" },
     ];
-    expect(await read("fleet.json", JSON.stringify(list))).toStrictEqual(expected);
-    expect(await read("fleet.yaml", JSON.stringify(list, null, 2), readPlannedWorkspaces)).toStrictEqual(
-      expected,
-    );
+    for (const reader of [readWorkspaceList, readPlannedWorkspaces])
+      expect(await read("fleet.json", JSON.stringify(list), reader)).toStrictEqual(expected);
   });
 
   test("requires a webhook URL for a plan, but not for a fleet", async () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     const more = `${text}\n  - name: globex\n    baseUrl: ${ADDRESS}/globex`;
-    expect(await problemsOf(more, readPlannedWorkspaces)).toEqual([
-      "list.yaml: webhookUrl is missing for acme, globex",
-    ]);
-    expect(await problemsOf(`${more}\n    webhookUrl: ${WEBHOOK}`, readPlannedWorkspaces)).toEqual([
-      "list.yaml: webhookUrl is missing for acme",
-    ]);
+    const missing = "list.yaml: webhookUrl is missing for acme";
+    expect(await problemsOf(more, readPlannedWorkspaces)).toEqual([`${missing}, globex`]);
+    const own = `${more}\n    webhookUrl: ${WEBHOOK}`;
+    expect(await problemsOf(own, readPlannedWorkspaces)).toEqual([missing]);
   });
 
   test("accepts only names that a resource, a path and a log can have", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
-    const problems = await problemsOf(text);
-    expect(problems.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
-      names.map((_, index) => String(index)),
+    const expected = names.map((_, index): unknown =>
+      expect.stringContaining(`workspaces[${index}].name: must be 1 to 64 of`),
     );
+    expect(await problemsOf(text)).toEqual(expected);
   });
 
   test("reads only variables whose name contains API_KEY", async () => {
@@ -80,52 +76,41 @@ describe("a list of workspaces in YAML or JSON", () => {
     const top = `webhookUrl: ${WEBHOOK}\napiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n${workspace}`;
     const problem =
       "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY";
-    expect(await problemsOf(`webhookUrl: ${WEBHOOK}\n${entry}`)).toEqual([
-      `list.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
-    ]);
+    expect(await problemsOf(entry)).toEqual([`list.yaml:4:16: workspaces[0].apiKeyEnv: ${problem}`]);
     expect(await problemsOf(top)).toEqual([`list.yaml:2:12: apiKeyEnv: ${problem}`]);
   });
 
   test("reports all problems at once, and then clashes of entries", async () => {
-    const clashing = (name: string): string =>
-      `  - name: ${name}\n    baseUrl: ${ADDRESS}/acme\n    apiKey: one-key\n`;
-    const rest = `${clashing("acme")}${clashing("globex")}${clashing("acme").replace("/acme", "/other")}`;
     const wrong = [
       "webhookUrl: chat.example/hook",
       "workspaces:",
-      "  - name: acme",
-      `    baseUrl: ${ADDRESS}/acme`,
-      "    surplus: 1",
-      "  - name: b b",
-      `    baseUrl: ${ADDRESS}/b`,
-      "    apiKey: one-key",
-      "    apiKeyEnv: NO_API_KEY",
-      `  - ${SECRET}`,
+      `- { name: acme, baseUrl: "${ADDRESS}/acme", surplus: 1 }`,
+      `- { name: b b, baseUrl: "${ADDRESS}/b", apiKey: one-key, apiKeyEnv: NO_API_KEY }`,
+      `- ${SECRET}`,
     ];
     expect(await problemsOf(wrong.join("\n"))).toEqual([
       'list.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
-      "list.yaml:5:5: workspaces[0].surplus: is not a known field",
-      'list.yaml:6:11: workspaces[1].name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
-      "list.yaml:8:13: workspaces[1].apiKey: cannot be combined with apiKeyEnv",
-      "list.yaml:9:16: workspaces[1].apiKeyEnv: must be the name of an environment variable that is set",
-      "list.yaml:10:5: workspaces[2]: must be an object, got a string",
+      "list.yaml:3:59: workspaces[0].surplus: is not a known field",
+      'list.yaml:4:11: workspaces[1].name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+      "list.yaml:4:63: workspaces[1].apiKey: cannot be combined with apiKeyEnv",
+      "list.yaml:4:83: workspaces[1].apiKeyEnv: must be the name of an environment variable that is set",
+      "list.yaml:5:3: workspaces[2]: must be an object, got a string",
     ]);
-    expect(await problemsOf(`workspaces:\n${rest}`)).toEqual([
-      'list.yaml:2:11: workspaces[0].name: "acme" is also the name of workspaces[2]',
-      'list.yaml:3:14: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key',
-      'list.yaml:6:14: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key',
-      'list.yaml:8:11: workspaces[2].name: "acme" is also the name of workspaces[0]',
+    const twins = ["acme", "other"].map((path) => `\n- { name: acme, baseUrl: "${ADDRESS}/${path}" }`);
+    expect(await problemsOf(`workspaces:${twins.join("")}`)).toEqual([
+      'list.yaml:2:11: workspaces[0].name: "acme" is also the name of workspaces[1]',
+      'list.yaml:3:11: workspaces[1].name: "acme" is also the name of workspaces[0]',
     ]);
   });
 });
 
-const entries = (first: object, second: object): object[] => [
-  { name: "acme", baseUrl: `${ADDRESS}/acme`, ...first },
-  { name: "globex", baseUrl: `${ADDRESS.toUpperCase().replace("HTTPS", "https")}:443/%61cme/`, ...second },
-];
-
-const list = (top: object, ...[first, second]: [object, object]): string =>
-  JSON.stringify({ webhookUrl: WEBHOOK, ...top, workspaces: entries(first, second) }, null, 1);
+/** A list of two entries with the same address, written differently. */
+function listOfTwo(top: object, first: object, second: object): string {
+  const baseUrl = `${ADDRESS.toUpperCase().replace("HTTPS", "https")}:443/%61cme/`;
+  const acme = { name: "acme", baseUrl: `${ADDRESS}/acme`, ...first };
+  const globex = { name: "globex", baseUrl, ...second };
+  return JSON.stringify({ webhookUrl: WEBHOOK, ...top, workspaces: [acme, globex] });
+}
 
 describe("two entries with one address", () => {
   test.each([
@@ -134,11 +119,10 @@ describe("two entries with one address", () => {
     ["that the second has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
   ])("are one workspace if they share an API key: %s", async (_, top, first, second) => {
     vi.stubEnv("SAME_API_KEY", SECRET);
-    const text = list(top, first, second);
-    const lines = text.split("\n").flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
-    expect(await problemsOf(text)).toEqual([
-      `list.yaml:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key`,
-      `list.yaml:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key`,
+    const problems = await problemsOf(listOfTwo(top, first, second));
+    expect(problems.map((line) => line.replace(/^list.yaml:1:\d+: /, ""))).toEqual([
+      'workspaces[0].baseUrl: reaches the same workspace as "globex", with the same API key',
+      'workspaces[1].baseUrl: reaches the same workspace as "acme", with the same API key',
     ]);
   });
 
@@ -146,20 +130,18 @@ describe("two entries with one address", () => {
     [{ apiKey: "one" }, { apiKey: "two" }],
     [{ apiKey: "one" }, {}],
   ])("are accepted with the keys %j and %j", async (first, second) => {
-    expect(await read("fleet.json", list({}, first, second))).toHaveLength(2);
+    expect(await read("fleet.json", listOfTwo({}, first, second))).toHaveLength(2);
   });
 });
 
-describe("the workspaces that a program passes", () => {
-  test("are checked like those of a file", () => {
-    const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
-    expect(checkWorkspaces([sound])).toStrictEqual([sound]);
-    const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
-    expect(() => checkWorkspaces(wrong)).toThrow(
-      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*$/,
-    );
-    expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
-  });
+test("the workspaces that a program passes are checked like the list of a file", () => {
+  const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
+  expect(checkWorkspaces([sound])).toStrictEqual([sound]);
+  const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
+  expect(() => checkWorkspaces(wrong)).toThrow(
+    /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*$/,
+  );
+  expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
 });
 
 test("a list of 3,000 workspaces can repeat an anchor", async () => {
@@ -172,11 +154,9 @@ test("a list of 3,000 workspaces can repeat an anchor", async () => {
   expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
 });
 
-test("the error for a missing file or for CSV names the formats", async () => {
-  await expect(readWorkspaceList("/none/fleet.yaml")).rejects.toThrow(
-    "/none/fleet.yaml: cannot be read (ENOENT); give the path of a YAML or JSON file",
-  );
-  await expect(readWorkspaceList("fleet.CSV")).rejects.toThrow(
-    "fleet.CSV: must be a YAML or JSON file, not CSV",
-  );
+test.each([
+  ["/none/fleet.yaml", "cannot be read (ENOENT); give the path of a YAML or JSON file"],
+  ["fleet.CSV", "must be a YAML or JSON file, not CSV"],
+])("the error for the list %s names the formats", async (path, problem) => {
+  await expect(readWorkspaceList(path)).rejects.toThrow(`${path}: ${problem}`);
 });
