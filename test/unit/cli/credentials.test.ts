@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { askSecret } from "../../../provider/cli/confirm.js";
 import { type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
@@ -11,10 +11,7 @@ import { makeFolder } from "../../support/folder.ts";
 const API_KEY = "api-key-0123456789";
 const WRONG = "wrong-api-key-0123456789";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();

@@ -1,12 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import { answering, judge, outbound, startScene, waitForDeliveries, type Scene } from "./harness.js";
+import { answering, judge, outbound, startScene, waitForDeliveries } from "./harness.js";
 
 /** Two deliveries of one conversation; `release` completes the first. */
-async function startTwo(): Promise<
-  Scene & { results: ReturnType<Scene["acme"]["deliver"]>[]; release: () => void }
-> {
+async function startTwo() {
   const held: ServerResponse[] = [];
   const scene = await startScene({}, (_, response) => {
     if (held.push(response) > 1) response.end();

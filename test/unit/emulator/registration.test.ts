@@ -125,21 +125,19 @@ test("a request is recorded with its keys as sent, even if nothing is at its add
   ]);
 });
 
-describe("get-webhook before the first set", () => {
-  const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
-  test.each<[EmulatorOptions["beforeFirstSet"], object]>([
-    [undefined, { status: "ok", data: emptyConfiguration }],
-    ["null-fields", { status: "ok", data: nulls }],
-    ["nulls", { status: "ok", data: null }],
-    ["missing", { status: "ok" }],
-    ["empty-array", { status: "ok", data: [] }],
-  ])("as %s", async (beforeFirstSet, expected) => {
-    const { acme } = await startAcme({ beforeFirstSet });
-    const { status, body } = await call(acme, "get-webhook");
-    expect(status).toBe(200);
-    expect(body).toStrictEqual(expected);
-    expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
-  });
+const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
+test.each<[EmulatorOptions["beforeFirstSet"], object]>([
+  [undefined, { status: "ok", data: emptyConfiguration }],
+  ["null-fields", { status: "ok", data: nulls }],
+  ["nulls", { status: "ok", data: null }],
+  ["missing", { status: "ok" }],
+  ["empty-array", { status: "ok", data: [] }],
+])("get-webhook before the first set responds as %s", async (beforeFirstSet, expected) => {
+  const { acme } = await startAcme({ beforeFirstSet });
+  const { status, body } = await call(acme, "get-webhook");
+  expect(status).toBe(200);
+  expect(body).toStrictEqual(expected);
+  expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
 });
 
 test.each([

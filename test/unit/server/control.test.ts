@@ -51,11 +51,12 @@ describe("the control interface", () => {
   });
 });
 
-describe.each([
+it.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
-])("a process that holds a data folder and %s", (_what, announced, holder, hint) => {
-  it("counts as alive until the lock is free, and causes an error with a hint", async () => {
+])(
+  "a process that holds a data folder and %s counts as alive until the lock is free, and causes an error with a hint",
+  async (_what, announced, holder, hint) => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 100;
@@ -68,8 +69,8 @@ describe.each([
     await expect(findRunning(dataDir)).rejects.toMatchObject({ code: "timeout", summary, message });
     lock.release();
     expect(await findRunning(dataDir)).toBeUndefined();
-  });
-});
+  },
+);
 
 describe("the announcement of a dead process", () => {
   it.each<[string, RequestListener]>([
