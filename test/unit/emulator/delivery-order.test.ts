@@ -55,26 +55,24 @@ describe("deliveries", () => {
   });
 });
 
-describe("deliveryWhile", () => {
-  /** A workspace whose handshake failed, but which was registered anyway. */
-  const unverified: EmulatorOptions = {
-    flow: "silent",
-    failedHandshake: "unverified",
-    faults: [{ operation: "handshake", fault: { status: 500 } }],
-  };
+/** A workspace whose handshake failed, but which was registered anyway. */
+const unverified: EmulatorOptions = {
+  flow: "silent",
+  failedHandshake: "unverified",
+  faults: [{ operation: "handshake", fault: { status: 500 } }],
+};
 
-  test("verified delivers nothing until the webhook is verified", async () => {
-    const { acme, texts } = await startScene(unverified);
-    await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
-    acme.change({ webhook_status: "verified" });
-    expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
-    expect(texts()).toEqual(["yes"]);
-  });
+test("deliveryWhile verified delivers nothing until the webhook is verified", async () => {
+  const { acme, texts } = await startScene(unverified);
+  await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
+  acme.change({ webhook_status: "verified" });
+  expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
+  expect(texts()).toEqual(["yes"]);
+});
 
-  test("registered delivers to any registered webhook", async () => {
-    const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
-    expect(acme.registration?.webhook_status).toBe("failed");
-    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
-    expect(texts()).toEqual(["hello"]);
-  });
+test("deliveryWhile registered delivers to any registered webhook", async () => {
+  const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
+  expect(acme.registration?.webhook_status).toBe("failed");
+  expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
+  expect(texts()).toEqual(["hello"]);
 });

@@ -20,6 +20,8 @@ export const apiKey = "test-api-key-0123456789";
 export const verificationKey = "verification-key-0123456789";
 export const token = "control-token-0123456789";
 
+export type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
+
 export const text = samples.InboundTextMessage;
 
 /** A valid body for each of the six operations (section 4.2). */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import type { InboundMessage } from "../../../schema/index.js";
 import {
   addressOf,
@@ -14,6 +13,7 @@ import {
   startScene,
   startSilent,
   text,
+  type Reading,
 } from "./harness.js";
 
 const image = operations["send image"];
@@ -29,7 +29,7 @@ test.each(Object.entries(operations))("%s is accepted and recorded", async (_ope
   expect(emulator.requests.at(-1)).toMatchObject(recorded);
 });
 
-test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
+test.each<[Reading<"senderFields"> | undefined, number, string]>([
   [undefined, 200, '{"status":"ok"}'],
   ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
 ])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
@@ -138,8 +138,6 @@ test("send throws unavailable without the key if there is no response", async ()
   expect(failure).toMatchObject({ code: "unavailable", operation: "message" });
   expect(String(failure)).not.toContain(acme.flowApiKey);
 });
-
-type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
 const said = "conversation_id: must be an integer; content: must not be empty";
 const errors = { conversation_id: ["must be an integer"], content: ["must not be empty"] };
