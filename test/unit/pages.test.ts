@@ -1,9 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startEmulator, type Emulator, type WorkspaceOptions } from "../../provider/emulator/index.js";
+import { describe, expect, test, vi } from "vitest";
 import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
@@ -11,6 +9,7 @@ import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { MIN_PYTHON } from "../../tools/lib/python.ts";
 import pluginSchema from "../../provider/plugin/schema.json" with { type: "json" };
 import vectors from "../../schema/vectors.json" with { type: "json" };
+import { makeFolder } from "../support/folder.ts";
 import {
   blocksOf,
   headingsOf,
@@ -22,6 +21,7 @@ import {
   withoutCode,
   withoutPlugin,
 } from "../support/pages.ts";
+import { apiKey, startAcme } from "./emulator/harness.ts";
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
@@ -43,10 +43,9 @@ const slug = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
 
-describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page) => {
-  test("has at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
-
-  test("is linked from the README", () => expect(targetsOf(readPage("README.md"))).toContain(path));
+test.each(docs)("$path has at most 15 KiB, and is linked from the README", ({ path, text }) => {
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(15 * KIB);
+  expect(targetsOf(readPage("README.md"))).toContain(path);
 });
 
 test("there are at most 24 pages", () =>
@@ -73,14 +72,8 @@ test.each(markdown)("no line of prose in %s exceeds 200 columns, so a diff shows
 });
 
 test("no published text runs `npx apichat`, a name that anybody may publish", () => {
-  const { status, stdout } = spawnSync(
-    "git",
-    ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"],
-    {
-      cwd: root,
-      encoding: "utf8",
-    },
-  );
+  const search = ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"];
+  const { status, stdout } = spawnSync("git", search, { cwd: root, encoding: "utf8" });
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
@@ -142,15 +135,8 @@ test("every rule of the vectors is on the page about endpoints", () => {
   expect(numbers).toEqual(expect.arrayContaining(used));
 });
 
-async function startAcme(more: Partial<WorkspaceOptions>): Promise<Emulator> {
-  const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key", ...more }] });
-  onTestFinished(() => emulator.close());
-  return emulator;
-}
-
-describe("blocks of the docs", () => {
-  const folder = mkdtempSync(join(tmpdir(), "apichat-pages-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+describe("blocks of the docs", async () => {
+  const folder = await makeFolder();
   const write = (name: string, text: string): string => {
     const file = join(folder, name);
     writeFileSync(file, text, { mode: 0o600 });
@@ -180,8 +166,9 @@ describe("blocks of the docs", () => {
     const changes = blocksOf(page, "json").map((block) => JSON.parse(block) as object);
     const messages = [text, ...changes.map((change) => ({ ...text, ...change }))];
     expect(messages).toHaveLength(3);
-    const emulator = await startAcme({ flowApiKey: "acme-flow-api-key" });
-    const url = new URL(path, emulator.workspace("acme").botUrl);
+    const flowApiKey = "acme-flow-api-key";
+    const { acme } = await startAcme({ workspaces: [{ name: "acme", apiKey, flowApiKey }] });
+    const url = new URL(path, acme.botUrl);
     for (const message of messages) {
       const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
       expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
@@ -190,7 +177,7 @@ describe("blocks of the docs", () => {
 
   test("the emulator accepts the requests of the control API", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
-    const emulator = await startAcme({ registration });
+    const { emulator, acme } = await startAcme({ workspaces: [{ name: "acme", apiKey, registration }] });
     const { text } = readPage("docs/reference/emulator.md");
     const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
     const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
@@ -202,7 +189,7 @@ describe("blocks of the docs", () => {
       expect(answer.ok, await answer.text()).toBe(true);
     }
     // A change by hand: with a different key it would be somebody else's webhook.
-    expect(emulator.workspace("acme").registration).toMatchObject({
+    expect(acme.registration).toMatchObject({
       webhook_url: expect.stringContaining("changed-by-hand") as string,
       webhook_verification_key: "our-key",
     });

@@ -4,8 +4,8 @@ import process from "node:process";
 import { signBody, verifySignature } from "pulumi-apichat/responder";
 import { clone } from "../lib/clone.ts";
 import { run } from "../lib/run.ts";
-import { VERIFICATION_KEY } from "../million/flood.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
+import { VERIFICATION_KEY } from "./servers.ts";
 
 /** The number of calls in one sample; a single call is too short to measure. */
 const CALLS = 500;

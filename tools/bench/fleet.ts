@@ -11,9 +11,8 @@ import { inClone } from "../lib/clone.ts";
 import { listen } from "../lib/listen.ts";
 import { endProcessesNaming, processesNaming } from "../lib/processes.ts";
 import { run } from "../lib/run.ts";
-import { VERIFICATION_KEY } from "../million/flood.ts";
 import { timeOf, type Context, type Samples } from "./measure.ts";
-import { responder } from "./servers.ts";
+import { responder, VERIFICATION_KEY } from "./servers.ts";
 
 /** A test key of the service, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
@@ -59,12 +58,8 @@ async function measureSplit(
   const emulator = resources.adopt(await startEmulator({ workspaces: names }), (it) => it.close());
   const endpoint = resources.adopt(await listen(createServer(responder())), (it) => it.close());
   const service = [...emulator.workspaces.values()];
-  const listed = service.map(({ name, baseUrl }) => ({
-    name,
-    baseUrl,
-    apiKey: API_KEY,
-    webhookUrl: endpoint.url,
-  }));
+  const webhook = { apiKey: API_KEY, webhookUrl: endpoint.url };
+  const listed = service.map(({ name, baseUrl }) => ({ name, baseUrl, ...webhook }));
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const [home, cwd] = [join(folder, "home"), join(folder, "program")];
@@ -104,12 +99,10 @@ async function peakOf(folder: string, work: () => Promise<unknown>): Promise<num
       const sizes = await Promise.all(processes.map(({ pid }) => memoryOf(pid)));
       const total = sizes.reduce((sum, size) => sum + size, 0);
       peak = Math.max(peak, total);
-      await delay(1000, undefined, { signal: finished.signal }).catch(() => undefined);
+      await delay(1000);
     }
   };
-  const sampling = sample();
-  await work().finally(() => finished.abort());
-  await sampling;
+  await Promise.all([work().finally(() => finished.abort()), sample()]);
   return peak;
 }
 

@@ -26,10 +26,10 @@ export async function compareForwarding(context: Context): Promise<Samples> {
     stored: () => flood(COUNT, { forwards: false, signal }),
     both: () => flood(COUNT, { forwards: true, signal }),
     bare: async () => ({
-      acceptedPerSecond: (COUNT * 1000) / (await timeOf(() => sendAll(url, COUNT, context))),
+      accepted: (COUNT * 1000) / (await timeOf(() => sendAll(url, COUNT, context))),
     }),
   });
-  return byKey(runs, ["acceptedPerSecond", "forwardedPerSecond", "throughPerSecond", "blockMs"]);
+  return byKey(runs, ["accepted", "forwarded", "through", "blockMs"]);
 }
 
 /** Measures the p99 of deliveries with and without reloads of 30,000 other workspaces, in milliseconds. */

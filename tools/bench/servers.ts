@@ -7,13 +7,19 @@ import { fileURLToPath } from "node:url";
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { listen } from "../lib/listen.ts";
-import { VERIFICATION_KEY } from "../million/flood.ts";
 
-interface Report {
+/** A test key of the receivers, valid nowhere. */
+export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
+
+/** `early` counts deliveries that arrived before an earlier one of their conversation. */
+const arrivals = { arrived: 0, repeated: 0, early: 0 };
+
+/** The arrivals are those of `target`. */
+type Report = typeof arrivals & {
   url: string;
   /** The CPU time of the process so far, in milliseconds. */
   cpuMs: number;
-}
+};
 
 /**
  * Starts a server in a separate process, so that it does not share this one's event loop. It ends with this
@@ -50,14 +56,27 @@ const bare = (): RequestListener => (request, response) => {
   });
 };
 
-const LISTENERS = { responder, bare };
+/** The target of a flood: accepts each delivery at once, and counts it by the sender's number, which begins at 0. */
+const target = (): RequestListener => {
+  const last = new Map<string, number>();
+  return (request, response) => {
+    const { headers } = request;
+    const conversation = String(headers["x-conversation"]);
+    const [number, expected] = [Number(headers["x-number"]), (last.get(conversation) ?? -1) + 1];
+    arrivals[number === expected ? "arrived" : number < expected ? "repeated" : "early"] += 1;
+    last.set(conversation, Math.max(number, expected - 1));
+    request.resume().once("end", () => response.end());
+  };
+};
+
+const LISTENERS = { responder, bare, target };
 
 if (import.meta.main) {
   const listener = LISTENERS[process.argv[2] as keyof typeof LISTENERS]();
   const { url } = await listen(createServer(listener));
   process.on("message", () => {
     const { user, system } = process.cpuUsage();
-    process.send?.({ url, cpuMs: (user + system) / 1000 } satisfies Report);
+    process.send?.({ url, cpuMs: (user + system) / 1000, ...arrivals } satisfies Report);
   });
   process.on("disconnect", () => process.exit());
 }

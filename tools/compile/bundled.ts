@@ -78,8 +78,9 @@ export async function writePapers(
   await writeFile(join(folder, BILL), billOf(name, packageJson.version, packages.map(componentOf)));
 }
 
-/** Returns a bill of materials in CycloneDX's JSON: scanners cannot see what a bundle contains. */
-export function billOf(name: string, version: string, components: readonly BillComponent[]): string {
+/** Returns a bill of materials in CycloneDX's JSON, with each package once: scanners cannot see what a bundle contains. */
+export function billOf(name: string, version: string, packages: readonly BillComponent[]): string {
+  const components = [...new Map(packages.map((one) => [one["bom-ref"], one])).values()];
   const component = { type: "application", "bom-ref": `${name}@${version}`, name, version };
   const format = { bomFormat: "CycloneDX", specVersion: "1.5", version: 1 };
   return `${JSON.stringify({ ...format, metadata: { component }, components }, undefined, 2)}\n`;

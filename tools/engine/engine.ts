@@ -20,8 +20,6 @@ export interface Engine {
 /** The programs that must be beside `pulumi` or on PATH to run TypeScript programs with dynamic providers. */
 export const hosts = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"] as const;
 
-const versionTimeoutMs = 20_000;
-
 /**
  * Finds the user's Pulumi CLI: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH.
  * Throws if there is none, it is too old, or its hosts are neither beside it nor on PATH.
@@ -48,7 +46,7 @@ export async function inspectEngine(
   if (missing) throw new Error(`${missing} is neither beside ${command} nor on PATH`);
   const output = await run(command, ["version"], {
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
-    signal: AbortSignal.timeout(versionTimeoutMs),
+    signal: AbortSignal.timeout(20_000),
   });
   const version = /^v?(\d+\.\d+\.\d+\S*)$/m.exec(output)?.[1];
   if (!version) throw new Error(`${command} version printed ${JSON.stringify(output.slice(0, 200))}`);

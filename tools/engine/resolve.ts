@@ -28,6 +28,20 @@ const engineTools: readonly GoTool[] = [
 
 const LAUNCHER = "pulumi-resource-pulumi-nodejs";
 
+/** The ways to get an engine, in the order in which they are tried. */
+const WAYS = [
+  {
+    name: "Pulumi's installer, which downloads it",
+    title: "Installing the Pulumi engine with Pulumi's installer: about a minute, once per machine",
+    make: install,
+  },
+  {
+    name: `Go ${MIN_GO} or newer, which builds it`,
+    title: "Building the Pulumi engine with Go: 4 to 10 minutes, once per machine",
+    make: build,
+  },
+];
+
 /**
  * Finds a Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one
  * in the cache, with progress on stderr. If every way fails, throws an error with the reason of each. An
@@ -55,29 +69,20 @@ export async function resolveEngine(signal: AbortSignal = new AbortController().
  */
 async function makeEngine(folder: string, first: string, signal: AbortSignal): Promise<void> {
   const reasons = [first];
-  const attempt = async (
-    name: string,
-    title: string,
-    make: (folder: string, options: WorkOptions) => Promise<void>,
-  ): Promise<boolean> => {
-    const bin = join(folder, "bin");
+  const bin = join(folder, "bin");
+  for (const { name, title, make } of WAYS) {
     try {
       await withProgress(title, (update) => make(folder, { signal, update }));
       await inspectEngine(join(bin, "pulumi"), "cache");
-      return true;
+      return;
     } catch (error) {
       signal.throwIfAborted();
       console.error(`  failed: ${reasonOf(error)}`);
       reasons.push(`${name}: ${reasonOf(error)}`);
       await rm(bin, { recursive: true, force: true });
       await mkdir(bin);
-      return false;
     }
-  };
-  const installing = "Installing the Pulumi engine with Pulumi's installer: about a minute, once per machine";
-  if (await attempt("Pulumi's installer, which downloads it", installing, install)) return;
-  const building = "Building the Pulumi engine with Go: 4 to 10 minutes, once per machine";
-  if (await attempt(`Go ${MIN_GO} or newer, which builds it`, building, build)) return;
+  }
   throw new Error(
     [
       "No Pulumi engine was found. What was tried, and why it failed:",

@@ -32,12 +32,16 @@ export async function endProcessesNaming(text: string): Promise<void> {
   }
 }
 
-/** Sends a signal to a process, or to a process group if the number is negative, unless it has ended. */
-export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+/**
+ * Sends a signal to a process, or to a process group if the number is negative. Returns false if it has ended.
+ * The signal 0 has no effect.
+ */
+export function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, signal);
+    return process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    return false;
   }
 }
 

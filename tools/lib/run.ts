@@ -106,14 +106,6 @@ export async function runAttached(
 async function endGroup(pid: number, graceMs: number): Promise<void> {
   signalIfAlive(-pid, "SIGTERM");
   const deadlineMs = Date.now() + graceMs;
-  while (Date.now() < deadlineMs && isAlive(-pid)) await delay(50);
+  while (Date.now() < deadlineMs && signalIfAlive(-pid, 0)) await delay(50);
   signalIfAlive(-pid, "SIGKILL");
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

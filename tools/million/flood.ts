@@ -7,17 +7,14 @@ import { join } from "node:path";
 import { createHistogram } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Pool } from "undici";
+import { interceptors, Pool } from "undici";
 import { requestReload } from "../../dist/provider/server/control-client.js";
 import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { findSpool } from "../../dist/provider/server/spool/file.js";
-import type { Arrivals } from "./target.ts";
+import { startServer, VERIFICATION_KEY } from "../bench/servers.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
-const TARGET = new URL("target.ts", import.meta.url);
 const BLOCKS = new URL("blocks.ts", import.meta.url);
-/** A test key of the responder, valid nowhere. */
-export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
 const CONNECTIONS = 50;
 /** Each connection uses this many conversations in turn, and waits for each response. */
@@ -48,23 +45,23 @@ export async function flood(count: number, options: FloodOptions) {
   await using stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await mkdtempDisposable(join(tmpdir(), "apichat-flood-")));
   const [dataDir, blocksFile] = [join(folder, "data"), join(folder, "blocks")];
-  const env = { BLOCKS_FILE: blocksFile };
-  const start = (file: string | URL, args: string[] = [], nodeOptions: string[] = []) => {
-    const child = execaNode(file, args, { ipc: true, cancelSignal: signal, reject: false, nodeOptions, env });
-    const end = async (): Promise<void> => void (child.kill("SIGTERM"), await child);
-    stack.defer(end);
-    return { child, end };
-  };
-  const target = (await start(TARGET).child.getOneMessage()) as number;
-  const forwardTo = `http://127.0.0.1:${target}/`;
+  const target = stack.use(startServer("target"));
+  const { url: forwardTo } = await target.ask();
   const startResponder = async (port: number) => {
     const configFile = join(folder, "config.json");
     const config = { port, dataDir, workspaces: workspacesFor(options, forwardTo) };
     await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
-    const program = start(PROGRAM, ["responder", "--config", configFile], [`--import=${BLOCKS.href}`]);
+    const child = execaNode(PROGRAM, ["responder", "--config", configFile], {
+      cancelSignal: signal,
+      reject: false,
+      nodeOptions: [`--import=${BLOCKS.href}`],
+      env: { BLOCKS_FILE: blocksFile },
+    });
+    const end = async (): Promise<void> => void (child.kill(), await child);
+    stack.defer(end);
     for (;;) {
       const instance = await readInstance(dataDir);
-      if (instance && instance.pid === program.child.pid) return { ...program, instance };
+      if (instance && instance.pid === child.pid) return { child, end, instance };
       await delay(50, undefined, { signal });
     }
   };
@@ -77,7 +74,6 @@ export async function flood(count: number, options: FloodOptions) {
     kills += 1;
     responder = await startResponder(port);
   };
-  const countArrivals = async () => (await (await fetch(forwardTo)).json()) as Arrivals;
   const isWaiting = (): boolean => {
     const spool = findSpool(dataDir);
     const { pending = 0 } = spool?.counts().get("acme") ?? {};
@@ -96,20 +92,19 @@ export async function flood(count: number, options: FloodOptions) {
   allSent.abort();
   await Promise.all(disturbing);
   const tookMs = performance.now() - begunMs;
-  const { arrived } = await countArrivals();
+  const { arrived } = await target.ask();
   const files = await Promise.all(["", "-wal"].map((end) => stat(join(dataDir, `spool.sqlite${end}`))));
   while (isWaiting()) await delay(50, undefined, { signal });
   const throughMs = performance.now() - begunMs;
-  const done = await countArrivals();
+  const done = await target.ask();
   const memoryMib = await peakOf(responder.instance.pid);
   await responder.end();
   return {
-    acceptedPerSecond: (count * 1000) / tookMs,
-    /** The rate until the last delivery was accepted, then the rate until it was forwarded. */
-    forwardedPerSecond: (arrived * 1000) / tookMs,
-    throughPerSecond: (count * 1000) / throughMs,
+    /** Deliveries a second: accepted and forwarded until the last one was accepted, and until it was forwarded. */
+    accepted: (count * 1000) / tookMs,
+    forwarded: (arrived * 1000) / tookMs,
+    through: (count * 1000) / throughMs,
     behind: count - arrived,
-    p50Ms: microseconds.percentile(50) / 1000,
     p99Ms: microseconds.percentile(99) / 1000,
     /** The longest block of the responder's event loop. */
     blockMs: Number(await readFile(blocksFile, "utf8")),
@@ -140,7 +135,7 @@ async function repeat(everyMs: number | undefined, work: () => Promise<unknown>,
 
 /**
  * Sends this many deliveries of 1 KiB. Returns the histogram of their durations in microseconds. Rejects unless every
- * response is 200; with `repeats`, sends such a delivery again instead.
+ * response is 200. With `repeats`, sends a delivery again if its connection breaks or the responder is not available.
  */
 export async function sendAll(
   url: string,
@@ -152,13 +147,10 @@ export async function sendAll(
   const { origin, pathname: path } = new URL(url);
   const pool = new Pool(origin, { connections: CONNECTIONS });
   stack.defer(() => pool.destroy());
+  const pauses = { minTimeout: 50, maxTimeout: 50 };
+  const repeating = interceptors.retry({ methods: ["POST"], maxRetries: 10_000, ...pauses });
+  const dispatcher = repeats ? pool.compose(repeating) : pool;
   const microseconds = createHistogram();
-  const sendOne = async (request: { headers: Record<string, string>; body: string }): Promise<void> => {
-    const answer = await pool.request({ path, method: "POST", ...request, signal });
-    await answer.body.dump();
-    if (answer.statusCode !== 200)
-      throw new Error(`the response to a delivery was HTTP ${answer.statusCode}`);
-  };
   let sent = 0;
   const send = async (connection: number): Promise<void> => {
     for (let own = 0; sent++ < count; own += 1) {
@@ -171,15 +163,10 @@ export async function sendAll(
         "x-number": String(Math.floor(own / CONVERSATIONS)),
       };
       const begun = performance.now();
-      for (let isAnswered = false; !isAnswered;) {
-        try {
-          await sendOne({ headers, body });
-          isAnswered = true;
-        } catch (error) {
-          if (!repeats || signal.aborted) throw error;
-          await delay(50, undefined, { signal });
-        }
-      }
+      const response = await dispatcher.request({ path, method: "POST", headers, body, signal });
+      await response.body.dump();
+      if (response.statusCode !== 200)
+        throw new Error(`the response to a delivery was HTTP ${response.statusCode}`);
       microseconds.record(Math.ceil((performance.now() - begun) * 1000));
     }
   };

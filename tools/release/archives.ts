@@ -123,8 +123,7 @@ async function addBill(content: string, version: string, platform: Platform): Pr
   const bills = ["", "cli", "page"].map((folder) => readFile(join(content, folder, BILL), "utf8"));
   const packages = (await Promise.all(bills)).flatMap(componentsIn);
   packages.push(componentOf({ ...PLATFORMS[platform], license: "MIT" }));
-  const components = new Map(packages.map((one) => [one["bom-ref"], one]));
-  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, [...components.values()]));
+  await writeFile(join(content, BILL), billOf(EXECUTABLE, version, packages));
 }
 
 async function addLaunchers(content: string, platform: Platform): Promise<void> {

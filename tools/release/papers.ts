@@ -21,8 +21,7 @@ export async function writeBill(source: string, folder: string): Promise<void> {
     )
     .map(([path, one]) => componentOf({ ...one, name: path.replace(/^.*node_modules\//, "") }));
   const bundled = await Promise.all(BUNDLES.map((bundle) => read(`${bundle}/sbom.cdx.json`)));
-  const all = [...bundled.flatMap(componentsIn), ...installed].map((one) => [one.purl, one] as const);
-  const bill = billOf(lock.name, lock.version, [...new Map(all).values()]);
+  const bill = billOf(lock.name, lock.version, [...bundled.flatMap(componentsIn), ...installed]);
   await writeFile(join(folder, "pulumi-apichat.cdx.json"), bill);
 }
 

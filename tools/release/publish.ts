@@ -4,7 +4,7 @@
  * run again.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -56,35 +56,29 @@ function github(folder: string): void {
 
 /** Adds the module's folder in a commit on top of the released one, and tags it: Go reads a module from a tag. */
 function go(folder: string): void {
-  const scratch = mkdtempSync(join(tmpdir(), "apichat-go-"));
-  try {
-    const archive = join(folder, `apichat-go-${tag}.tar.gz`);
-    const [, path = ""] =
-      /^module github\.com\/[^/]+\/[^/]+\/(.+)$/m.exec(run("tar", ["-xzOf", archive, "go.mod"])) ?? [];
-    if (path === "") throw new Error(`${archive} was built without --repository, so nobody could install it`);
-    const module = join(scratch, "tree", path);
-    mkdirSync(module, { recursive: true });
-    run("tar", ["-xzf", archive, "-C", module]);
-    // Each run creates the same commit, without changing the clone.
-    const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split(
-      "\n",
-    );
-    const env = { GIT_INDEX_FILE: join(scratch, "index"), GIT_WORK_TREE: join(scratch, "tree") };
-    for (const role of ["AUTHOR", "COMMITTER"])
-      Object.assign(env, {
-        [`GIT_${role}_NAME`]: name,
-        [`GIT_${role}_EMAIL`]: email,
-        [`GIT_${role}_DATE`]: date,
-      });
-    const git = (...args: string[]): string => run("git", args, env);
-    git("read-tree", "HEAD");
-    git("add", "--force", path);
-    const commit = git("commit-tree", git("write-tree"), "-p", "HEAD", "-m", `Go module ${tag}`);
-    const helper = ["-c", "credential.helper=!gh auth git-credential"];
-    git(...helper, "push", "origin", `${commit}:refs/tags/${path}/${tag}`);
-  } finally {
-    rmSync(scratch, { recursive: true });
-  }
+  using scratch = mkdtempDisposableSync(join(tmpdir(), "apichat-go-"));
+  const archive = join(folder, `apichat-go-${tag}.tar.gz`);
+  const [, path = ""] =
+    /^module github\.com\/[^/]+\/[^/]+\/(.+)$/m.exec(run("tar", ["-xzOf", archive, "go.mod"])) ?? [];
+  if (path === "") throw new Error(`${archive} was built without --repository, so nobody could install it`);
+  const module = join(scratch.path, "tree", path);
+  mkdirSync(module, { recursive: true });
+  run("tar", ["-xzf", archive, "-C", module]);
+  // Each run creates the same commit, without changing the clone.
+  const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split("\n");
+  const env = { GIT_INDEX_FILE: join(scratch.path, "index"), GIT_WORK_TREE: join(scratch.path, "tree") };
+  for (const role of ["AUTHOR", "COMMITTER"])
+    Object.assign(env, {
+      [`GIT_${role}_NAME`]: name,
+      [`GIT_${role}_EMAIL`]: email,
+      [`GIT_${role}_DATE`]: date,
+    });
+  const git = (...args: string[]): string => run("git", args, env);
+  git("read-tree", "HEAD");
+  git("add", "--force", path);
+  const commit = git("commit-tree", git("write-tree"), "-p", "HEAD", "-m", `Go module ${tag}`);
+  const helper = ["-c", "credential.helper=!gh auth git-credential"];
+  git(...helper, "push", "origin", `${commit}:refs/tags/${path}/${tag}`);
 }
 
 /** Returns the stdout of the command. Its errors go to stderr. */

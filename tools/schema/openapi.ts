@@ -7,7 +7,7 @@ import { inClone } from "../lib/clone.ts";
 import { schemaFiles } from "./json-schema.ts";
 
 /** A JSON Schema, or a part of a document. */
-interface JsonObject {
+export interface JsonObject {
   [keyword: string]: unknown;
 }
 

@@ -5,11 +5,7 @@ import { SECRET_PROPERTIES } from "../../provider/pulumi/resource-inputs.ts";
 import { VERSION } from "../../provider/lib/version.ts";
 import { inClone } from "../lib/clone.ts";
 import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
-
-/** A part of the schema. */
-interface Spec {
-  [keyword: string]: unknown;
-}
+import type { JsonObject as Spec } from "./openapi.ts";
 
 /** The content of schema/pulumi.yaml, which is documented there. */
 interface Source {

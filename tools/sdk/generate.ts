@@ -14,12 +14,10 @@ export const sdkFolder = inClone("sdk");
 
 const schemaFile = inClone("provider/plugin/schema.json");
 
-/** The titles of the languages, by the names that Pulumi gives them. */
-export const sdks = { python: "Python", go: "Go", nodejs: "Node.js", java: "Java" };
+/** The languages, by the names that Pulumi gives them. */
+export const sdkLanguages = ["python", "go", "nodejs", "java"] as const;
 
-export type SdkLanguage = keyof typeof sdks;
-
-export const sdkLanguages = Object.keys(sdks) as SdkLanguage[];
+export type SdkLanguage = (typeof sdkLanguages)[number];
 
 interface GenerateOptions {
   engine: Engine;

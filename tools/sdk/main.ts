@@ -7,7 +7,7 @@ import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../lib/progress.mjs";
 import { abortOnSignals, runTool } from "../lib/run.ts";
 import { checks } from "./check.ts";
-import { generateSdk, sdkFolder, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
+import { generateSdk, sdkFolder, sdkLanguages, type SdkLanguage } from "./generate.ts";
 
 const command = new Command("npm run sdk --")
   .description(
@@ -24,15 +24,14 @@ await runTool(async () => {
   const engine = await resolveEngine(signal);
   let failures = 0;
   for (const language of wanted) {
-    const title = sdks[language];
     try {
       await generateSdk(language, { engine, signal });
-      console.log(`${title}: generated in sdk/${language}`);
+      console.log(`${language}: generated in sdk/${language}`);
       if (check) await checkSdk(language, signal);
     } catch (error) {
       signal.throwIfAborted();
       failures += 1;
-      console.error(`${title}: ${error instanceof Error ? error.message : String(error)}`);
+      console.error(`${language}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return failures === 0 ? 0 : 1;

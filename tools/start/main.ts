@@ -12,7 +12,7 @@ import {
   registerWebhooks,
   repairDrift,
 } from "./story.ts";
-import { Shell, printPaste, printResult } from "./terminal.ts";
+import { createShell, printPaste, printResult } from "./terminal.ts";
 
 const command = new Command("npm start --").description(
   "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, " +
@@ -29,7 +29,7 @@ await runTool(async () => {
   const signal = AbortSignal.any([abortOnSignals(), closed.signal]);
   const engine = await resolveEngine(signal);
   await using stage = await setStage(engine);
-  const shell = new Shell(stage.folder, stage.environment, signal);
+  const shell = createShell(stage.folder, stage.environment, signal);
   printResult(`The service is an emulator at ${stage.emulator.url}, the receiver is at ${stage.webhookUrl}`);
   await registerWebhooks(stage, shell);
   await exchangeMessages(stage);

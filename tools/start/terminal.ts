@@ -18,30 +18,24 @@ export const printPaste = (line: string): void => print(styleText("cyan", line, 
 const printCommand = (line: string): void =>
   print(`${styleText("dim", "$", { stream })} ${styleText("cyan", line, { stream })}`);
 
-/** Runs commands as a person at a terminal would, and prints each one first. */
-export class Shell {
-  readonly #options: { env: NodeJS.ProcessEnv; signal: AbortSignal };
-  readonly #root: string;
-  #cwd: string | undefined;
+export type Shell = ReturnType<typeof createShell>;
 
-  constructor(root: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
-    this.#root = root;
-    this.#options = { env, signal };
-  }
-
-  /** Changes to a folder of the stage. */
-  cd(folder: string): void {
-    const target = join(this.#root, folder);
-    printCommand(`cd ${this.#cwd === undefined ? target : relative(this.#cwd, target)}`);
-    this.#cwd = target;
-  }
-
-  /** Runs `pulumi` there and returns its output. `input` is what a person would type or paste at a prompt. */
-  async pulumi(line: string, input = ""): Promise<string> {
-    printCommand(`pulumi ${line}`);
-    const options = { ...this.#options, cwd: this.#cwd, graceMs, input };
-    const work = (onLine: (line: string) => void): Promise<string> =>
-      run("pulumi", line.split(" "), { ...options, onLine });
-    return await withProgress("", work, stream);
-  }
+/** Returns a shell that runs commands as a person at a terminal would, and prints each one first. */
+export function createShell(root: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
+  let cwd: string | undefined;
+  return {
+    /** Changes to a folder of the stage. */
+    cd(folder: string): void {
+      const target = join(root, folder);
+      printCommand(`cd ${cwd === undefined ? target : relative(cwd, target)}`);
+      cwd = target;
+    },
+    /** Runs `pulumi` there and returns its output. `input` is what a person would type or paste at a prompt. */
+    pulumi(line: string, input = ""): Promise<string> {
+      printCommand(`pulumi ${line}`);
+      const options = { env, signal, cwd, graceMs, input };
+      const work = (onLine: (line: string) => void) => run("pulumi", line.split(" "), { ...options, onLine });
+      return withProgress("", work, stream);
+    },
+  };
 }

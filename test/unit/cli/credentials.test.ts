@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { askSecret } from "../../../provider/cli/confirm.js";
 import { type CredentialOptions, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
@@ -11,10 +11,7 @@ import { makeFolder } from "../../support/folder.ts";
 const API_KEY = "api-key-0123456789";
 const WRONG = "wrong-api-key-0123456789";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
@@ -27,16 +24,16 @@ async function write(name: string, content: string, mode = 0o600): Promise<strin
   return path;
 }
 
-function open(options: CredentialOptions, environment: Record<string, string> = {}) {
-  vi.stubEnv("APICHAT_API_KEY", environment["APICHAT_API_KEY"]);
+function open(options: CredentialOptions, variable?: string) {
+  vi.stubEnv("APICHAT_API_KEY", variable);
   return new Credentials(options);
 }
 
 describe("a credential", () => {
   test("is read from its file, else from the environment", async () => {
     const apiKeyFile = await write("good.key", `${API_KEY}\r\n`);
-    expect(await open({ apiKeyFile }, { APICHAT_API_KEY: WRONG }).secret("apiKey")).toBe(API_KEY);
-    expect(await open({}, { APICHAT_API_KEY: API_KEY }).secret("apiKey")).toBe(API_KEY);
+    expect(await open({ apiKeyFile }, WRONG).secret("apiKey")).toBe(API_KEY);
+    expect(await open({}, API_KEY).secret("apiKey")).toBe(API_KEY);
   });
 
   test("causes a warning if others can read its file", async () => {
@@ -54,14 +51,14 @@ describe("a credential", () => {
     );
   });
 
-  test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
-    ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
-    ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],
-    ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
+  test.each<[string, CredentialOptions, string | undefined, RegExp]>([
+    ["missing", {}, undefined, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
+    ["with a blank", {}, `${API_KEY} `, /^APICHAT_API_KEY: .*whitespace/],
+    ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, undefined, /^--api-key-file: ENOENT/],
   ])(
     "is a usage error if it is %s, and the error does not quote it",
-    async (_, options, environment, message) => {
-      const failure: unknown = await open(options, environment)
+    async (_, options, variable, message) => {
+      const failure: unknown = await open(options, variable)
         .secret("apiKey")
         .catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(UsageError);

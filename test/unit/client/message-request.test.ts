@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { MessageClient } from "../../../provider/client/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
 import { startServer, type TestServer } from "../../support/http.js";
@@ -13,52 +13,38 @@ const MEDIA = { ...FROM_ANA, url: "https://cdn.example/a" };
 
 type Send = (client: MessageClient) => Promise<unknown>;
 
-describe("a message", () => {
-  test.each<[string, Send, object]>([
-    [
-      "a text with additional properties, which are dropped,",
-      (client) => {
-        const sender = { ...FROM_ANA.sender, workspace: "w1" };
-        const wider = { ...FROM_ANA, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
-        return client.sendText(wider);
-      },
-      { ...samples.InboundTextMessage, content: 'Olá, "tudo bem"?\n😀' },
-    ],
-    [
-      "a button",
-      (client) => client.sendButton({ ...FROM_ANA, title: "Yes", payload: "YES" }),
-      samples.InboundButtonMessage,
-    ],
-    ["an image", (client) => client.sendImage(MEDIA), samples.InboundImageMessage],
-    ["an audio", (client) => client.sendAudio(MEDIA), samples.InboundAudioMessage],
-    ["a video", (client) => client.sendVideo(MEDIA), samples.InboundVideoMessage],
-    ["a file", (client) => client.sendFile(MEDIA), samples.InboundFileMessage],
-    [
-      "in wire format, without e-mail and phone number,",
-      (client) => client.send(textOf(9, "as it is")),
-      textOf(9, "as it is"),
-    ],
-  ])("%s has exactly the body of section 4.2", async (_, send, expected) => {
-    const { url, requests } = await startTaking();
-    await send(createTestMessageClient(url));
-    expect(requests).toHaveLength(1);
-    expect(JSON.parse(requests[0]?.body ?? "")).toStrictEqual(expected);
-  });
-
-  test("is posted to the bot's address as JSON, with the flow API key as a bearer token", async () => {
-    const { url, requests } = await startTaking();
-    const botUrl = `${url}/api/apichat/f1?tenant=a%20b`;
-    await createTestMessageClient(url, { botUrl }).sendText({ ...TO, text: "hi" });
-    expect(requests[0]).toMatchObject({
-      method: "POST",
-      path: "/api/apichat/f1?tenant=a%20b",
-      headers: {
-        authorization: `Bearer ${FLOW_KEY}`,
-        "content-type": "application/json",
-        accept: "application/json",
-      },
-    });
-  });
+test.each<[string, Send, object]>([
+  [
+    "a text, without its additional properties,",
+    (client) => {
+      const sender = { ...FROM_ANA.sender, workspace: "w1" };
+      const wider = { ...FROM_ANA, sender, text: 'Olá, "tudo bem"?\n😀', apiKey: "another" };
+      return client.sendText(wider);
+    },
+    { ...samples.InboundTextMessage, content: 'Olá, "tudo bem"?\n😀' },
+  ],
+  [
+    "a button",
+    (client) => client.sendButton({ ...FROM_ANA, title: "Yes", payload: "YES" }),
+    samples.InboundButtonMessage,
+  ],
+  ["an image", (client) => client.sendImage(MEDIA), samples.InboundImageMessage],
+  ["an audio", (client) => client.sendAudio(MEDIA), samples.InboundAudioMessage],
+  ["a video", (client) => client.sendVideo(MEDIA), samples.InboundVideoMessage],
+  ["a file", (client) => client.sendFile(MEDIA), samples.InboundFileMessage],
+  [
+    "in wire format, without e-mail and phone number,",
+    (client) => client.send(textOf(9, "as it is")),
+    textOf(9, "as it is"),
+  ],
+])("%s is posted as JSON, with the body of section 4.2 and the key as a bearer token", async (...row) => {
+  const [, send, expected] = row;
+  const { url, requests } = await startTaking();
+  await send(createTestMessageClient(url, { botUrl: `${url}/api/apichat/f1?tenant=a%20b` }));
+  const type = "application/json";
+  const headers = { authorization: `Bearer ${FLOW_KEY}`, "content-type": type, accept: type };
+  expect(requests).toMatchObject([{ method: "POST", path: "/api/apichat/f1?tenant=a%20b", headers }]);
+  expect(JSON.parse(requests[0]?.body ?? "")).toStrictEqual(expected);
 });
 
 test.each<[string, number, string, unknown]>([

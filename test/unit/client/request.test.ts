@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type ApiChatError,
   MessageClient,
@@ -6,9 +6,9 @@ import {
   type RegistrationClientOptions,
 } from "../../../provider/client/index.js";
 import { diagnoseHandshake } from "../../../provider/diagnosis/index.js";
-import { type EmulatorOptions, startEmulator, type Workspace } from "../../../provider/emulator/index.js";
 import { VERSION } from "../../../provider/lib/version.js";
 import { startServer } from "../../support/http.js";
+import { received, startSilent } from "../emulator/harness.js";
 import {
   answerOk,
   API_KEY,
@@ -125,13 +125,6 @@ test("the user agent of each client and of a preflight names the package and its
   expect(agents).toEqual([ours, ours, `${ours} (preflight)`]);
 });
 
-async function startAcme(options: EmulatorOptions): Promise<Workspace> {
-  const workspaces = [{ name: "acme", apiKey: "an-api-key-0123456789" }];
-  const emulator = await startEmulator({ workspaces, flow: "silent", ...options });
-  onTestFinished(() => emulator.close());
-  return emulator.workspace("acme");
-}
-
 /** Returns the result of an operation: `ok`, or the code of its error. */
 const outcomeOf = (operation: Promise<unknown>): Promise<string> =>
   operation.then(
@@ -146,13 +139,12 @@ describe("flowApiKeyAs", () => {
 
   test.each(ways)("%j is accepted only by a service that reads the key there", async (flowApiKeyAs) => {
     for (const flowKey of ways) {
-      const acme = await startAcme({ flowKey });
+      const { acme } = await startSilent({ flowKey });
       const { botUrl, flowApiKey } = acme;
       const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, dispatcher: createAgent() });
       const isRead = flowKey === flowApiKeyAs;
       expect(await outcomeOf(client.send(HI))).toBe(isRead ? "ok" : "unauthorized");
-      const taken = acme.conversations.flatMap(({ messages }) => messages.map(({ body }) => body));
-      expect(taken).toEqual(isRead ? [HI] : []);
+      expect(received(acme)).toEqual(isRead ? [HI] : []);
     }
   });
 
@@ -174,7 +166,7 @@ test.each([
   ["body-and-bearer", "body-or-bearer", "ok"],
   ["body-and-bearer", "body-and-bearer", "ok"],
 ] as const)("apiKeyAs %s, at a service with %s: %s", async (apiKeyAs, registrationKey, outcome) => {
-  const { baseUrl, apiKey } = await startAcme({ registrationKey });
+  const { baseUrl, apiKey } = (await startSilent({ registrationKey })).acme;
   const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
   expect(await outcomeOf(client.getWebhook())).toBe(outcome);
   expect(await outcomeOf(client.deleteWebhook())).toBe(outcome);

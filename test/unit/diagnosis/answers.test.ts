@@ -155,48 +155,46 @@ const answerAfter =
 
 const probe = { probe: true };
 
-test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: number, text?: RegExp]>([
+test.each<
+  [string, Answer, codes: string[], text?: RegExp, options?: Partial<DiagnoseOptions>, sent?: number]
+>([
   // In the order of the attempts; form and JSON are sent at once.
   ...(["form", "json", "multipart", "query"] as const).map(
-    (encoding, place): [string, Answer, object, string[], number, RegExp] => [
+    (encoding, place): [string, Answer, string[], RegExp, object, number] => [
       `a challenge only if it is sent as ${encoding}`,
       answerOnly(encoding),
-      {},
       [`only_as_${encoding}`],
-      Math.max(2, place + 1),
       /HTTP 400, body "not so"/,
+      {},
+      Math.max(2, place + 1),
     ],
   ),
   [
     "a challenge that is rejected as a form, as FastAPI does without its package",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
-    {},
     ["only_as_json"],
-    2,
     /HTTP 500.*pip install python-multipart/,
   ],
-  ["a challenge with 201", answerWith(() => 201), {}, ["not_200"], 2, /with HTTP 201; the specification/],
+  ["a challenge with 201", answerWith(() => 201), ["not_200"], /with HTTP 201; the specification/],
   [
     "a challenge that is returned with 202, as JSON only",
     answerWith((encoding) => (encoding === "json" ? 202 : 200)),
-    {},
     ["not_200"],
-    2,
     /with HTTP 202;/,
   ],
-  ["a slow response", answerAfter(5_000), {}, ["slow"], 2, /takes \d+\.\d s to answer/],
-  ["a response in less than five seconds", answerAfter(2_000), {}, [], 2],
-  ["a challenge to anyone", answerAnyToken, probe, ["token_not_checked"], 3],
-  ["a challenge to anyone, not probed for", answerAnyToken, {}, [], 2],
+  ["a slow response", answerAfter(5_000), ["slow"], /takes \d+\.\d s to answer/],
+  ["a response in less than five seconds", answerAfter(2_000), []],
+  ["a challenge to anyone", answerAnyToken, ["token_not_checked"], /./, probe],
+  ["a challenge to anyone, not probed for", answerAnyToken, []],
   [
     "a challenge to anyone, in one encoding",
     answerOnly("json", answerAnyToken),
-    probe,
     ["only_as_json", "token_not_checked"],
-    3,
+    /./,
+    probe,
   ],
-  ["a rejection of a wrong token", answerHandshake(), probe, [], 3],
-])("%s passes with its warnings", async (_, answer, options, codes, sent, text = /./) => {
+  ["a rejection of a wrong token", answerHandshake(), [], /./, probe],
+])("%s passes with its warnings", async (_, answer, codes, text = /./, options = {}, sent) => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const { url, requests } = await startServer(answer);
@@ -204,10 +202,8 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   expect(passed).toBe(true);
   expect(warnings.map(({ code }) => code)).toEqual(codes);
   for (const warning of warnings.slice(0, 1)) expect(warning.text).toMatch(text);
-  expect(requests).toHaveLength(sent);
-  const tokens = requests.map((one) => parametersOf(one)["hub_verify_token"]);
-  const isRight = tokens.map((_token, index) => !options.probe || index < sent - 1);
-  expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
+  const tokens = requests.map((one) => parametersOf(one)["hub_verify_token"] === VERIFICATION_KEY);
+  expect(tokens).toEqual(options.probe ? [true, true, false] : Array(sent ?? 2).fill(true));
 });
 
 /** Accepts only signed requests. */

@@ -5,22 +5,15 @@ import { startServer, type Received } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 import { diagnose, diagnoseFailure, parametersOf, respond } from "./harness.js";
 
-describe("a challenge", () => {
+test("a challenge is random, has letters of both cases, and begins with the eight digits that a number parser reads", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);
-
-  test("has digits and letters of both cases, and is random", () => {
-    for (const challenge of challenges)
-      expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{26}$/);
-    expect(new Set(challenges).size).toBe(challenges.length);
-  });
-
-  test("becomes its first eight digits in a number parser", () => {
-    for (const challenge of challenges) {
-      expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
-      expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));
-      expect(Number(challenge)).toBeNaN();
-    }
-  });
+  for (const challenge of challenges) {
+    expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{26}$/);
+    expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
+    expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));
+    expect(Number(challenge)).toBeNaN();
+  }
+  expect(new Set(challenges).size).toBe(challenges.length);
 });
 
 const secretsOf = (requests: readonly Received[]): string[] => [

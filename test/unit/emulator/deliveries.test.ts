@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EmulatorOptions, FlowReply } from "../../../provider/emulator/index.js";
+import type { FlowReply } from "../../../provider/emulator/index.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate } from "../../../schema/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
@@ -15,6 +15,7 @@ import {
   startScene,
   verificationKey,
   waitForDeliveries,
+  type Reading,
   type Received,
 } from "./harness.js";
 
@@ -72,8 +73,6 @@ test.each(kinds)(
     expectMatchesWebhook("delivery", delivery);
   },
 );
-
-type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
 /** The text as `JSON.stringify` writes it, and as `json_encode` of PHP 8 does. */
 test.each<[Reading<"deliveryEncoding">, string]>([

@@ -1,12 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import { answering, judge, outbound, startScene, waitForDeliveries, type Scene } from "./harness.js";
+import { answering, judge, outbound, startScene, waitForDeliveries } from "./harness.js";
 
 /** Two deliveries of one conversation; `release` completes the first. */
-async function startTwo(): Promise<
-  Scene & { results: ReturnType<Scene["acme"]["deliver"]>[]; release: () => void }
-> {
+async function startTwo() {
   const held: ServerResponse[] = [];
   const scene = await startScene({}, (_, response) => {
     if (held.push(response) > 1) response.end();
@@ -57,26 +55,24 @@ describe("deliveries", () => {
   });
 });
 
-describe("deliveryWhile", () => {
-  /** A workspace whose handshake failed, but which was registered anyway. */
-  const unverified: EmulatorOptions = {
-    flow: "silent",
-    failedHandshake: "unverified",
-    faults: [{ operation: "handshake", fault: { status: 500 } }],
-  };
+/** A workspace whose handshake failed, but which was registered anyway. */
+const unverified: EmulatorOptions = {
+  flow: "silent",
+  failedHandshake: "unverified",
+  faults: [{ operation: "handshake", fault: { status: 500 } }],
+};
 
-  test("verified delivers nothing until the webhook is verified", async () => {
-    const { acme, texts } = await startScene(unverified);
-    await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
-    acme.change({ webhook_status: "verified" });
-    expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
-    expect(texts()).toEqual(["yes"]);
-  });
+test("deliveryWhile verified delivers nothing until the webhook is verified", async () => {
+  const { acme, texts } = await startScene(unverified);
+  await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
+  acme.change({ webhook_status: "verified" });
+  expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
+  expect(texts()).toEqual(["yes"]);
+});
 
-  test("registered delivers to any registered webhook", async () => {
-    const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
-    expect(acme.registration?.webhook_status).toBe("failed");
-    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
-    expect(texts()).toEqual(["hello"]);
-  });
+test("deliveryWhile registered delivers to any registered webhook", async () => {
+  const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
+  expect(acme.registration?.webhook_status).toBe("failed");
+  expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
+  expect(texts()).toEqual(["hello"]);
 });

@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { expect, onTestFinished } from "vitest";
 import {
   startEmulator,
@@ -12,13 +11,16 @@ import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundMessage, InboundTextMessage, OutboundText } from "../../../schema/index.js";
 import samples from "../../../schema/samples.json" with { type: "json" };
 import { startServer, type Answer as Respond, type Received } from "../../support/http.js";
-import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
+import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
+import { answerAnyToken } from "../diagnosis/harness.js";
 
 export type { Received } from "../../support/http.js";
 
 export const apiKey = "test-api-key-0123456789";
 export const verificationKey = "verification-key-0123456789";
 export const token = "control-token-0123456789";
+
+export type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
 
 export const text = samples.InboundTextMessage;
 
@@ -49,50 +51,27 @@ export function inbound(content: string, conversation = 1): InboundTextMessage {
 export const refused = (message: string, code = "invalid_config"): unknown =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
-export interface Endpoint {
-  /** The address of the webhook. */
-  url: string;
-  received: Received[];
-  close: () => Promise<void>;
-}
-
 /** Starts a webhook URL on a real socket. By default it returns the challenge, in any encoding. */
-export async function startEndpoint(respond: Respond = answerChallenge): Promise<Endpoint> {
-  const { url, requests, close } = await startServer(respond);
-  return { url: `${url}/webhook`, received: requests, close };
+export async function startEndpoint(respond: Respond = answerAnyToken) {
+  const { url, requests } = await startServer(respond);
+  return { url: `${url}/webhook`, received: requests };
 }
 
 /**
  * Starts an endpoint that responds to its first request once `release` is called; `asked` resolves when that request
  * arrives.
  */
-export async function startHeldEndpoint(): Promise<Endpoint & { asked: Promise<() => void> }> {
+export async function startHeldEndpoint() {
   const { promise: asked, resolve } = Promise.withResolvers<() => void>();
-  const endpoint = await startEndpoint((request, response) =>
-    resolve(() => answerChallenge(request, response)),
-  );
+  const endpoint = await startEndpoint((...exchange) => resolve(() => answerAnyToken(...exchange)));
   return { ...endpoint, asked };
-}
-
-export function answerChallenge(request: Received, response: ServerResponse): void {
-  response.end(parametersOf(request)["hub_challenge"]);
-}
-
-/** The parameters of a handshake in any encoding. */
-export function parametersOf({ path, headers, body }: Received): Record<string, string> {
-  const type = headers["content-type"] ?? "";
-  if (type === "application/json") return JSON.parse(body) as Record<string, string>;
-  if (type.startsWith("multipart/")) return readParts(body);
-  return Object.fromEntries(new URLSearchParams(body || new URL(path, "http://endpoint").search));
 }
 
 /**
  * Starts an emulator with the workspace `acme`. At the end of the test all its responses must match
  * schema/openapi.json.
  */
-export async function startAcme(
-  options: EmulatorOptions = {},
-): Promise<{ emulator: Emulator; acme: Workspace }> {
+export async function startAcme(options: EmulatorOptions = {}) {
   const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey }], ...options });
   onTestFinished(async () => {
     await emulator.close();
@@ -102,18 +81,9 @@ export async function startAcme(
 }
 
 /** {@link startAcme} with a flow that never replies. */
-export const startSilent = (options: EmulatorOptions = {}): ReturnType<typeof startAcme> =>
-  startAcme({ flow: "silent", ...options });
+export const startSilent = (options: EmulatorOptions = {}) => startAcme({ flow: "silent", ...options });
 
-export interface Scene {
-  emulator: Emulator;
-  acme: Workspace;
-  endpoint: Endpoint;
-  /** The requests to the webhook URL, without handshakes. */
-  deliveries: () => Received[];
-  /** The texts of the complete deliveries. */
-  texts: () => string[];
-}
+export type Scene = Awaited<ReturnType<typeof startScene>>;
 
 /** The query of a scene's webhook URL contains a secret. */
 export const QUERY_VALUE = "query-value-0123456789";
@@ -122,13 +92,15 @@ export const QUERY_VALUE = "query-value-0123456789";
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),
-): Promise<Scene> {
+) {
   const { emulator, acme } = await startAcme(options);
-  const endpoint = await startEndpoint((request, response, index) =>
-    isDelivery(request) ? respond(request, response, index) : answerChallenge(request, response),
+  const endpoint = await startEndpoint((...exchange) =>
+    (isDelivery(exchange[0]) ? respond : answerAnyToken)(...exchange),
   );
   await set(acme, `${endpoint.url}?secret=${QUERY_VALUE}`);
+  /** The requests to the webhook URL, without handshakes. */
   const deliveries = (): Received[] => endpoint.received.filter(isDelivery);
+  /** The texts of the complete deliveries. */
   const texts = (): string[] => deliveries().map(({ body }) => (JSON.parse(body) as { text: string }).text);
   return { emulator, acme, endpoint, deliveries, texts };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import type { InboundMessage } from "../../../schema/index.js";
 import {
   addressOf,
@@ -14,6 +13,7 @@ import {
   startScene,
   startSilent,
   text,
+  type Reading,
 } from "./harness.js";
 
 const image = operations["send image"];
@@ -29,7 +29,7 @@ test.each(Object.entries(operations))("%s is accepted and recorded", async (_ope
   expect(emulator.requests.at(-1)).toMatchObject(recorded);
 });
 
-test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
+test.each<[Reading<"senderFields"> | undefined, number, string]>([
   [undefined, 200, '{"status":"ok"}'],
   ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
 ])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
@@ -139,53 +139,49 @@ test("send throws unavailable without the key if there is no response", async ()
   expect(String(failure)).not.toContain(acme.flowApiKey);
 });
 
-type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
+const said = "conversation_id: must be an integer; content: must not be empty";
+const errors = { conversation_id: ["must be an integer"], content: ["must not be empty"] };
 
-describe("errorShape", () => {
-  const message = "conversation_id: must be an integer; content: must not be empty";
-  const errors = { conversation_id: ["must be an integer"], content: ["must not be empty"] };
-
-  test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
-    [
-      "envelope",
-      "application/json",
-      JSON.stringify({ status: "error", message }),
-      /^\{"status":"error","mess/,
-    ],
-    ["errors", "application/json", JSON.stringify({ message, errors }), /^\{"message":".*"errors":\{/],
-    ["text", "text/plain; charset=utf-8", message, /^\w/],
-    ["empty", null, "", /^$/],
-  ])("%s is the shape of every error of both interfaces", async (errorShape, type, body, shape) => {
-    const { emulator, acme } = await startSilent({ errorShape });
-    const wrong = await sendTo(acme, { ...text, content: "", conversation_id: "42" });
-    expect([wrong.status, wrong.headers.get("content-type"), wrong.text]).toEqual([422, type, body]);
-    emulator.injectFault({ operation: "message", fault: { status: 503 } });
-    const tooLarge = "x".repeat(1024 * 1024 + 1);
-    const answers = [
-      await call(acme, "no-action"),
-      await call(acme, "get-webhook", { ChaveApi: "wrong" }),
-      await set(acme, "http://127.0.0.1:1/"),
-      await post(addressOf(acme, "get-webhook"), "no json"),
-      await post(addressOf(acme, "get-webhook"), tooLarge),
-      await sendTo(acme, text),
-      await sendTo(acme, text, { headers: {} }),
-      await sendTo(acme, text, { method: "GET" }),
-      await sendTo(acme, text, { body: "content=hello" }),
-      await sendTo(acme, text, { body: "[]" }),
-      await sendTo(acme, text, { body: tooLarge }),
-      await sendTo(acme, text, { url: `${emulator.botUrl}/api/apichat/nobody` }),
-    ];
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses).toEqual([404, 401, 422, 400, 413, 503, 401, 405, 400, 422, 413, 404]);
-    expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
-    expect(answers[7]?.headers.get("allow")).toBe("POST");
-    const unread = { workspace: null, response: { status: 413 }, request: { body: "" } };
-    expect(emulator.requests.at(-2)).toMatchObject(unread);
-    expect(received(acme)).toEqual([]);
-    // Successful responses have their own shapes.
-    expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
-    expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
-  });
+test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
+  [
+    "envelope",
+    "application/json",
+    JSON.stringify({ status: "error", message: said }),
+    /^\{"status":"error","mess/,
+  ],
+  ["errors", "application/json", JSON.stringify({ message: said, errors }), /^\{"message":".*"errors":\{/],
+  ["text", "text/plain; charset=utf-8", said, /^\w/],
+  ["empty", null, "", /^$/],
+])("errorShape %s is the shape of every error of both interfaces", async (errorShape, type, body, shape) => {
+  const { emulator, acme } = await startSilent({ errorShape });
+  const wrong = await sendTo(acme, { ...text, content: "", conversation_id: "42" });
+  expect([wrong.status, wrong.headers.get("content-type"), wrong.text]).toEqual([422, type, body]);
+  emulator.injectFault({ operation: "message", fault: { status: 503 } });
+  const tooLarge = "x".repeat(1024 * 1024 + 1);
+  const answers = [
+    await call(acme, "no-action"),
+    await call(acme, "get-webhook", { ChaveApi: "wrong" }),
+    await set(acme, "http://127.0.0.1:1/"),
+    await post(addressOf(acme, "get-webhook"), "no json"),
+    await post(addressOf(acme, "get-webhook"), tooLarge),
+    await sendTo(acme, text),
+    await sendTo(acme, text, { headers: {} }),
+    await sendTo(acme, text, { method: "GET" }),
+    await sendTo(acme, text, { body: "content=hello" }),
+    await sendTo(acme, text, { body: "[]" }),
+    await sendTo(acme, text, { body: tooLarge }),
+    await sendTo(acme, text, { url: `${emulator.botUrl}/api/apichat/nobody` }),
+  ];
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses).toEqual([404, 401, 422, 400, 413, 503, 401, 405, 400, 422, 413, 404]);
+  expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
+  expect(answers[7]?.headers.get("allow")).toBe("POST");
+  const unread = { workspace: null, response: { status: 413 }, request: { body: "" } };
+  expect(emulator.requests.at(-2)).toMatchObject(unread);
+  expect(received(acme)).toEqual([]);
+  // Successful responses have their own shapes.
+  expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
+  expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
 });
 
 const flowKeys: Reading<"flowKey">[] = ["bearer", "raw", "body", { header: "X-Flow" }, "none"];

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import { readRegistration } from "../../../schema/index.js";
 import {
   addressOf,
@@ -11,6 +10,7 @@ import {
   startEndpoint,
   startHeldEndpoint,
   verificationKey,
+  type Reading,
 } from "./harness.js";
 
 const emptyConfiguration = {
@@ -73,30 +73,28 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-describe("addresses", () => {
-  test("a query of the base URL belongs to the address", async () => {
-    const { acme, emulator } = await startAcme({
-      workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
-    });
-    const bare = `${emulator.url}/acme/apichat`;
-    expect(acme.baseUrl).toBe(`${bare}?tenant=acme&region=br`);
-    const statusOf = async (query: string): Promise<number> =>
-      (await post(`${bare}?${query}`, JSON.stringify({ ChaveApi: apiKey }))).status;
-    expect(await statusOf("action=get-webhook&region=br&tenant=acme")).toBe(200);
-    expect(await statusOf("tenant=acme&region=us&action=get-webhook")).toBe(404);
-    expect(await statusOf("action=get-webhook")).toBe(404);
+test("a query of the base URL belongs to the address", async () => {
+  const { acme, emulator } = await startAcme({
+    workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });
+  const bare = `${emulator.url}/acme/apichat`;
+  expect(acme.baseUrl).toBe(`${bare}?tenant=acme&region=br`);
+  const statusOf = async (query: string): Promise<number> =>
+    (await post(`${bare}?${query}`, JSON.stringify({ ChaveApi: apiKey }))).status;
+  expect(await statusOf("action=get-webhook&region=br&tenant=acme")).toBe(200);
+  expect(await statusOf("tenant=acme&region=us&action=get-webhook")).toBe(404);
+  expect(await statusOf("action=get-webhook")).toBe(404);
+});
 
-  test("one API key serves many workspaces, each with its own registration and bot", async () => {
-    const { emulator, acme } = await startAcme();
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    const { url } = await startEndpoint();
-    await set(acme, url, "key-of-acme");
-    await set(globex, url, "key-of-globex");
-    expect(acme.registration?.webhook_verification_key).toBe("key-of-acme");
-    expect(globex.registration?.webhook_verification_key).toBe("key-of-globex");
-    expect(globex.botUrl).not.toBe(acme.botUrl);
-  });
+test("one API key serves many workspaces, each with its own registration and bot", async () => {
+  const { emulator, acme } = await startAcme();
+  const globex = emulator.addWorkspace({ name: "globex", apiKey });
+  const { url } = await startEndpoint();
+  await set(acme, url, "key-of-acme");
+  await set(globex, url, "key-of-globex");
+  expect(acme.registration?.webhook_verification_key).toBe("key-of-acme");
+  expect(globex.registration?.webhook_verification_key).toBe("key-of-globex");
+  expect(globex.botUrl).not.toBe(acme.botUrl);
 });
 
 test("calls of one workspace are handled one after the other, without delaying other workspaces", async () => {
@@ -125,21 +123,19 @@ test("a request is recorded with its keys as sent, even if nothing is at its add
   ]);
 });
 
-describe("get-webhook before the first set", () => {
-  const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
-  test.each<[EmulatorOptions["beforeFirstSet"], object]>([
-    [undefined, { status: "ok", data: emptyConfiguration }],
-    ["null-fields", { status: "ok", data: nulls }],
-    ["nulls", { status: "ok", data: null }],
-    ["missing", { status: "ok" }],
-    ["empty-array", { status: "ok", data: [] }],
-  ])("as %s", async (beforeFirstSet, expected) => {
-    const { acme } = await startAcme({ beforeFirstSet });
-    const { status, body } = await call(acme, "get-webhook");
-    expect(status).toBe(200);
-    expect(body).toStrictEqual(expected);
-    expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
-  });
+const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
+test.each<[Reading<"beforeFirstSet"> | undefined, object]>([
+  [undefined, { status: "ok", data: emptyConfiguration }],
+  ["null-fields", { status: "ok", data: nulls }],
+  ["nulls", { status: "ok", data: null }],
+  ["missing", { status: "ok" }],
+  ["empty-array", { status: "ok", data: [] }],
+])("get-webhook before the first set responds as %s", async (beforeFirstSet, expected) => {
+  const { acme } = await startAcme({ beforeFirstSet });
+  const { status, body } = await call(acme, "get-webhook");
+  expect(status).toBe(200);
+  expect(body).toStrictEqual(expected);
+  expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
 });
 
 test.each([
@@ -154,7 +150,7 @@ test.each([
 });
 
 const ChaveApi = apiKey;
-test.each<[NonNullable<EmulatorOptions["registrationKey"]>, string, object, number]>([
+test.each<[Reading<"registrationKey">, string, object, number]>([
   ["body", apiKey, {}, 401],
   ["body", "", { ChaveApi: "wrong-key" }, 401],
   ["body", "", { ChaveApi: [apiKey] }, 401],

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request, type IncomingMessage } from "node:http";
+import { request, type IncomingMessage, type RequestOptions } from "node:http";
 import { describe, expect, test } from "vitest";
 import { startEmulator } from "../../../provider/emulator/index.js";
 import { addressOf, apiKey, call, control, refused, startAcme, startScene, token } from "./harness.js";
@@ -7,17 +7,14 @@ import { addressOf, apiKey, call, control, refused, startAcme, startScene, token
 const health = "/_emulator/health";
 const page = "/_emulator/";
 
-interface RawRequest {
-  method?: string;
-  headers?: Record<string, string>;
-  body?: string;
-}
-
 /** Returns the status of a request with headers that fetch does not allow, such as Host. */
-async function statusOf({ url }: { url: string }, path: string, raw: RawRequest = {}): Promise<number> {
+async function statusOf(
+  { url }: { url: string },
+  path: string,
+  more: RequestOptions & { body?: string } = {},
+) {
   const { hostname, port } = new URL(url);
-  const { method = "GET", headers = {}, body = "" } = raw;
-  const outgoing = request({ hostname, port, path, method, headers, agent: false }).end(body);
+  const outgoing = request({ hostname, port, path, agent: false, ...more }).end(more.body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   response.resume();
   return response.statusCode ?? 0;

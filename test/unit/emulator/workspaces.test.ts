@@ -22,21 +22,19 @@ import {
 
 const withWorkspace = (options: object) => ({ workspaces: [{ name: "acme", apiKey, ...options }] });
 
-describe("startEmulator", () => {
-  test.each<[object, string]>([
-    [{ pork: 1 }, "pork: is not a known field"],
-    [{ handshake: { encoding: "xml" } }, "handshake.encoding"],
-    [{ token: "" }, "token: must contain only letters, digits"],
-    [withWorkspace({ apiKey: undefined }), "workspaces[0].apiKey: is missing; must be a string"],
-    [withWorkspace({ baseUrlQuery: "action=x" }), "workspaces[0].baseUrlQuery"],
-    [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
-    [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
-    [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
-  ])("rejects %j, and names the problem without the API key", async (options, named) => {
-    const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
-    expect(failure).toEqual(refused(named));
-    expect(String(failure)).not.toContain(apiKey);
-  });
+test.each<[object, string]>([
+  [{ pork: 1 }, "pork: is not a known field"],
+  [{ handshake: { encoding: "xml" } }, "handshake.encoding"],
+  [{ token: "" }, "token: must contain only letters, digits"],
+  [withWorkspace({ apiKey: undefined }), "workspaces[0].apiKey: is missing; must be a string"],
+  [withWorkspace({ baseUrlQuery: "action=x" }), "workspaces[0].baseUrlQuery"],
+  [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
+  [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
+  [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
+])("startEmulator rejects %j, and names the problem without the API key", async (options, named) => {
+  const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
+  expect(failure).toEqual(refused(named));
+  expect(String(failure)).not.toContain(apiKey);
 });
 
 test("close ends idle connections, waiting calls and handshakes in progress, and may be called twice", async () => {

@@ -1,12 +1,11 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openSqlite, type SqliteOptions } from "../../../provider/lib/sqlite.js";
+import { makeFolder } from "../../support/folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "apichat-sqlite-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = await makeFolder();
 
 const FORMAT = {
   applicationId: "test",

@@ -1,20 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bundlePage } from "../../../tools/compile/page.ts";
 import { makeFolder } from "../../support/folder.ts";
 
 const MAX_BYTES = 40 * 1024;
 
-let folder: string;
+const folder = await makeFolder();
+await bundlePage(folder);
 
 const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
-
-beforeAll(async () => {
-  folder = await makeFolder();
-  await bundlePage(folder);
-});
 
 it("has at most 40 KiB of script and style, gzipped", async () => {
   const sizes = ["app.js", "app.css"].map(

@@ -12,15 +12,12 @@ import { missing, putAt } from "./values.js";
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
 
-/** Returns the error of a body that must not parse. */
-function refusalOf(parse: () => unknown): OutboundFormatError {
-  try {
-    parse();
-  } catch (error) {
-    if (!(error instanceof OutboundFormatError)) throw error;
-    return error;
-  }
-  throw new Error("the body was accepted");
+/** Checks that a body is rejected because of these fields, without its secret in the message. */
+function expectRefusal(parse: () => unknown, ...paths: string[]): void {
+  expect(parse).toThrow(OutboundFormatError);
+  const issues = paths.map((path) => expect.objectContaining({ path }) as unknown);
+  const message: unknown = expect.not.stringContaining("my-secret");
+  expect(parse).toThrow(expect.objectContaining({ issues, message }));
 }
 
 describe("parseOutbound", () => {
@@ -52,13 +49,8 @@ describe("parseOutbound", () => {
   );
 
   const notUtf8 = new Uint8Array([...new TextEncoder().encode('{"type":"'), 0xff, 0x22, 0x7d]);
-  it.each<string | Uint8Array>(["", "my-secret", '{"type":"text"', notUtf8])(
-    "rejects %j as a body",
-    (body) => {
-      const { issues, message } = refusalOf(() => parseOutbound(body));
-      expect(issues.map(({ path }) => path)).toEqual([""]);
-      expect(message).not.toContain("my-secret");
-    },
+  it.each<string | Uint8Array>(["", "my-secret", '{"type":"text"', notUtf8])("rejects %j as a body", (body) =>
+    expectRefusal(() => parseOutbound(body), ""),
   );
 
   it.each(["{}", '{"type":5}', "null", "[]", '"text"'])(
@@ -73,14 +65,9 @@ it("parseSentOutbound names every wrong field of a known kind, and quotes no val
   const buttons = [{ type: "postback", title: "my-secret", payload: ["my-secret"] }];
   const wrong = { conv_id: "my-secret", private: "my-secret", content_type: "button_template" };
   const body = { ...text, ...wrong, content_attributes: { text: "a", buttons } };
-  const { issues, message } = refusalOf(() => parseSentOutbound(JSON.stringify(body)));
-  expect(issues.map(({ path }) => path)).toEqual([
-    "conv_id",
-    "private",
-    "content_attributes.buttons[0].payload",
-  ]);
-  expect(message).toContain("content_attributes.buttons[0].payload: ");
-  expect(message).not.toContain("my-secret");
+  const parse = () => parseSentOutbound(JSON.stringify(body));
+  expectRefusal(parse, "conv_id", "private", "content_attributes.buttons[0].payload");
+  expect(parse).toThrow("content_attributes.buttons[0].payload: ");
 });
 
 const attributes = "content_attributes";
@@ -97,8 +84,6 @@ const buttonsOf = (name: keyof typeof samples, path: string): Row<[read: unknown
 /** Values at one path of a sample that differ from the specification, and what they are converted to. */
 const WRITTEN: Row<[read: unknown]>[] = [
   ["OutboundText", "sender_id", [42], "42"],
-  ["OutboundText", "conv_id", ["42"], 42],
-  ["OutboundText", "conv_id", ["-9007199254740993"], -9007199254740993n],
   ["OutboundText", "message_type", nothing, "outgoing"],
   ["OutboundText", "private", nothing, false],
   ["OutboundText", "content_type", [""], null],

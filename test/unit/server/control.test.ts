@@ -64,11 +64,12 @@ it("waits longer for a reload than for a response to a ping", async () => {
   await requestReload(instance);
 });
 
-describe.each([
+it.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment, .*kill -9 4711,/],
-])("a process that holds a data folder and %s", (_what, announced, holder, hint) => {
-  it("counts as alive until the lock is free, and causes an error with a hint", async () => {
+])(
+  "a process that holds a data folder and %s is alive until it releases the lock; the error has a hint",
+  async (_what, announced, holder, hint) => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
     CONTROL_LIMITS.answerMs = 100;
@@ -81,8 +82,8 @@ describe.each([
     await expect(findRunning(dataDir)).rejects.toMatchObject({ code: "timeout", summary, message });
     lock.release();
     expect(await findRunning(dataDir)).toBeUndefined();
-  });
-});
+  },
+);
 
 describe("the announcement of a dead process", () => {
   it.each<[string, RequestListener]>([

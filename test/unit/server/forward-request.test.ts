@@ -4,23 +4,16 @@ import { forwardRequest, type ForwardOutcome } from "../../../provider/server/fo
 import type { HeaderPair } from "../../../provider/server/spool/database.js";
 import { startServer, startTcpServer, type Answer } from "../../support/http.js";
 
-interface Forwarding {
-  headers?: readonly HeaderPair[];
-  body?: Uint8Array;
-  signal?: AbortSignal;
-}
-
 /** Makes one attempt with its own connection pool. */
-function forward(url: string, given: Forwarding = {}): Promise<ForwardOutcome> {
-  const { headers = [], body = Buffer.from("{}"), ...limits } = given;
+function forward(url: string, headers: readonly HeaderPair[] = []): Promise<ForwardOutcome> {
   const dispatcher = createDispatcher({ connections: 4, allowH2: false });
   onTestFinished(() => dispatcher.destroy());
-  const options = { timeoutMs: 10_000, signal: new AbortController().signal, ...limits };
-  return forwardRequest({ id: "our-id", headers, body }, { url: new URL(url), dispatcher, ...options });
+  const { signal } = new AbortController();
+  const target = { url: new URL(url), dispatcher, timeoutMs: 10_000, signal };
+  return forwardRequest({ id: "our-id", headers, body: Buffer.from("{}") }, target);
 }
 
-const forwardTo = async (answer: Answer, given?: Forwarding): Promise<ForwardOutcome> =>
-  forward((await startServer(answer)).url, given);
+const forwardTo = async (answer: Answer): Promise<ForwardOutcome> => forward((await startServer(answer)).url);
 
 /** Converts a list of alternating names and values to pairs. */
 const toPairs = (...turns: string[][]): HeaderPair[] =>
@@ -40,9 +33,7 @@ test("forwards end-to-end headers in their case and order, and drops hop-by-hop 
     ["Keep-Alive", "timeout=5", "Trailer", "x-checksum", "Upgrade", "h2c", "Expect", "100-continue"],
     ["Proxy-Authorization", "Basic x", "X-ApiChat-Delivery-Id", "theirs"],
   );
-  expect(await forward(`${target.url}/here?a=1&b=%C3%BC`, { headers: [...dropped, ...kept] })).toEqual(
-    done("HTTP 200"),
-  );
+  expect(await forward(`${target.url}/here?a=1&b=%C3%BC`, [...dropped, ...kept])).toEqual(done("HTTP 200"));
   const [request] = target.requests;
   expect(request).toMatchObject({ path: "/here?a=1&b=%C3%BC", body: "{}" });
   const headers = toPairs(request?.rawHeaders ?? []);

@@ -29,7 +29,6 @@ const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
 });
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
-type SpoolOptions = Pick<NonNullable<Parameters<typeof openTestSpool>[1]>, "limits">;
 
 /** Makes the next call of this name fail as on a full disk. */
 function failOnce(spool: Spool, name: CallName): void {
@@ -55,8 +54,8 @@ function startForwarder(
 }
 
 /** A spool whose workspace acme is forwarded to a target. */
-async function setUp(answer?: Answer, { limits, ...given }: Given & SpoolOptions = {}) {
-  const spool = await openTestSpool(spoolFile(), limits && { limits });
+async function setUp(answer?: Answer, given?: Given) {
+  const spool = await openTestSpool();
   const target = await startServer(answer);
   return { spool, target, forwarder: startForwarder(spool, { acme: target.url }, given) };
 }
@@ -76,8 +75,7 @@ const always =
   (_, response) =>
     response.writeHead(status, headers).end();
 const BAD = { body: Buffer.from("bad") };
-const alone = (count: number, workspace = "acme") =>
-  Array.from({ length: count }, () => ({ workspace, conversation: undefined }));
+const alone = (count: number) => Array.from({ length: count }, () => ({ conversation: undefined }));
 
 const untilIds = (spool: Spool, ids: unknown[]): Promise<void> =>
   vi.waitFor(() => expect(listIds(spool)).toEqual(ids), WAIT);

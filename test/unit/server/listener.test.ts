@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import { startListener, type Listener } from "../../../provider/server/listener.js";
-import { afterTests } from "../../support/http.js";
+import { afterTests, head, sendRaw } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -24,13 +24,6 @@ async function start(handle: (req: IncomingMessage, res: ServerResponse) => void
   return listener;
 }
 
-/** Sends bytes unchanged and reads until the server closes. */
-async function exchange(port: number, ...parts: string[]): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  for (const part of parts) socket.write(part);
-  return text(socket);
-}
-
 const get = (port: number, agent?: Agent): Promise<string> =>
   new Promise((resolve, reject) => {
     request({ port, host: "127.0.0.1", agent: agent ?? false }, (res) => resolve(text(res)))
@@ -38,7 +31,7 @@ const get = (port: number, agent?: Agent): Promise<string> =>
       .end();
   });
 
-const head = (path: string, more = ""): string => `POST ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+const post = (path: string, ...headers: string[]): string => head(`POST ${path} HTTP/1.1`, headers);
 
 async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<void> {
   res.end(`${req.url} ${await text(req)}`);
@@ -49,7 +42,7 @@ describe("a listener", () => {
     const { port } = await start((req, res) => void answerBody(req, res));
     const kept = await connectAll(port);
     // After its response the first connection is the last to be closed.
-    kept[0]?.write(head("/used", "content-length: 0\r\n"));
+    kept[0]?.write(post("/used", "content-length: 0"));
     if (kept[0]) await once(kept[0], "data");
     expect(await get(port)).toBe("/ ");
     await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
@@ -58,7 +51,7 @@ describe("a listener", () => {
   it("closes a connection with a missing body at the limit, if none is idle", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const slow = await connectAll(port);
-    for (const socket of slow) socket.write(head("/slow", "expect: 100-continue\r\ncontent-length: 5\r\n"));
+    for (const socket of slow) socket.write(post("/slow", "expect: 100-continue", "content-length: 5"));
     await Promise.all(slow.map((socket) => once(socket, "data")));
     expect(await get(port)).toBe("/ ");
     await vi.waitFor(() => expect(slow.map(({ closed }) => closed)).toEqual([true, false, false]));
@@ -68,7 +61,7 @@ describe("a listener", () => {
     const begun: ServerResponse[] = [];
     const { port } = await start((req, res) => (req.url === "/" ? res.end("here") : begun.push(res)));
     const answers = Array.from({ length: LIMITS.connections }, () =>
-      exchange(port, head("/slow", "connection: close\r\ncontent-length: 0\r\n")),
+      sendRaw(port, post("/slow", "connection: close", "content-length: 0")),
     );
     await vi.waitFor(() => expect(begun).toHaveLength(LIMITS.connections));
     await expect(get(port)).rejects.toMatchObject({ code: "ECONNRESET" });
@@ -85,7 +78,7 @@ describe("a listener", () => {
     });
     const answers = Array.from({ length: LIMITS.connections }, () => {
       const socket = connect(port, "127.0.0.1");
-      socket.end(head("/half", "content-length: 2\r\n") + "ok");
+      socket.end(post("/half", "content-length: 2") + "ok");
       return text(socket);
     });
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 OK.*\/half ok$/s);
@@ -99,7 +92,7 @@ describe("a listener", () => {
     const [silent, slowHead, slowBody] = await Promise.all([
       drip(port, ""),
       drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
-      drip(port, head("/", "content-length: 1000\r\n")),
+      drip(port, post("/", "content-length: 1000")),
     ]);
     // The others may get it too, unless they send a byte while the connection is being closed.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
@@ -143,7 +136,7 @@ describe("a graceful close", () => {
     const listener = await start((req, res) => (req.url === "/" ? res.end("idle") : began.resolve(res)));
     const agent = new Agent({ keepAlive: true });
     await get(listener.port, agent);
-    const pending = exchange(listener.port, head("/slow", "content-length: 0\r\n"));
+    const pending = sendRaw(listener.port, post("/slow", "content-length: 0"));
     const res = await began.promise;
     const closed = listener.close();
     await expect(get(listener.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });

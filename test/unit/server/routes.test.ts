@@ -23,18 +23,13 @@ interface Given {
   failure?: Error;
   config?: ServerConfig;
   check?: () => Promise<void>;
-  waitForRoom?: () => Promise<void>;
   logDeliveries?: boolean;
 }
 
+const succeed = () => Promise.resolve();
+
 /** The routes over a store in memory, which fails on demand. */
-async function setUp({
-  failure,
-  config = CONFIG,
-  check = () => Promise.resolve(),
-  waitForRoom = () => Promise.resolve(),
-  logDeliveries,
-}: Given = {}) {
+async function setUp({ failure, config = CONFIG, check = succeed, logDeliveries }: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
   const accept = (delivery: AcceptedDelivery): Promise<void> => {
@@ -43,7 +38,7 @@ async function setUp({
     return Promise.resolve();
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
-  const routes = new Routes({ accept, check, waitForRoom }, log, { logDeliveries });
+  const routes = new Routes({ accept, check, waitForRoom: succeed }, log, { logDeliveries });
   await routes.configure(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
   return { accepted, lines, send, routes };
