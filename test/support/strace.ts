@@ -6,16 +6,14 @@ export interface SystemCall {
   /** The file or socket. */
   path: string;
   data: Buffer;
-  /** The number after the data: the place in the file; of ftruncate the length. */
-  offset: number;
   result: number;
   begun: number;
   ended: number;
 }
 
-/** The command line that traces what a program writes, reads and syncs, with all threads, into a file. */
+/** The command line that traces the reads, writes and syncs of a program, with all threads, into a file. */
 export const straceTo = (file: string): string[] => {
-  const calls = "read,write,writev,pwrite64,fsync,fdatasync,ftruncate";
+  const calls = "read,write,writev,pwrite64,fsync,fdatasync";
   return ["strace", "-D", "-f", "-y", "-xx", "-s", "16384", "-e", `trace=${calls}`, "-o", file];
 };
 
@@ -46,6 +44,5 @@ function parseCall(text: string): Omit<SystemCall, "begun" | "ended"> | undefine
   const [, name, path, parameters, result] = /^(\w+)\(\d+<([^>]*)>(.*)\) += (-?\d+)/.exec(text) ?? [];
   if (name === undefined || path === undefined || parameters === undefined) return undefined;
   const data = Buffer.concat([...parameters.matchAll(/"([^"]*)"/g)].map(([, hex]) => fromHex(hex ?? "")));
-  const offset = Number(/(\d+)[^\d]*$/.exec(parameters)?.[1]);
-  return { name, path: fromHex(path).toString(), data, offset, result: Number(result) };
+  return { name, path: fromHex(path).toString(), data, result: Number(result) };
 }
