@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createDelivery } from "pulumi-apichat/responder";
 import { describe, expect, test } from "vitest";
 import { KEY, makeHome, startResponder } from "../process/program.ts";
+import { deliverTo } from "../support/responder.ts";
 import { hasEnded, readTrace, straceTo, type SystemCall } from "../support/strace.ts";
 
 const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
@@ -37,8 +37,7 @@ async function trace(mutant?: readonly [text: string, replacement: string]): Pro
   const send = async (sender: number): Promise<void> => {
     for (let number = 0; number < DELIVERIES; number++) {
       const text = `marker-${sender * DELIVERIES + number}-${"x".repeat(200 + 50 * sender)}`;
-      const options = { url: `${origin}/acme`, verificationKey: KEY, message: { conv_id: sender, text } };
-      expect((await fetch(await createDelivery("text", options))).status).toBe(200);
+      expect(await deliverTo(`${origin}/acme`, KEY, { conv_id: sender, text })).toBe(200);
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
