@@ -26,13 +26,14 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   receiver.answerWith(503);
   const key = (await deriveVerificationKeys(SEED, { subject: "acme", rotations: ["1"] }))[0]!;
   const start = async (port: number): Promise<Program> => {
-    const shared = {
+    const config = {
       host: "127.0.0.1",
+      port,
       servers: [`nats://127.0.0.1:${natsPort}`],
       replicas: 1,
       rotations: ["1"],
+      workspaces: { acme: { forwardTo: receiver.url } },
     };
-    const config = { ...shared, port, workspaces: { acme: { forwardTo: receiver.url } } };
     const file = join(folder, `${port}.json`);
     await writeFile(file, JSON.stringify(config));
     const program = startProgram([file], { script: MAIN, environment: { KEY_SEED: SEED } });
