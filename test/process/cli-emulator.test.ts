@@ -89,12 +89,10 @@ describe("apichat emulator", () => {
   });
 });
 
-describe("a usage error of apichat emulator", () => {
-  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint", async (flag) => {
-    const { port } = await startServer();
-    const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
-    expect(said).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
-    expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'" shows it), or set another port`);
-  });
+it.each(["--port", "--bot-port"])("apichat emulator ends with 1 if %s is in use", async (flag) => {
+  const { port } = await startServer();
+  const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
+  expect(said).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
+  expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'" shows it), or set another port`);
 });

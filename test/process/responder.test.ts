@@ -85,11 +85,8 @@ describe("the responder as a process", () => {
     // Deliveries forwarded just before a kill are repeated.
     const received = new Set(
       receiver.received.map(({ body }) => {
-        const { conv_id: conversation, text: number } = JSON.parse(body.toString()) as Record<
-          string,
-          unknown
-        >;
-        return `${String(conversation)}/${String(number)}`;
+        const { conv_id, text } = JSON.parse(body.toString()) as { conv_id: number; text: string };
+        return `${conv_id}/${text}`;
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);

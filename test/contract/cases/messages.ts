@@ -19,7 +19,6 @@ const text = { type: "text", text: "x" };
 const body = JSON.stringify(text);
 
 const signed = { body, signed: {} };
-const aboutHandshakes = "hub_mode=subscribe&hub_verify_token=k&hub_challenge=c";
 
 export const messageCases: ContractCase[] = [
   ...MESSAGES.flatMap(([kind, message]) => {
@@ -46,14 +45,6 @@ export const messageCases: ContractCase[] = [
     ...signed,
     headers: [["X-Action", "typing"]],
   }),
-  caseOf(
-    "a signed message about a handshake is a delivery",
-    delivered("text", { type: "text", text: aboutHandshakes }),
-    {
-      ...signed,
-      body: JSON.stringify({ type: "text", text: aboutHandshakes }),
-    },
-  ),
   caseOf(
     "a handler that cannot accept it now",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
