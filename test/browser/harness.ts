@@ -96,14 +96,11 @@ export const waitUntilLive = (page: Page): Promise<void> =>
   page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
 /** Starts a conversation in the dialog. */
-export async function begin(
-  page: Page,
-  { id = "5511999990001", name = "Maria Souza", conversation = "4711" } = {},
-): Promise<void> {
+export async function begin(page: Page, { id = "5511999990001", name = "Maria Souza" } = {}): Promise<void> {
   await page.getByTestId("new-conversation").click();
   await page.getByLabel("Contact id").fill(id);
   await page.getByLabel("Contact name").fill(name);
-  await page.getByLabel("Conversation id").fill(conversation);
+  await page.getByLabel("Conversation id").fill("4711");
   await page.getByRole("dialog").getByTestId("submit").click();
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }

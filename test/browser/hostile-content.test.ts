@@ -11,18 +11,12 @@ import {
   write,
   type Inbox,
 } from "./harness.ts";
-import {
-  findIntruders,
-  HOSTILE,
-  HOSTILE_ADDRESSES,
-  hostileFlow,
-  hostilePath,
-  messagesWith,
-} from "./hostile.ts";
+import { HOSTILE, HOSTILE_ADDRESSES, hostileFlow, hostilePath, INTRUDERS, messagesWith } from "./hostile.ts";
 
 /** Expects that no text has become markup. */
 async function expectHarmless({ page, problems }: Inbox): Promise<void> {
-  expect(await findIntruders(page)).toEqual([]);
+  const intruders = page.locator("body").locator(INTRUDERS);
+  expect(await intruders.evaluateAll((all) => all.map(({ outerHTML }) => outerHTML))).toEqual([]);
   expect(problems).toEqual([]);
 }
 

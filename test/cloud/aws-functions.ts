@@ -1,11 +1,11 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { deriveVerificationKeys, signBody } from "pulumi-apichat/responder";
 import { SEED } from "../support/derived-keys.ts";
+import { makeFolder } from "../support/folder.ts";
 import { afterTests } from "../support/http.ts";
 import type { SentRequest } from "../support/lambda-events.ts";
 import type { AwsEndpoint, SentMessage } from "./aws-endpoint.ts";
@@ -57,7 +57,7 @@ async function startFunction(
   name: "receive" | "forward",
   environment: Record<string, string>,
 ): Promise<LambdaFunction> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-lambda-"));
+  const folder = await makeFolder();
   const modules = join(folder, "runtime");
   await mkdir(modules);
   await symlink(join(root, "node_modules", "@aws-sdk"), join(modules, "@aws-sdk"));
@@ -72,11 +72,7 @@ async function startFunction(
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
   const ended = once(child, "exit");
-  afterTests(async () => {
-    child.kill("SIGKILL");
-    await ended;
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterTests(() => child.kill("SIGKILL"));
   return {
     invoke: async <Result>(event: unknown) => {
       const answered = once(child, "message");
@@ -94,11 +90,7 @@ async function startFunction(
 
 /** Starts the example's receiving function, with the environment that its program sets. */
 export const startReceive = (aws: AwsEndpoint): Promise<LambdaFunction> =>
-  startFunction("receive", {
-    ...aws.environment,
-    QUEUE_URL: aws.queueUrl("deliveries"),
-    KEYS_PARAMETER,
-  });
+  startFunction("receive", { ...aws.environment, QUEUE_URL: aws.queueUrl("deliveries"), KEYS_PARAMETER });
 
 /** Starts the example's forwarding function, with the environment that its program sets. */
 export const startForward = (aws: AwsEndpoint, target: string): Promise<LambdaFunction> =>

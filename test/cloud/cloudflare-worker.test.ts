@@ -1,6 +1,7 @@
 import { createDelivery, createHandshake, signBody } from "pulumi-apichat/responder";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { freePort, type Received } from "../support/http.ts";
+import { deliverTo } from "../support/responder.ts";
 import {
   KEYS,
   startTarget,
@@ -31,13 +32,6 @@ async function arrivalsAt(path: string, count: number): Promise<Received[]> {
 }
 
 const idOf = (arrival: Received | undefined): string => String(arrival?.headers["x-apichat-delivery-id"]);
-
-const jsonOf = (bytes: number): string => JSON.stringify("x".repeat(bytes - 2));
-
-const codeOf = async (response: Response): Promise<unknown> => {
-  const { error } = (await response.json()) as { error: { code: string } };
-  return error.code;
-};
 
 describe("the bundle in workerd", () => {
   let worker: RunningWorker;
@@ -99,10 +93,10 @@ describe("the bundle in workerd", () => {
     const large = Object.fromEntries(
       Array.from({ length: 6 }, (_, index) => [`x-large-${index}`, "x".repeat(8_000)]),
     );
-    const response = await deliver(jsonOf(64_000), large);
+    const response = await deliver(JSON.stringify("x".repeat(64_000)), large);
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toBe("30");
-    expect(await codeOf(response)).toBe("unavailable");
+    expect(await response.json()).toMatchObject({ error: { code: "unavailable" } });
     expect(worker.logs.at(-1)).toContain("acme: the queue did not accept a delivery: ");
   });
 
@@ -152,8 +146,7 @@ test("replayed dead letters keep their id, and are not lost if the replay fails"
   const worker = await startWorker({ target: target.url, replay: true, maxRetries: 0 });
   try {
     target.answers.push({ status: 422 }, { status: 500 });
-    const given = { verificationKey: acmeKey, url: `${worker.url}/acme` };
-    expect((await fetch(await createDelivery("text", given))).status).toBe(200);
+    expect(await deliverTo(`${worker.url}/acme`, acmeKey)).toBe(200);
     const [refused, failed, taken] = await arrivalsAt("/acme", 3);
     for (const again of [failed, taken]) {
       expect(again?.headers).toEqual(refused?.headers);
@@ -167,10 +160,9 @@ test("replayed dead letters keep their id, and are not lost if the replay fails"
 test("a delivery waits while its target cannot be reached", async () => {
   const port = await freePort();
   const worker = await startWorker({ target: `http://127.0.0.1:${port}`, maxRetries: 10 });
-  const given = { verificationKey: acmeKey, url: `${worker.url}/acme` };
   let late: Target | undefined;
   try {
-    expect((await fetch(await createDelivery("text", given))).status).toBe(200);
+    expect(await deliverTo(`${worker.url}/acme`, acmeKey)).toBe(200);
     await vi.waitFor(() => expect(worker.logs.join("\n")).toContain("attempt 1"), { timeout: 10_000 });
     late = await startTarget(port);
     await vi.waitFor(() => expect(late?.arrivals).toHaveLength(1), { timeout: 20_000, interval: 50 });

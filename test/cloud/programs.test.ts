@@ -1,59 +1,19 @@
-import * as pulumi from "@pulumi/pulumi";
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { SEED } from "../support/derived-keys.ts";
-import { runMocked, type Declared } from "../support/mocked-program.ts";
 import { bundleFunction } from "./aws-functions.ts";
+import { FUNCTION_URL, KEY, ROTATIONS, runExample, WEBHOOK, type Program } from "./mocked-example.ts";
 
-const ROTATIONS = ["2026-12", "2026-09"];
 const DAY_SECONDS = 86_400;
 
-const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
-const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
-
-interface Program {
-  resources: Declared[];
-  outputs: unknown;
-  /** Returns the only resource of this type and name. */
-  find(type: string, name: string): Declared;
-}
-
-/** Runs the program of the example for a cloud. */
-async function runExample(cloud: "aws" | "cloudflare", config: Record<string, string>): Promise<Program> {
-  // Not a static import: the program is CommonJS, has its own tsconfig, and runs again for each test.
-  const path = new URL(`../../examples/${cloud}/index.ts`, import.meta.url).href;
-  const load = (): Promise<Record<string, unknown>> => import(/* @vite-ignore */ path);
-  const rotations = JSON.stringify(ROTATIONS);
-  const { resources, outputs } = await runMocked(load, {
-    project: `apichat-${cloud}`,
-    stack: "dev",
-    config: { keySeed: SEED, rotations, ...config },
-    computed: ({ type, name }) => ({ arn: `arn of ${name} (${type})`, ...compute(type, name) }),
-  });
-  const find = (type: string, name: string): Declared => {
-    const [found, ...others] = resources.filter((one) => one.type === type && one.name === name);
-    if (found === undefined || others.length > 0) throw new Error(`not exactly one ${type} ${name}`);
-    return found;
-  };
-  return { resources, outputs, find };
-}
-
-/** Outputs that the cloud and the provider would return. */
-function compute(type: string, name: string): Record<string, unknown> {
-  if (type === "cloudflare:index/queue:Queue") return { queueId: `${name}-queue-id` };
-  if (type === FUNCTION_URL) return { functionUrl: "https://urlid.lambda-url.us-east-2.on.aws/" };
-  if (type === WEBHOOK) return { botUrl: `https://bots.example/${name}`, status: "verified" };
-  if (type !== KEY) return { name: `${name}-0a1b2c3`, url: `https://sqs.example/${name}` };
-  return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
-}
-
-/** Everything that a resource depends on, directly or indirectly. */
-function allDependencies({ resources }: Program, { dependencies }: Declared, seen: string[] = []): string[] {
-  for (const id of dependencies.filter((one) => !seen.includes(one))) {
-    seen.push(id);
-    const resource = resources.find(({ type, name }) => `${type}::${name}` === id);
-    if (resource) allDependencies({ resources } as Program, resource, seen);
+/** Everything that a resource depends on, directly or indirectly, as `<type>::<name>`. */
+function allDependencies({ find }: Program, { dependencies }: { dependencies: string[] }): string[] {
+  const seen = new Set(dependencies);
+  // The loop reaches what it adds.
+  for (const id of seen) {
+    const [type = "", name = ""] = id.split("::");
+    for (const one of find(type, name).dependencies) seen.add(one);
   }
-  return seen;
+  return [...seen];
 }
 
 function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
@@ -67,10 +27,7 @@ function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
 /** Parses a policy or a redrive policy. */
 const parse = (text: unknown): unknown => JSON.parse(String(text));
 
-beforeEach(() => void vi.resetModules());
-
 const FUNCTION = "aws:lambda/function:Function";
-const FUNCTION_URL = "aws:lambda/functionUrl:FunctionUrl";
 const PARAMETER = "aws:ssm/parameter:Parameter";
 const POLICY = "aws:iam/rolePolicy:RolePolicy";
 const QUEUE = "aws:sqs/queue:Queue";

@@ -92,14 +92,10 @@ export const casesOf = (
 ): ContractCase[] => Object.entries(requests).map(([name, request]) => caseOf(name, expected, request, more));
 
 /** Expects an error. */
-export const rejected = (
-  status: number,
-  code: ResponderErrorCode,
-  message?: RegExp,
-): ContractExpectation => ({
+export const rejected = (status: number, code: ResponderErrorCode, message = /./): ContractExpectation => ({
   status,
   code,
-  ...(message === undefined ? {} : { message }),
+  message,
 });
 
 /** Expects a delivery to be handled. */

@@ -66,11 +66,7 @@ export function describeResponderContract(runtime: ContractRuntime, send: Send):
   });
 }
 
-function createObserved({ isUnavailable = false, ...options }: ContractOptions): {
-  responder: Responder;
-  deliveries: Delivery[];
-  handshakes: Handshake[];
-} {
+function createObserved({ isUnavailable = false, ...options }: ContractOptions) {
   const deliveries: Delivery[] = [];
   const handshakes: Handshake[] = [];
   const responder = createResponder({
@@ -109,7 +105,7 @@ function expectAnswer({ status, headers, body }: ReceivedAnswer, expected: Contr
     headers: expect.objectContaining({ ...headersOf(expected), ...expected.headers }) as unknown,
     body: bodyOf(expected),
   });
-  expectNoKey(body);
+  for (const key of [KEY, encodeURIComponent(KEY), OLD_KEY]) expect(body).not.toContain(key);
 }
 
 function bodyOf({ code, message = /./, challenge, delivery }: ContractExpectation): unknown {
@@ -146,7 +142,3 @@ function expectedDeliveries({ delivery }: ContractExpectation, sent: SentRequest
 
 const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
-
-function expectNoKey(text: string): void {
-  for (const key of [KEY, encodeURIComponent(KEY), OLD_KEY]) expect(text).not.toContain(key);
-}

@@ -50,11 +50,7 @@ test("after Ctrl-C, calls in progress are recorded, and the next up does only th
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;
-  expect(report).toMatchObject({
-    outcome: "done",
-    failures: [],
-    skipped: [],
-  });
+  expect(report).toMatchObject({ outcome: "done", failures: [], skipped: [] });
   const accepted = NAMES.map((name) =>
     callsOf(scene, "set-webhook", name).filter(({ response }) => response?.status === 200),
   );

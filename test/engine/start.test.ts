@@ -1,11 +1,9 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { processesNaming, type ProcessInfo } from "../../tools/lib/processes.ts";
-import { fasterPulumi } from "../support/folder.ts";
+import { fasterPulumi, makeFolder } from "../support/folder.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
@@ -14,10 +12,8 @@ const options = { all: true, reject: false } as const;
 let temporary: string;
 
 beforeEach(async () => {
-  temporary = await mkdtemp(join(tmpdir(), "start-test-"));
+  temporary = await makeFolder();
 });
-
-afterEach(() => rm(temporary, { recursive: true, force: true }));
 
 describe("npm start", () => {
   test("registers, delivers, repairs, reads from another stack, destroys, and leaves nothing behind", async () => {

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createDelivery } from "pulumi-apichat/responder";
 import { beforeAll, expect, test } from "vitest";
 import { SEED } from "../support/derived-keys.ts";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
 import { copyExample, type ProgramFolder } from "../support/program-folder.ts";
+import { deliverTo } from "../support/responder.ts";
 import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
@@ -64,9 +64,6 @@ test.each(["webhook-only", "yaml/webhook-only"])(
   },
 );
 
-const deliver = async (signed: { url: string; verificationKey: string }): Promise<number> =>
-  (await fetch(await createDelivery("text", signed))).status;
-
 test("rotation registers a new key at the same URL, and accepts both", async () => {
   const { baseUrl, botUrl } = workspace("rotated");
   const program = await open("rotation", {
@@ -76,9 +73,9 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
     "rotations[0]": "2026-09",
   });
   const registration = () => {
-    const { webhook_url: url = "", webhook_verification_key: verificationKey = "" } =
+    const { webhook_url: url = "", webhook_verification_key: key = "" } =
       workspace("rotated").registration ?? {};
-    return { url, verificationKey };
+    return { url, key };
   };
   await up(program);
   const first = registration();
@@ -95,12 +92,12 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
   await up(program);
   const second = registration();
   expect(second.url).toBe(first.url);
-  expect(second.verificationKey).not.toBe(first.verificationKey);
-  expect([await deliver(first), await deliver(second)]).toEqual([200, 200]);
+  expect(second.key).not.toBe(first.key);
+  expect([await deliverTo(first.url, first.key), await deliverTo(second.url, second.key)]).toEqual([
+    200, 200,
+  ]);
 
-  expect(
-    findSecrets(program.printed(), [API_KEY, SEED, first.verificationKey, second.verificationKey]),
-  ).toEqual([]);
+  expect(findSecrets(program.printed(), [API_KEY, SEED, first.key, second.key])).toEqual([]);
 });
 
 test("workspaces without a key fail, and the output contains the commands that create the keys", async () => {

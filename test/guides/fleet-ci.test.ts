@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Emulator } from "pulumi-apichat/emulator";
 import { beforeAll, describe, expect, test } from "vitest";
+import { stackOf } from "../../dist/provider/fleet/placement.js";
 import { commandsIn, type Command } from "../support/command.ts";
 import { SEED } from "../support/derived-keys.ts";
 import { startFleetExample } from "../support/fleet-example.ts";
@@ -137,11 +138,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   test("a shard fails at another run's lock and names its owner, and succeeds after pulumi cancel", async () => {
     const [stack = ""] = STACKS;
-    const placed = JSON.parse(await finish("node fleet.ts stacks --json")) as {
-      stack: string;
-      workspaces: string[];
-    }[];
-    const workspace = placed.find((one) => one.stack === stack)?.workspaces[0] ?? "";
+    const workspace = names.find((name) => stackOf(name, STACKS.length) === 0) ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
     const isHeld = (): boolean =>
       emulator.requests.some(({ response, fault }) => response === null && fault !== "");

@@ -49,14 +49,8 @@ test("the sidebar has all groups, and the names by which programs import modules
   const [, data = ""] = /"([^"]+)"/.exec(files.get("assets/navigation.js") ?? "") ?? [];
   const navigation = inflateSync(Buffer.from(data, "base64")).toString();
   const groups = JSON.parse(navigation) as { text: string }[];
-  expect(groups.map(({ text }) => text)).toEqual([
-    "Guide",
-    "Operate",
-    "Reference",
-    "Modules",
-    "Examples",
-    "Project",
-  ]);
+  const shown = groups.map(({ text }) => text).join(", ");
+  expect(shown).toBe("Guide, Operate, Reference, Modules, Examples, Project");
   expect(navigation).toContain('"text":"pulumi-apichat/client"');
   expect(navigation).toContain('"text":"Key rotation: VerificationKey"');
 });

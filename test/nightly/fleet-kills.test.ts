@@ -81,12 +81,8 @@ async function deliver(names: readonly string[]): Promise<void> {
 const changes = (): number => [...callsOf(scene, "set-webhook"), ...callsOf(scene, "delete-webhook")].length;
 
 /** Runs the command, and kills it half-way. */
-async function runAndKill({
-  action,
-  target,
-  changes: most,
-  delayMs,
-}: (typeof rounds)[number]): Promise<void> {
+async function runAndKill(round: (typeof rounds)[number]): Promise<void> {
+  const { action, target, changes: most, delayMs } = round;
   const before = changes();
   const command = start(action);
   let hasEnded = false;

@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jetstream } from "@nats-io/jetstream";
 import { connect, headers } from "@nats-io/transport-node";
-import { createDelivery, deriveVerificationKeys } from "pulumi-apichat/responder";
+import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import { expect, it } from "vitest";
 import { resolveGoTools } from "../../tools/engine/go-tools.ts";
 import { makeFolder, startProgram, type Program } from "../process/program.ts";
 import { SEED } from "../support/derived-keys.ts";
 import { afterTests, freePort } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deliverTo } from "../support/responder.ts";
 
 const MAIN = fileURLToPath(new URL("../../examples/nats/main.ts", import.meta.url));
 const [CONVERSATIONS, MESSAGES] = [24, 60];
@@ -25,13 +26,14 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   receiver.answerWith(503);
   const key = (await deriveVerificationKeys(SEED, { subject: "acme", rotations: ["1"] }))[0]!;
   const start = async (port: number): Promise<Program> => {
-    const shared = {
+    const config = {
       host: "127.0.0.1",
+      port,
       servers: [`nats://127.0.0.1:${natsPort}`],
       replicas: 1,
       rotations: ["1"],
+      workspaces: { acme: { forwardTo: receiver.url } },
     };
-    const config = { ...shared, port, workspaces: { acme: { forwardTo: receiver.url } } };
     const file = join(folder, `${port}.json`);
     await writeFile(file, JSON.stringify(config));
     const program = startProgram([file], { script: MAIN, environment: { KEY_SEED: SEED } });
@@ -46,12 +48,10 @@ it("keeps the order of each conversation and loses nothing when a responder and 
   /** Sends one conversation, and retries each message until one of the two responders accepts it. */
   const send = async (conversation: number): Promise<void> => {
     for (let [number, attempt] = [0, conversation]; number < MESSAGES; attempt += 1) {
-      const options = { url: `http://127.0.0.1:${ports[attempt % 2]}/acme`, verificationKey: key };
       const message = { conv_id: conversation, text: String(number) };
-      const response = await fetch(await createDelivery("text", { ...options, message })).catch(
-        () => undefined,
-      );
-      if (response?.status === 200) [number, accepted] = [number + 1, accepted + 1];
+      const url = `http://127.0.0.1:${ports[attempt % 2]}/acme`;
+      const status = await deliverTo(url, key, message).catch(() => undefined);
+      if (status === 200) [number, accepted] = [number + 1, accepted + 1];
     }
   };
   const sent = Promise.all(Array.from({ length: CONVERSATIONS }, (_, conversation) => send(conversation)));

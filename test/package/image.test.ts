@@ -40,7 +40,6 @@ it("runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliv
   await build(bases, "build-base", "--target", "build");
   await build(bases, "runtime-base", "--target", "runtime");
   const packed = await packPackage();
-  afterTests(() => packed.remove());
   const settings = {
     BUILD_IMAGE: "localhost/build-base",
     RUNTIME_IMAGE: "localhost/runtime-base",

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { packPackage, type PackedPackage } from "../support/packed-package.ts";
 import { openProgramFolder } from "../support/program-folder.ts";
@@ -36,8 +36,6 @@ let scene: Scene;
 beforeAll(async () => {
   [packed, scene] = await Promise.all([packPackage(), openScene(["acme"])]);
 });
-
-afterAll(() => packed?.remove());
 
 test("up, refresh and destroy work in a program with the packed tarball, installed with pnpm", async () => {
   const workspace = scene.emulator.workspace("acme");

@@ -23,21 +23,18 @@ const runTool = (tool: string, args: readonly string[], options = {}) =>
 const git = async (cwd: string, ...args: string[]): Promise<string> =>
   (await execa("git", args, { cwd })).stdout;
 
-describe("release:dry", () => {
-  test.each([
-    ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
-    ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
-  ])("rejects %s without changing it", async (_, file, args, message) => {
-    const out = await makeFolder();
-    await writeFile(join(out, file), "mine");
-    const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
-    expect(stderr).toContain(message);
-    expect(stderr).not.toContain(" at ");
-    expect(exitCode).toBe(1);
-    expect(await readFile(join(out, file), "utf8")).toBe("mine");
-  });
+test.each([
+  ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
+  ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
+])("release:dry rejects %s without changing it", async (_, file, args, message) => {
+  const out = await makeFolder();
+  await writeFile(join(out, file), "mine");
+  const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain(" at ");
+  expect(exitCode).toBe(1);
+  expect(await readFile(join(out, file), "utf8")).toBe("mine");
 });
-
 test("the set-up of a release installs exactly the lock file", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { RegistrationClient } from "pulumi-apichat/client";
+import { MessageClient, RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
@@ -17,12 +17,12 @@ const FREE = ["--port", "0", "--bot-port", "0"];
 const start = (parameters: readonly string[], options?: ProgramOptions) =>
   startLive(["emulator", ...FREE, ...parameters], options);
 
-const send = async (botUrl: string, flowApiKey: string, content: string): Promise<number> => {
-  const sender = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
-  const message = { content, message_type: "incoming", event: "message_created", conversation_id: 5, sender };
-  const headers = { "content-type": "application/json", authorization: `Bearer ${flowApiKey}` };
-  return (await fetch(botUrl, { method: "POST", headers, body: JSON.stringify(message) })).status;
-};
+const send = (botUrl: string, text: string) =>
+  new MessageClient({ botUrl, flowApiKey: "acme-flow-api-key" }).sendText({
+    sender: { id: "7", name: "Ana" },
+    conversationId: 5,
+    text,
+  });
 
 describe("apichat emulator", () => {
   it("starts with a workspace and its keys, prints what happens, and ends with 0 at Ctrl-C", async () => {
@@ -36,7 +36,7 @@ describe("apichat emulator", () => {
     const client = new RegistrationClient({ baseUrl, apiKey: "acme-api-key" });
     const webhookUrl = `${endpoint.url}/hook?token=a-secret-in-a-query`;
     await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
-    expect(await send(botUrl, "acme-flow-api-key", "Olá\u001b[2J")).toBe(200);
+    await send(botUrl, "Olá\u001b[2J");
     await expect.poll(() => endpoint.deliveries.map(({ kind }) => kind)).toEqual(["text"]);
     await program.waitFor(/delivery {2}delivered/);
     const { stdout, ...how } = await program.end();
@@ -82,19 +82,17 @@ describe("apichat emulator", () => {
     expect((await fetch(`${page}health`)).status).toBe(401);
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${page}health`, { headers })).status).toBe(200);
-    expect(await send(botUrl, "acme-flow-api-key", "Oi")).toBe(200);
+    await send(botUrl, "Oi");
     await program.waitFor(/from flow .*: What would you like to see\?/);
     const { stdout, stderr } = await program.end();
     expect(findSecrets(stdout + stderr, [token])).toEqual([]);
   });
 });
 
-describe("a usage error of apichat emulator", () => {
-  it.each(["--port", "--bot-port"])("ends with 1 if %s is in use, with a hint", async (flag) => {
-    const { port } = await startServer();
-    const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
-    expect(said).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
-    expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'" shows it), or set another port`);
-  });
+it.each(["--port", "--bot-port"])("apichat emulator ends with 1 if %s is in use", async (flag) => {
+  const { port } = await startServer();
+  const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
+  expect(said).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
+  expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'" shows it), or set another port`);
 });

@@ -3,6 +3,7 @@ import { diagnoseHandshake } from "pulumi-apichat/diagnosis";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
 import { freePort } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deliverTo } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
 import { KEY } from "./program.ts";
@@ -15,13 +16,6 @@ async function listen(...parameters: string[]) {
   return { ...program, url };
 }
 
-/** Delivers one message, and returns the status of the response. */
-const deliver = async (
-  url: string,
-  message: Record<string, unknown> = {},
-  verificationKey = KEY,
-): Promise<number> => (await fetch(await createDelivery("text", { url, verificationKey, message }))).status;
-
 const post = async (url: string, body: string): Promise<number> =>
   (await fetch(url, { method: "POST", body })).status;
 
@@ -32,8 +26,8 @@ describe("apichat listen", () => {
     expect(await answer.text()).toBe("c1");
     const wrongToken = createHandshake({ url, verificationKey: "another", encoding: "json" });
     expect((await fetch(wrongToken)).status).toBe(401);
-    expect(await deliver(`${url}acme?token=x`, { text: "Olá" })).toBe(200);
-    expect(await deliver(url, {}, "another")).toBe(401);
+    expect(await deliverTo(`${url}acme?token=x`, KEY, { text: "Olá" })).toBe(200);
+    expect(await deliverTo(url, "another")).toBe(401);
     expect(await post(url, "{}")).toBe(401);
     expect((await fetch(new URL("/other?token=secret-of-a-query", url))).status).toBe(405);
     const misspelt = { "hub.mode": "subscribe", "hub.verify_token": "key-of-another", "hub.challenge": "c" };
@@ -69,7 +63,7 @@ describe("apichat listen", () => {
     delivery.headers.set("authorization", "Bearer secret-of-a-header");
     expect((await fetch(delivery)).status).toBe(200);
     await waitForJson(({ type }) => type === "forward");
-    expect(await deliver(url, {}, "another")).toBe(401);
+    expect(await deliverTo(url, "another")).toBe(401);
     const { stdout } = await end();
     expect(readJsonLines(stdout)).toMatchObject([
       { type: "listening" },
@@ -92,12 +86,12 @@ describe("apichat listen", () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);
     const { url, waitForJson, end } = await listen("--forward", receiver.url, "--json");
-    for (const text of ["one", "two", "three"]) expect(await deliver(url, { text })).toBe(200);
+    for (const text of ["one", "two", "three"]) expect(await deliverTo(url, KEY, { text })).toBe(200);
     await waitForJson(({ type, id }) => type === "forward" && id === 3);
     const texts = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { text: string }).text);
     expect(texts).toEqual(["one", "two", "three"]);
     await receiver.close();
-    expect(await deliver(url)).toBe(200);
+    expect(await deliverTo(url, KEY)).toBe(200);
     await waitForJson(({ type, id }) => type === "forward" && id === 4);
     const forwards = readJsonLines((await end()).stdout).filter(({ type }) => type === "forward");
     expect(forwards).toMatchObject([
@@ -109,7 +103,7 @@ describe("apichat listen", () => {
   it("escapes text from the wire on the terminal", async () => {
     const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
     const { url, end } = await listen();
-    for (const key of [KEY, "another"]) await deliver(url, { text, sender_id: text }, key);
+    for (const key of [KEY, "another"]) await deliverTo(url, key, { text, sender_id: text });
     await post(`${url}${encodeURI("\u001b")}`, text);
     const { stdout } = await end();
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);

@@ -1,22 +1,14 @@
 import { expect, test } from "vitest";
-import { createResponder, type Delivery } from "../../provider/responder/index.js";
-import { toNodeListener } from "../../provider/responder/node.js";
-import { freePort, startListener } from "../support/http.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { freePort } from "../support/http.ts";
 import { runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const trigger = (...parameters: string[]) =>
   runCli(["trigger", ...parameters], { environment, stdin: "from stdin\n" });
 
-async function startEndpoint(verificationKeys = VERIFICATION_KEY) {
-  const deliveries: Delivery[] = [];
-  const responder = createResponder({ verificationKeys, onDelivery: (one) => void deliveries.push(one) });
-  const { port } = await startListener(toNodeListener(responder));
-  return { to: `http://127.0.0.1:${port}/`, deliveries };
-}
-
 test("apichat trigger sends one signed delivery of a kind, and prints the response", async () => {
-  const { to, deliveries } = await startEndpoint();
+  const { url: to, deliveries } = await startEndpoint();
   const text = await trigger(to, "text", "Olá", "--conversation-id", "12", "--sender-id", "9");
   expect(text).toMatchObject({
     exitCode: 0,
@@ -38,7 +30,7 @@ test("apichat trigger sends one signed delivery of a kind, and prints the respon
 });
 
 test("apichat trigger ends with 1 if the endpoint rejects the delivery or does not listen", async () => {
-  const { to } = await startEndpoint("a key of somebody else");
+  const { url: to } = await startEndpoint({ keys: "a key of somebody else" });
   expect(await trigger(to)).toMatchObject({
     exitCode: 1,
     stdout: expect.stringMatching(/^not accepted {2}HTTP 401 .*\nhint: .*key/),

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createResponder } from "../../provider/responder/index.js";
-import { toNodeListener } from "../../provider/responder/node.js";
-import { startListener, startServer, type Answer } from "../support/http.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { startServer, type Answer } from "../support/http.ts";
 import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
@@ -67,11 +66,9 @@ describe("--deliveries", () => {
       APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
       APICHAT_EARLIER_VERIFICATION_KEY: "before-it",
     };
-    const verificationKeys = [VERIFICATION_KEY, "before-it"];
-    const responder = createResponder({ verificationKeys, onDelivery: () => undefined });
-    const { port } = await startListener(toNodeListener(responder));
-    const options = ["--deliveries", "--yes", "--json"];
-    const { exitCode, json } = await runCli(["verify", `http://127.0.0.1:${port}/`, ...options], {
+    const endpoint = await startEndpoint();
+    endpoint.accept(VERIFICATION_KEY, "before-it");
+    const { exitCode, json } = await runCli(["verify", endpoint.url, "--deliveries", "--yes", "--json"], {
       environment: both,
     });
     expect(exitCode).toBe(0);

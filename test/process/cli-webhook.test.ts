@@ -29,13 +29,13 @@ const globex = () => emulator.workspace("globex");
 /** The actions that reached the service, in order. */
 const actions = (): string[] => emulator.requests.map(({ operation }) => operation ?? "");
 
-function webhook(parameters: readonly string[], environment: object = {}, shows: string[] = []) {
-  const usual = {
+function webhook(parameters: readonly string[], shows: string[] = []) {
+  const environment = {
     APICHAT_BASE_URL: acme().baseUrl,
     APICHAT_API_KEY: API_KEY,
     APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
   };
-  return runCli(["webhook", ...parameters], { environment: { ...usual, ...environment }, shows });
+  return runCli(["webhook", ...parameters], { environment, shows });
 }
 
 const set = (...parameters: string[]) => webhook(["set", "--webhook-url", webhookUrl, ...parameters]);
@@ -159,7 +159,7 @@ describe("apichat webhook get", () => {
       },
     });
     acme().takeOver(OURS());
-    const { json } = await webhook(["get", "--show-key", "--json"], {}, [VERIFICATION_KEY]);
+    const { json } = await webhook(["get", "--show-key", "--json"], [VERIFICATION_KEY]);
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createDelivery } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
+import { deliverTo } from "../support/responder.ts";
 import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../support/volume.ts";
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
@@ -14,11 +14,8 @@ const TEXT = "x".repeat(192 * 1024);
 const readinessOf = async (origin: string): Promise<number> => (await fetch(`${origin}/readyz`)).status;
 
 /** Each delivery belongs to its own conversation. */
-async function deliver(origin: string, conversation: number): Promise<number> {
-  const message = { conv_id: conversation, text: TEXT };
-  const request = await createDelivery("text", { url: `${origin}/acme`, verificationKey: KEY, message });
-  return (await fetch(request)).status;
-}
+const deliver = (origin: string, conversation: number): Promise<number> =>
+  deliverTo(`${origin}/acme`, KEY, { conv_id: conversation, text: TEXT });
 
 /** Delivers until a delivery is rejected, and returns how many were acknowledged. */
 async function deliverUntilFull(origin: string, first = 0): Promise<number> {

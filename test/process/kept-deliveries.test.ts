@@ -1,4 +1,3 @@
-import { createDelivery } from "pulumi-apichat/responder";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -12,8 +11,7 @@ describe("a delivery that a responder keeps", () => {
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
     const text = "\u009b31m\u001b[31m\u202e";
-    const options = { url: `${origin}/acme`, verificationKey: KEY, message: { text } };
-    for (let index = 0; index < 3; index++) await fetch(await createDelivery("text", options));
+    for (let index = 0; index < 3; index++) await deliverTo(`${origin}/acme`, KEY, { text });
     await deliverTo(`${origin}/beta`, KEY);
     const said = await run("responder", "deliveries", "--config", home.configFile, "--json");
     // No character of a sender controls the terminal.

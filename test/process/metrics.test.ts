@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { createDelivery, createHandshake } from "pulumi-apichat/responder";
+import { createHandshake } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
 import { VERSION } from "../../dist/provider/lib/version.js";
 import { freePort, startServer } from "../support/http.ts";
@@ -45,11 +45,8 @@ test("a scrape shows the counts of a load, without keys, in Prometheus's format"
     },
   });
   let conversation = 0;
-  const deliver = async (workspace: string, verificationKey = KEY) => {
-    const message = { conv_id: (conversation += 1) };
-    const request = await createDelivery("text", { url: `${origin}/${workspace}`, verificationKey, message });
-    return (await fetch(request)).status;
-  };
+  const deliver = (workspace: string, key = KEY) =>
+    deliverTo(`${origin}/${workspace}`, key, { conv_id: (conversation += 1) });
   const shake = async (verificationKey: string, challenge = "1") =>
     (await fetch(createHandshake({ url: `${origin}/acme`, verificationKey, challenge }))).status;
   const statuses = [

@@ -5,7 +5,6 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { createDelivery } from "pulumi-apichat/responder";
 import { isResponding, spoolOf } from "../../dist/provider/server/control-client.js";
 import { freePort } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -72,10 +71,9 @@ describe("the responder as a process", () => {
       const send = async (conversation: number): Promise<void> => {
         for (let number = 0; ; number++) {
           const message = { conv_id: conversation, text: String(number) };
-          const options = { url: `${origin}/acme`, verificationKey: KEY, message };
-          const answer = await fetch(await createDelivery("text", options)).catch(() => undefined);
-          if (answer === undefined) return;
-          if (answer.status === 200) acknowledged.push(`${conversation}/${number}`);
+          const status = await deliverTo(`${origin}/acme`, KEY, message).catch(() => undefined);
+          if (status === undefined) return;
+          if (status === 200) acknowledged.push(`${conversation}/${number}`);
           if (acknowledged.length >= until) child.kill("SIGKILL");
         }
       };
@@ -87,11 +85,8 @@ describe("the responder as a process", () => {
     // Deliveries forwarded just before a kill are repeated.
     const received = new Set(
       receiver.received.map(({ body }) => {
-        const { conv_id: conversation, text: number } = JSON.parse(body.toString()) as Record<
-          string,
-          unknown
-        >;
-        return `${String(conversation)}/${String(number)}`;
+        const { conv_id, text } = JSON.parse(body.toString()) as { conv_id: number; text: string };
+        return `${conv_id}/${text}`;
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);

@@ -8,9 +8,8 @@ export interface SentRequest {
   /** The query as written in the URL, without the question mark. */
   query?: string;
   headers?: Pairs;
+  /** AWS passes bytes as base64. */
   body?: string | Uint8Array;
-  /** Whether AWS passes the body as base64. Default: only if it is not text. */
-  isBase64Encoded?: boolean;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
@@ -86,7 +85,8 @@ const rawParameters = ({ query = "" }: SentRequest): Pairs =>
     return pair === "" ? [] : [[name, value] as const];
   });
 
-function bodyOf({ body, isBase64Encoded = body instanceof Uint8Array }: SentRequest) {
+function bodyOf({ body }: SentRequest) {
+  const isBase64Encoded = body instanceof Uint8Array;
   if (body === undefined) return { body: null, isBase64Encoded };
   return { body: Buffer.from(body).toString(isBase64Encoded ? "base64" : "utf8"), isBase64Encoded };
 }

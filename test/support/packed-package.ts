@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { MIN_PULUMI } from "../../provider/lib/version.js";
+import { makeFolder } from "./folder.ts";
 import { root } from "./pages.ts";
 
 /**
@@ -24,7 +24,7 @@ async function resolveSdk(): Promise<string> {
   return stdout;
 }
 
-/** New projects outside the repository that install the packed tarball. */
+/** New projects outside the repository that install the packed tarball, removed after the file's tests. */
 export interface PackedPackage {
   folder: string;
   /**
@@ -34,12 +34,11 @@ export interface PackedPackage {
   install(): Promise<string>;
   /** Installs the tarball alone with npm, and returns the project's folder. */
   installAlone(): Promise<string>;
-  remove(): Promise<void>;
 }
 
 /** Packs the built package as it would be published. */
 export async function packPackage(): Promise<PackedPackage> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-pack-")));
+  const folder = await makeFolder();
   await execa("npm", ["pack", "--pack-destination", folder], { cwd: root });
   const tarball = `file:${join(folder, `${packageJson.name}-${packageJson.version}.tgz`)}`;
   const install = async (manager: string, project: object, options: string[] = []): Promise<string> => {
@@ -50,19 +49,16 @@ export async function packPackage(): Promise<PackedPackage> {
     return path;
   };
   const dependencies = { "pulumi-apichat": tarball };
-  const sdk = await resolveSdk();
+  const withPulumi = {
+    dependencies: { ...dependencies, "@pulumi/pulumi": await resolveSdk() },
+    devDependencies: {
+      typescript: typescriptOfTemplates,
+      "@types/node": packageJson.devDependencies["@types/node"],
+    },
+  };
   return {
     folder,
-    install: () => install("pnpm", withPulumi({ ...dependencies, "@pulumi/pulumi": sdk })),
+    install: () => install("pnpm", withPulumi),
     installAlone: () => install("npm", { dependencies }, ["--no-audit", "--no-fund"]),
-    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
-  };
-}
-
-function withPulumi(dependencies: object): object {
-  const { devDependencies } = packageJson;
-  return {
-    dependencies,
-    devDependencies: { typescript: typescriptOfTemplates, "@types/node": devDependencies["@types/node"] },
   };
 }

@@ -34,10 +34,7 @@ export function openProgramFolder(
     commands.push(command);
     return command;
   };
-  const finish = async (
-    parameters: string[],
-    isExpected: (exitCode?: number) => boolean,
-  ): Promise<string> => {
+  const finish = async (parameters: string[], isExpected: (exitCode?: number) => boolean) => {
     const { exitCode, output } = await start(...parameters).done;
     if (!isExpected(exitCode)) throw new Error(`${parameters.join(" ")} ended with ${exitCode}:\n${output}`);
     return output;

@@ -15,9 +15,13 @@ export const respondersOn = async (folder: string): Promise<number[]> =>
     .filter(({ commandLine }) => commandLine.includes("responder"))
     .map(({ pid }) => pid);
 
-/** Posts a signed delivery, and returns the status of the response. */
-export async function deliverTo(url: string, verificationKey: string): Promise<number> {
-  const response = await fetch(await createDelivery("text", { url, verificationKey }));
+/** Posts a signed delivery with these fields, and returns the status of the response. */
+export async function deliverTo(
+  url: string,
+  verificationKey: string,
+  message: Record<string, unknown> = {},
+): Promise<number> {
+  const response = await fetch(await createDelivery("text", { url, verificationKey, message }));
   await response.arrayBuffer();
   return response.status;
 }

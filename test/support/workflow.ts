@@ -14,7 +14,6 @@ interface Job {
 }
 
 export interface Workflow {
-  on?: { workflow_call?: { inputs: Record<string, { default?: string }> } };
   concurrency?: { group: string };
   jobs: Record<string, Job>;
 }

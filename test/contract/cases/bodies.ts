@@ -34,17 +34,13 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
-/** The responder's classification of a body. */
-const readAs = (text: string, name: string, body: string | Uint8Array): ContractCase[] =>
-  casesOf(anyText(text), { [name]: signed(body) });
-
 export const bodyCases: ContractCase[] = [
-  ...readAs(
-    "\ufffd\ufffd\ufffd",
+  caseOf(
     "bytes that are not UTF-8, read as replacement characters",
-    bytesOf('{"type":"text","text":"', [0xff, 0xfe, 0x80], '"}'),
+    anyText("\ufffd\ufffd\ufffd"),
+    signed(bytesOf('{"type":"text","text":"', [0xff, 0xfe, 0x80], '"}')),
   ),
-  ...readAs("x", "a byte order mark", '\ufeff{"type":"text","text":"x"}'),
+  caseOf("a byte order mark", anyText("x"), signed('\ufeff{"type":"text","text":"x"}')),
   ...casesOf(rejected(400, "invalid_json"), {
     "an empty body is not JSON": signed(""),
     "a truncated object is not JSON": signed('{"type":"text","text":"x"'),

@@ -74,12 +74,7 @@ const challengeInAll = (name: string, hub_challenge: string): ContractCase[] =>
     }),
   );
 
-const badChallenge = (name: string, hub_challenge: string): ContractCase[] =>
-  casesOf(rejected(400, "invalid_challenge"), {
-    [`a challenge ${name} is not given back`]: inForm({ hub_challenge }),
-  });
-
-const encodings: ContractCase[] = [
+export const handshakeCases: ContractCase[] = [
   ...casesOf(echoed, {
     "a form without a content type": { body: formOf() },
     "a form labelled as JSON": { body: formOf(), headers: [JSON_TYPE] },
@@ -107,9 +102,6 @@ const encodings: ContractCase[] = [
     "a query with an empty JSON object as the body": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
-];
-
-const multipart: ContractCase[] = [
   ...casesOf(inMultipart, {
     "a multipart form with other headers, in another order and case, and a name without quotes": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
@@ -128,9 +120,6 @@ const multipart: ContractCase[] = [
       partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`),
     ),
   }),
-];
-
-const challenges: ContractCase[] = [
   ...challengeInAll("of 1 KiB", "c".repeat(1024)),
   ...challengeInAll("with every printable character", PRINTABLE),
   caseOf("a challenge with whitespace at its ends", challenged(" a b "), inForm({ hub_challenge: " a b " })),
@@ -138,13 +127,12 @@ const challenges: ContractCase[] = [
     body: formOf().replace(CHALLENGE, "a+b"),
     headers: [FORM],
   }),
-  ...badChallenge("of one character more than 1 KiB", "c".repeat(1025)),
-  ...badChallenge("that is empty", ""),
-  ...badChallenge("with a line feed at its end", "a\n"),
-  ...badChallenge("beyond ASCII", "é"),
-];
-
-const tokens: ContractCase[] = [
+  ...casesOf(rejected(400, "invalid_challenge"), {
+    "a challenge of one character more than 1 KiB is rejected": inForm({ hub_challenge: "c".repeat(1025) }),
+    "a challenge that is empty is rejected": inForm({ hub_challenge: "" }),
+    "a challenge with a line feed at its end is rejected": inForm({ hub_challenge: "a\n" }),
+    "a challenge beyond ASCII is rejected": inForm({ hub_challenge: "é" }),
+  }),
   caseOf(
     "the second key as the token",
     challenged(CHALLENGE, { keyIndex: 1 }),
@@ -155,9 +143,6 @@ const tokens: ContractCase[] = [
     wrongToken,
     inForm({ hub_verify_token: FOREIGN_KEY, hub_challenge: "é" }),
   ),
-];
-
-const noHandshakes: ContractCase[] = [
   ...casesOf(none, {
     "without hub_mode it is not a handshake": inForm({ hub_mode: undefined }),
     "without a token it is not a handshake": inForm({ hub_verify_token: undefined }),
@@ -172,12 +157,4 @@ const noHandshakes: ContractCase[] = [
     },
     "a form of more than 8 KiB is not a handshake": inForm({ pad: "x".repeat(PAD_TO_8_KIB + 1) }),
   }),
-];
-
-export const handshakeCases: ContractCase[] = [
-  ...encodings,
-  ...multipart,
-  ...challenges,
-  ...tokens,
-  ...noHandshakes,
 ];
