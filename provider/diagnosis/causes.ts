@@ -1,10 +1,10 @@
 import type { HandshakeCause } from "../errors/index.js";
 
 interface CauseFacts {
-  /** What was seen, in words. Absent if the status or the address is enough. */
+  /** Describes what was seen. Absent if the status or the address says enough. */
   finding?: string;
   hint: string;
-  /** Whether waiting rarely helps: somebody must change something first. */
+  /** Whether waiting rarely helps, because someone must change something first. */
   isLasting?: true;
 }
 
@@ -12,7 +12,7 @@ const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
 const ANSWER_AT_ONCE = "answer the handshake at once, before any other work";
 const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";
-/** What to do if an endpoint fails on the forms of a handshake only. */
+/** What to do if an endpoint fails only on handshakes that are sent as a form. */
 export const FORMS_FAIL =
   "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
@@ -73,11 +73,11 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     isLasting: true,
   },
   silent: {
-    finding: "it accepts the connection and stays silent",
+    finding: "it accepts the connection but does not answer",
     hint: ANSWER_AT_ONCE,
   },
   answer_unfinished: {
-    finding: "the answer begins and does not end",
+    finding: "the answer starts but does not end",
     hint: `${ANSWER_AT_ONCE}, and end the response`,
   },
   redirect: {
@@ -118,16 +118,16 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: "check hub_verify_token, and answer with the value of hub_challenge alone, as plain text and nothing else",
   },
   challenge_among_more: {
-    finding: "there is more than the challenge",
+    finding: "the body contains more than the challenge",
     hint: PLAIN_CHALLENGE,
   },
   challenge_as_number: {
     finding: "the challenge was read as a number",
-    hint: "keep hub_challenge a string: no parseInt, Number or int() before it is answered",
+    hint: "keep hub_challenge a string: do not pass it through parseInt, Number or int()",
   },
   challenge_case_changed: {
     finding: "the case of the challenge was changed",
-    hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
+    hint: "answer with hub_challenge exactly as received, in the same upper and lower case",
   },
   challenge_in_json: {
     finding: "the challenge is inside JSON",
