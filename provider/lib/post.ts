@@ -75,7 +75,7 @@ export async function postOnce(
   const fail = (failure: PostFailure, message: string, cause?: unknown): void =>
     reject(new PostError(message, { failure, phase, head, cause }));
   const succeed = (isComplete: boolean): void => {
-    if (head === undefined) fail("connection", "the answer has no status");
+    if (head === undefined) fail("connection", "the response has no status");
     else resolve({ ...head, body: Buffer.concat(chunks).subarray(0, limitBytes), isComplete });
   };
   const disconnect = (): void => {
@@ -95,7 +95,7 @@ export async function postOnce(
   signal.addEventListener("abort", abort, { once: true });
   // undici's own `request` returns a stream, which costs more than the rest of the call.
   const handler: Dispatcher.DispatchHandler = {
-    /** Called when there is a connection, including TLS, right before the first byte is written to it. */
+    /** Called once connected, including TLS, right before the first byte is written. */
     onRequestStart: (controller) => {
       connection = controller;
       if (ended) controller.abort(ended);
@@ -131,7 +131,7 @@ export async function postOnce(
   }
 }
 
-/** Returns the system's or undici's code of a connection error. With several addresses it is one level down. */
+/** Returns a connection error's code. If several addresses failed, it is the code of the first. */
 export function connectionCode(error: unknown): string {
   if (error instanceof PostError) return connectionCode(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
