@@ -3,7 +3,7 @@ import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { ServerConfig } from "../server/remote.js";
 
-/** The inputs as check leaves them, with the keys and paths of the workspaces. */
+/** The inputs after check, with the keys and paths of the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
   name: string;
   /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */

@@ -7,7 +7,7 @@ import { settle, type SetRequest, type SetResult, type Uncertain } from "./settl
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
 export interface EnsureOptions extends SetRequest {
-  /** What other webhooks have shown about the service. Default: nothing. */
+  /** What is known about the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
   /** See `PreflightOptions`. */
   rejectedRounds?: number | undefined;

@@ -91,8 +91,8 @@ interface Checked {
 }
 
 /**
- * Resolves the defaults and finds everything that is wrong at once. No I/O. Values that a preview does not know pass.
- * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
+ * Resolves the defaults and finds all problems at once. No I/O. Values that a preview does not know pass. The
+ * inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;
@@ -183,7 +183,7 @@ function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): bool
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
+/** A URL with a query is secret: see webhook.ts. The preview itself shows a change of other URLs. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));

@@ -44,6 +44,6 @@ test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
     const needs = /version 2, .* reads version 1: install pulumi-apichat 9\.9\.9 or newer/;
     expect((await failureOf(read("id", later))).details).toMatch(needs);
     expect((await failureOf(diff("id", later, {}))).details).toMatch(needs);
-    expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its id");
+    expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its ID");
   },
 );
