@@ -27,7 +27,7 @@ type Named = { name: string };
 export interface ResourceSpec {
   /** The arguments of the class, as error messages list them. */
   args: readonly string[];
-  /** Inputs, besides the name, that check or the class adds. An import and `ignoreChanges` pass them back. */
+  /** Inputs that check or the class adds, except the name. An import and `ignoreChanges` pass them back. */
   added: readonly string[];
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
   /** The name that this run uses for a state. Default: the one in the state. */

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../errors/index.js";
 
-/** What a derived key depends on besides the secret seed. These values make each key different. */
+/** What a derived key depends on in addition to the secret seed. These values make each key different. */
 export interface DerivationOptions {
   /** The owner of the key, such as the workspace's name: text without control characters. */
   subject: string;
