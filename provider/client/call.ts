@@ -32,7 +32,7 @@ export interface AttemptFailure {
   text: string;
   retry: boolean;
   retryAfterMs?: number | undefined;
-  /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
+  /** When to stop retrying, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number | undefined;
   /** Nothing was written to the connection. */

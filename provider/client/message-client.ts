@@ -23,11 +23,11 @@ import { createRedactor, quoteBody } from "../lib/redact.js";
 
 /** The bot's address and key. */
 export interface MessageClientOptions extends ClientOptions {
-  /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
+  /** The URL for the messages of one workspace: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
-  /** How the flow API key is sent. Default `bearer`: a guess. */
+  /** How the flow API key is sent. Default `bearer`, which is a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
 }
 

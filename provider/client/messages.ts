@@ -57,7 +57,7 @@ export interface MessageReceipt {
 /** A message by its kind, with the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
-      /** Which of the other options the message has. */
+      /** The kind of message, which determines its other options. */
       kind: "text";
     } & SendTextOptions)
   | ({ kind: "button" } & SendButtonOptions)
@@ -86,7 +86,7 @@ const isWire = (message: MessageToSend | null | undefined): message is InboundMe
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** A message of section 4.2, not checked yet: its caller may have no types. */
+/** Builds a message of section 4.2. It is not checked yet, because callers may use no types. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {

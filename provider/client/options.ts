@@ -8,7 +8,7 @@ import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 
 /** The options of both clients. */
 export interface ClientOptions {
-  /** The time limit of one operation with its retries, in seconds. Default 30. */
+  /** The time limit of one operation, including its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** Ends every operation of this client. */
   signal?: AbortSignal;
@@ -44,7 +44,7 @@ export type FlowApiKeyAs =
     };
 
 /**
- * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1),
+ * How the API key is sent to the registration interface: `body` as the field `ChaveApi` (section 4.1),
  * `body-and-bearer` also as `Authorization: Bearer`, because section 5 mentions bearer authentication.
  */
 export type ApiKeyAs = "body" | "body-and-bearer";

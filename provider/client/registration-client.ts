@@ -25,19 +25,19 @@ export interface Registration {
   webhookUrl: string;
   /** The verification key as the service returns it; it may be masked. */
   webhookVerificationKey: string;
-  /** `verified`, or a value that the specification does not name. */
+  /** `verified`, or a value that is not in the specification. */
   status: string;
-  /** Where the contacts' messages are posted (section 4.2); empty if the service returns none. */
+  /** The URL for the contacts' messages (section 4.2); empty if the service returns none. */
   botUrl: string;
 }
 
 /** The registration interface of one workspace, and its API key. */
 export interface RegistrationClientOptions extends ClientOptions {
-  /** Address of the registration interface; a query in it is kept. */
+  /** The address of the registration interface. Its query, if any, is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
   apiKey: string;
-  /** How the API key is presented. Default `body`, in exactly the fields of section 4.1. */
+  /** How the API key is sent. Default `body`, exactly as in section 4.1. */
   apiKeyAs?: ApiKeyAs;
 }
 
@@ -146,7 +146,7 @@ export const mayMeanWrongKey = ({
 }: Pick<ApiChatError, "code" | "operation"> & Pick<AttemptFailure, "httpStatus">): boolean =>
   code === "unauthorized" || (operation === "get-webhook" && code === "rejected" && httpStatus === undefined);
 
-/** Whether nothing listens at a local address, such as if the emulator was not started. */
+/** Whether nothing listens at a local address, for example because the emulator was not started. */
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
   connection === "ECONNREFUSED" && isLoopback(hostname);
 

@@ -26,7 +26,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   connect_timeout: {
     finding: "connecting takes too long",
-    hint: `${CHECK_NETWORK}: something on the way drops the packets, or, for https://, the port does not speak TLS`,
+    hint: `${CHECK_NETWORK}: the network drops the packets, or, for https://, the port does not speak TLS`,
   },
   connection_failed: { hint: CHECK_NETWORK },
   connection_refused: {
@@ -63,7 +63,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: "give the endpoint a certificate from an authority that public clients trust, such as Let's Encrypt",
   },
   tls_wrong_host: {
-    finding: "the certificate is for another host name",
+    finding: "the certificate is for a different host name",
     hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
     isLasting: true,
   },
@@ -99,16 +99,16 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   html_page: {
     finding: "an HTML page",
-    hint: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
+    hint: `check that the URL is that of the webhook, not of a website or login page; ${PLAIN_CHALLENGE}`,
   },
   token_refused: {
     finding: "it rejects the token",
     hint:
       `${SAME_KEY}, and restart it if it reads its keys only at its start; ` +
-      "if the keys are the same, decode hub_verify_token once, not twice, before you compare it",
+      "if the keys are the same, check that hub_verify_token is not decoded twice before you compare it",
   },
   signature_demanded: {
-    finding: "it demands a signature of the handshake",
+    finding: "it requires a signature on the handshake",
     hint:
       "answer the handshake before you check the signature: " +
       "the specification defines a signature only for deliveries; the token protects the handshake",

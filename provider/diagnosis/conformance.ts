@@ -18,7 +18,7 @@ export interface EndpointCheck {
   rule: number;
   /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
   result: "right" | "wrong" | "unsafe" | "skipped";
-  /** What came back, such as "HTTP 401"; empty if it was skipped. */
+  /** What the endpoint returned, such as "HTTP 401"; empty if the check was skipped. */
   response: string;
   /** How to fix it; only with `wrong` and `unsafe`. */
   hint?: string;
@@ -152,7 +152,7 @@ function judge(vector: Vector | HandshakeVector, seen: Seen | undefined): Endpoi
 }
 
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
-const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
+const RESPOND_FIRST = "store the delivery, respond, then do the work: the service may not wait this long";
 
 function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
   if (outcome === "redirected") return NO_REDIRECT;
@@ -180,7 +180,7 @@ async function shakeHands(
   });
   const { httpStatus = 0, rule, ms } = step;
   const outcome = outcomeOf(httpStatus, rule === undefined ? "accepted" : "other");
-  // The body of an error explains nothing.
+  // The status of an error is clear enough without its body.
   const isClear = rule === undefined || httpStatus >= 400;
   return { outcome, response: isClear ? `HTTP ${httpStatus}` : explainStep(step), ms };
 }

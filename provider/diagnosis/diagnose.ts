@@ -18,7 +18,7 @@ import { createChallenge, type HandshakeRequest, numberOf, sendHandshake } from 
 /** How long one handshake may take, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
 
-/** The webhook URL and key to try, and how. */
+/** The webhook URL and key to try, with options. */
 export interface DiagnoseOptions {
   /** The webhook URL. */
   url: string;
@@ -40,7 +40,7 @@ export interface DiagnoseOptions {
   signal?: AbortSignal;
 }
 
-/** A handshake that at least one encoding passed. */
+/** A handshake that passed in at least one encoding. */
 export interface PassedHandshake {
   /** Distinguishes the two outcomes. */
   passed: true;

@@ -48,7 +48,7 @@ async function attempt(request: HandshakeRequest): Promise<StepOutcome> {
   try {
     const answer = await postOnce(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
     const cause = causeOfAnswer(answer, challenge);
-    // A transcript has details of failures only.
+    // A transcript contains details only of failures.
     if (cause === undefined) return { httpStatus: answer.status };
     return { ...failure(cause), ...describeAnswer(answer, cause, request) };
   } catch (error) {

@@ -5,5 +5,5 @@ export const setFromArchive = (): void => void (isFromArchive = true);
 
 export const isOfArchive = (): boolean => isFromArchive;
 
-/** Without `--package`, npx would run an unrelated package of the registry that is named `apichat`. */
+/** Without `--package`, npx would run an unrelated package from the registry, named `apichat`. */
 export const commandLine = (): string => (isFromArchive ? "apichat" : "npx --package pulumi-apichat apichat");

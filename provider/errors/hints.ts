@@ -88,7 +88,7 @@ const HINTS = {
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   configure_base_url:
-    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
+    "The ID may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
     "configured: set apichat:baseUrl and apichat:apiKey",
   forget_workspace: {
     program: "If the workspace no longer exists, run pulumi state delete <urn>",

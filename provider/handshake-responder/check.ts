@@ -79,7 +79,7 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
       "is missing, and the environment variable CI is set: a responder started here ends with the CI job, " +
       "and cannot be reached at 127.0.0.1. " +
       "Run pulumi up on the machine that is to run the responder, or give publicUrl, " +
-      "the address of a tunnel or reverse proxy that leads here; " +
+      "the address of a tunnel or reverse proxy that forwards here; " +
       "for a deployment from CI see examples/cloudflare and examples/aws. If this is not a CI machine, set CI=false",
   });
 }

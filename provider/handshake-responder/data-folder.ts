@@ -112,11 +112,11 @@ export function configuredPort(dataDir: string): number | undefined {
 
 /**
  * Keeps deliveries that were acknowledged but not forwarded, and the record of their owner. Returns a warning
- * if deliveries are kept, or if the folder belongs to another responder and is unchanged.
+ * if deliveries are kept, or if the folder belongs to another responder, which is left unchanged.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
-  if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and is unchanged`;
+  if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and was not changed`;
   // undefined if they cannot be counted.
   const count = await countKept(dataDir).catch(() => undefined);
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));

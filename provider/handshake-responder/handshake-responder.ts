@@ -20,8 +20,8 @@ export interface ResponderWorkspaceArgs {
   /** The path that the service posts to, without a query. Default: "/" and the workspace's name. */
   path?: pulumi.Input<string | undefined>;
   /**
-   * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Stored as a secret if it
-   * has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
+   * The URL to forward verified deliveries to: body byte for byte, end-to-end headers unchanged. Stored as a
+   * secret if it has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
    */
   forwardTo?: pulumi.Input<string | undefined>;
 }
@@ -117,8 +117,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 /**
- * Returns the alias of the process for an alias of its component. The engine passes aliases on only while the component
- * itself is new, but after a failed `up` without the alias it no longer is.
+ * Returns the alias of the process for an alias of its component. The engine passes aliases on only if the
+ * component itself is new, which it no longer is after a failed `up` without the alias.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {

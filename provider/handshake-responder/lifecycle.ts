@@ -46,7 +46,7 @@ export class ResponderLifecycle {
     const other = this.#twinOf(inputs);
     if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
     const text =
-      `dataDir: ${joinQuotedNames([other, name])} share ${dataDir}, and a folder belongs to one process; ` +
+      `dataDir: ${joinQuotedNames([other, name])} share ${dataDir}, but a folder belongs to one process; ` +
       "give one of them its own";
     return { inputs, failures: [fail(text, "dataDir")] };
   }

@@ -52,7 +52,7 @@ async function replace(path: string, temporary: string): Promise<void> {
 export function warningOfMode(path: string, what: string): string | undefined {
   const stats = statSync(path);
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
-  // Windows keeps no such bits.
+  // Windows has no such mode bits.
   if (!isOpen || process.platform === "win32") return undefined;
   const mode = stats.isDirectory() ? 700 : 600;
   return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
@@ -88,7 +88,7 @@ export function makeFolders(folder: string): void {
   const found = findStats(folder);
   if (found?.isDirectory()) return;
   if (found) throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", path: folder });
-  // One by one: Node's own recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
+  // One folder at a time: Node's recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
   if (dirname(folder) !== folder) makeFolders(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });

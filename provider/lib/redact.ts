@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The base64 of the bytes, and the characters that depend only on them at each offset in a longer text. */
+/** The base64 of the bytes, and, at each offset in a longer text, the part that depends only on them. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

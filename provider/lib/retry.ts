@@ -10,7 +10,7 @@ export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 /** In milliseconds. With less time, a timeout would hide the reason for the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
-/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */
+/** Converts a Retry-After header, in seconds or a date, to milliseconds: 0 to {@link MAX_RETRY_AFTER_MS}. */
 export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

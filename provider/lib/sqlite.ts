@@ -23,14 +23,14 @@ export class SqliteError extends Error {
 }
 
 export interface SqliteOptions {
-  /** Marks the file as ours: four letters of ASCII. */
+  /** Marks the file as ours: four ASCII letters. */
   applicationId: string;
   /** The `user_version` that this release reads and writes. */
   version: number;
   tables: string;
   /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
   migrations: readonly string[];
-  /** Run on each opening. They must not write to a file that has tables: the disk may be full. */
+  /** Run each time a file is opened. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
   /** Run before `pragmas`, and only in a file without tables. */
   firstPragmas?: string;
@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // A process was killed or still runs. Closing a writable connection would move its log into the file, even if the
-      // file is then rejected.
+      // A process was killed or is still running. Closing a writable connection would move its log into the
+      // file, even if the file is then rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();
@@ -59,7 +59,7 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     database = connect(path, options.lockTimeoutMs);
     if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
     checkFormat(database, options);
-    // Another program may have changed it. SQLite gives its two other files the mode of this one.
+    // Another program may have changed the mode. SQLite gives its two other files the mode of this one.
     chmodSync(path, 0o600);
     database.exec(options.pragmas);
     updateTables(database, options);
@@ -125,7 +125,7 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
   if (found === version || (isConvertible && create)) return;
   const how = isConvertible
     ? "the program that owns it will convert it at its next start"
-    : "convert it with a release in between";
+    : "convert it first with an intermediate release";
   throw new SqliteError("older", `${versions}: ${how}`);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program that the engine starts. It runs on any Node version, and loads the rest only after a check. */
+/** The program that the engine starts. It runs on any Node version, and checks it before loading the rest. */
 import { isAbsolute, join } from "node:path";
 import { oldNodeProblem } from "../lib/version.js";
 

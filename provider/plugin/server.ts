@@ -214,8 +214,8 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts in any property, because two may have been swapped. If the program's own values are in the request, a URL of
- * the state whose query is already hidden stays readable, because a conflict must name it.
+ * Redacts secrets in any property, because two may have been swapped. If the program's own values are in the
+ * request, a URL of the state whose query is already hidden stays readable, because a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are not secret.

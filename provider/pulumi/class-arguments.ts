@@ -33,7 +33,7 @@ export function toProperties(
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
 
-/** Adds the type that the resource has on the plugin as an alias, as the generated SDKs do the reverse. */
+/** Adds the resource's type on the plugin as an alias. The generated SDKs do the reverse. */
 export const toOptions = (
   type: keyof typeof INPUTS,
   { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,
@@ -60,7 +60,7 @@ export function rejectUnknownArgs(name: string, args: object, names: readonly st
 /** Throws `invalid_config` for the options of an import, because the engine would have no source to run. */
 export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
-  throw invalidConfig([`${name}: the options import and id cannot work for a dynamic resource; ${hint}`]);
+  throw invalidConfig([`${name}: the options import and id do not work for a dynamic resource; ${hint}`]);
 }
 
 /** Keeps a URL with a query secret, because the query may contain a token. */

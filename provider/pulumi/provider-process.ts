@@ -12,7 +12,7 @@ const OWN_MARK = randomUUID();
 
 const startOfReport = (): string => `apichat-${process.env[REPORT_VARIABLE] || OWN_MARK}: `;
 
-/** For a program that starts the engine and reads the provider process's reports. */
+/** Environment variables for a program that starts the engine and reads the provider process's reports. */
 export const reportVariables = (): Record<string, string> => ({
   [REPORT_VARIABLE]: process.env[REPORT_VARIABLE] || OWN_MARK,
 });

@@ -48,7 +48,7 @@ function requireNamed(
   throw new ApiChatError(
     "conflict",
     `${formatUrl(baseUrl)} has the webhook ${formatUrl(seen.webhookUrl)}, not ${formatUrl(webhookUrl)}, ` +
-      "and it stays",
+      "and was not removed",
     { operation: "delete-webhook", hints: [removeOther(baseUrl, seen.webhookUrl)] },
   );
 }

@@ -3,7 +3,7 @@ import type { Answer } from "./answers.js";
 import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
-/** How many bytes of incomplete bodies, which are not verified yet, this process keeps. */
+/** The maximum size of all incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
 /** The memory that a chunk needs in addition to its bytes: a sender may send a body byte by byte. */

@@ -24,7 +24,7 @@ export type Fact =
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }
   /** From a create or update that saw or set the bot: the same, but no other state may take the bot over. */
   | { fact: "held"; step: "write"; bot: string; claim: Claim }
-  /** From a delete, or a create that fails: any state may own the bot. */
+  /** From a delete, or a create that fails: any state may now own the bot. */
   | { fact: "released"; bot: string; claimId: string };
 
 type Held = Extract<Fact, { fact: "held" }>;

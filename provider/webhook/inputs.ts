@@ -79,7 +79,7 @@ const SCHEMA = z.object({
     .optional(),
 });
 
-/** The inputs that a provider's configuration may give. */
+/** The inputs that a provider's configuration may set. */
 export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
 
 /** The inputs with defaults, and their problems and warnings, whose texts contain no secrets. */
@@ -133,7 +133,7 @@ export function checkWebhook(news: RawInputs, context: OperationContext): CheckR
   if (problem !== undefined)
     printWarning(
       news.name,
-      `several providers of this run would not see each other's webhooks: ${problem}; until that is fixed, do not ` +
+      `providers of the same run cannot see each other's webhooks: ${problem}; until that is fixed, do not ` +
         "move a webhook between providers, and declare each workspace once",
     );
   for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);

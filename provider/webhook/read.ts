@@ -87,7 +87,7 @@ export async function importWebhook(
   if (!seen) return {};
   if (botUrl !== undefined && baseUrl !== botUrl && !isSameBot(seen.botUrl, botUrl)) {
     const [at, bot, expectedBot] = [formatUrl(baseUrl), botCodeOf(seen.botUrl), botCodeOf(botUrl)];
-    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} of the id`;
+    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} as in the ID`;
     const hints: Hint[] = [{ id: "configure_base_url" }];
     const facts = { at, bot, expectedBot };
     throw new ApiChatError("conflict", summary, { operation: "get-webhook", facts, hints });

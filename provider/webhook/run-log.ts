@@ -81,7 +81,7 @@ class SharedLog implements RunLog {
     try {
       this.#write({ at: now(), fact: "beat" });
     } catch {
-      // The next fact meets the same failure, and its operation reports it.
+      // The next fact fails in the same way, and its operation reports it.
     }
   }
 

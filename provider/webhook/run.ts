@@ -122,7 +122,7 @@ export class Run {
     if (rival) {
       throw new ApiChatError(
         "conflict",
-        `${joinQuotedNames([rival.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
+        `${joinQuotedNames([rival.name, claim.name])} reach the same workspace, but a workspace has one webhook`,
         { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
       );
     }

@@ -63,7 +63,7 @@ export interface ApiChatWebhookArgs {
  * ```
  */
 export class ApiChatWebhook extends pulumi.CustomResource {
-  /** Where messages of the workspace's contacts are posted (section 4.2). Known in the preview of an update. */
+  /** The URL for messages of the workspace's contacts (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
   /** The service's `webhook_status` (section 3): `verified` after `up`; a refresh may find another value. */
   declare readonly status: pulumi.Output<string>;
@@ -147,7 +147,7 @@ export interface GetApiChatWebhookResult {
   webhookUrl: string;
   /** The `webhook_status` of the service (section 3). */
   status: string;
-  /** Where messages of the workspace's contacts are posted (section 4.2). */
+  /** The URL for messages of the workspace's contacts (section 4.2). */
   botUrl: string;
 }
 

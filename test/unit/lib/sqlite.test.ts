@@ -91,7 +91,7 @@ test("does not migrate without `create`, or a version older than the first step"
   expect(open({ ...LATER, create: false })).toThrow(
     "the program that owns it will convert it at its next start",
   );
-  expect(open({ ...LATER, migrations: [] })).toThrow("convert it with a release in between");
+  expect(open({ ...LATER, migrations: [] })).toThrow("convert it first with an intermediate release");
   expect(versionOf(path)).toBe(2);
 });
 
