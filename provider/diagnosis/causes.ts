@@ -104,7 +104,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   token_refused: {
     finding: "it rejects the token",
     hint:
-      `${SAME_KEY}, and restart it if it reads its keys only at its start; ` +
+      `${SAME_KEY}, and restart it if it reads its keys only at startup; ` +
       "if the keys are the same, check that hub_verify_token is not decoded twice before you compare it",
   },
   signature_demanded: {
