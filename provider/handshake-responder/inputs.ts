@@ -20,7 +20,7 @@ export interface ProcessState extends ProcessInputs {
   pid: number;
   /** A random id for each start of the process, which distinguishes it from any other on the port. */
   instance: string;
-  /** The machine on which it runs, see origin.ts. */
+  /** Identifies the machine on which it runs: see origin.ts. */
   machine: string;
   stateVersion: 1;
 }

@@ -68,8 +68,8 @@ export class ResponderLifecycle {
   }
 
   /**
-   * An empty result tells the engine that the process has ended, or that another one has replaced it. A process
-   * on another machine cannot be inspected, so its state stays as it is, with a warning.
+   * An empty result tells the engine that the process has ended, or that another one has replaced it. A
+   * process on another machine cannot be inspected, so its state is kept, with a warning.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
@@ -77,7 +77,7 @@ export class ResponderLifecycle {
       printWarning(
         state.name,
         "the responder was started on another machine, so this machine cannot tell whether it runs; " +
-          "the state stays as it is",
+          "the state is not changed",
       );
       return { id, props: state };
     }

@@ -90,7 +90,7 @@ export async function postOnce(
     fail("timeout", `no answer within ${Number(timeoutMs) / 1000} s`);
     disconnect();
   };
-  // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
+  // A plain timer: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS));
   signal.addEventListener("abort", abort, { once: true });
   // undici's own `request` returns a stream, which costs more than the rest of the call.
@@ -164,7 +164,7 @@ const PROXY_VARIABLES = {
 /** The code of a connection that a proxy rejects, or that does not reach the proxy. */
 export const PROXY_FAILED = "ERR_PROXY";
 
-/** Names the environment's proxy if that is why a connection failed. */
+/** Returns an error that names the environment's proxy if the proxy caused the failure. */
 function blameProxy(error: Error, { protocol, port }: URL): Error {
   const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");

@@ -9,7 +9,7 @@ import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
 
-/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint meanwhile. */
+/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint itself. */
 const REJECTED_ROUNDS = 3;
 
 /** Registers a webhook as the resource does. */

@@ -87,7 +87,7 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** The rules of each input, under its name in resources and configurations. No problem quotes a seed. */
+/** The rules of each input, under its name in resources and configurations. No error text quotes a seed. */
 export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,

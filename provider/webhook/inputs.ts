@@ -91,8 +91,8 @@ interface Checked {
 }
 
 /**
- * Resolves the defaults and finds all problems at once. No I/O. Values that a preview does not know pass. The
- * inputs get `status: "verified"`, so that a preview shows a lost status as a change.
+ * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are
+ * accepted. The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;

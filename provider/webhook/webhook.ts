@@ -9,8 +9,8 @@ import { SETTINGS, findApiKeys, findBaseUrl, warningsOfConfiguration } from "./s
 /** The webhook to register. Every argument except `webhookUrl` and the key has a default. */
 export interface ApiChatWebhookArgs {
   /**
-   * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
-   * if it has a query. A change is applied in place.
+   * The URL to which the service sends handshakes and deliveries (section 4.3): absolute, http or https.
+   * Stored as a secret if it has a query. A change is applied in place.
    */
   webhookUrl: pulumi.Input<string>;
   /**
