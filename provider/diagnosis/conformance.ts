@@ -97,7 +97,7 @@ interface DeliveryVector extends Vector {
   body: string;
   padTo?: number;
   times?: number;
-  /** Only a response with this body counts as accepted: what else the endpoint does is not visible. */
+  /** Only a response with this body counts as accepted, because nothing else shows what the endpoint did. */
   challenge?: string;
   signature: Signature | null;
 }

@@ -169,7 +169,7 @@ const HINTS = {
   },
 } satisfies Record<string, Words | Row>;
 
-/** When only this machine may be unable to reach the endpoint. */
+/** Conditions in which only this machine may be unable to reach the endpoint. */
 const REACHES = {
   private_address: "If the service can reach this address",
   unreachable: "If only the service can reach it",

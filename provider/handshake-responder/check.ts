@@ -84,7 +84,7 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
   });
 }
 
-/** Starts and writes nothing. Accepts values that a preview does not know. */
+/** Has no side effects. Accepts values that are unknown in a preview. */
 export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,

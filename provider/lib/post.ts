@@ -161,7 +161,7 @@ const PROXY_VARIABLES = {
   "https:": ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"],
 } as const;
 
-/** The code of a connection that a proxy rejects, or that does not reach the proxy. */
+/** The code of an error for which a proxy is to blame: it rejects the connection, or cannot be reached. */
 export const PROXY_FAILED = "ERR_PROXY";
 
 /** Returns an error that names the environment's proxy if the proxy caused the failure. */

@@ -42,7 +42,7 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
   TAB_AS_INDENT: "the line is indented with a tab; use spaces",
   BAD_INDENT:
     "the indentation is wrong, or a bracket or quote before it is not closed; align the line, or close it",
-  MISSING_CHAR: "a quote or a bracket is not closed, or is missing; close it",
+  MISSING_CHAR: "a quote or a bracket is missing, or is not closed; add it",
   MULTIPLE_DOCS: "a second document starts here (---); keep one document in the file",
   BLOCK_AS_IMPLICIT_KEY: 'a value contains ": "; put the value in quotes',
 };

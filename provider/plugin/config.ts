@@ -18,7 +18,7 @@ const DEFAULT_PROVIDER = /^default(_|$)/;
 const givenOf = (values: PropertyValues): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
-/** Returns all problems. A missing value is not one, because a resource may provide it. */
+/** Returns all problems. A missing value is accepted, because a resource may provide it. */
 export const checkConfig = (values: PropertyValues): CheckFailure[] =>
   toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
