@@ -9,7 +9,7 @@ import type { VerificationKeyArgs } from "./verification-key.js";
 export const DEFAULT_KEEP = 2;
 export const DEFAULT_BYTES = 32;
 
-/** The inputs after check. In a preview, each may be the unknown value. */
+/** The inputs after check. In a preview, each may be {@link UNKNOWN}. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   name: string;
   /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
