@@ -186,6 +186,6 @@ test("warns once if the provider processes of a run cannot share their facts", a
   await check(VALID);
   await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });
   expect(lines).toEqual([
-    expect.stringMatching(/^acme: warning: several providers .*\/state is open to other users/),
+    expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open to other users/),
   ]);
 });
